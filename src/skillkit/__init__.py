@@ -1,0 +1,3 @@
+"""skillkit: Agent Skills for any Python agent, disclosed progressively."""
+
+__version__ = "0.5.0"

@@ -1,0 +1,1 @@
+"""SKILL.md → three tiers. Framework-free; depends on PyYAML alone."""

@@ -1,0 +1,90 @@
+"""Rendered instructions kept for the next time they are asked for."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import NamedTuple
+
+
+class Stamp(NamedTuple):
+    """What changes when a file changes: enough to notice an edit or a replacement, at the cost of a stat."""
+
+    mtime_ns: int
+    size: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """A snapshot of how the cache is doing."""
+
+    size: int
+    max_size: int
+    hits: int
+    misses: int
+
+    @property
+    def hit_rate(self) -> float:
+        asked = self.hits + self.misses
+        return self.hits / asked if asked else 0.0
+
+
+class _Entry(NamedTuple):
+    skill_name: str
+    stamp: Stamp
+    text: str
+
+
+class ContentCache:
+    """The `max_size` texts used last, by SKILL.md and exact arguments, each valid for one state of its file.
+
+    Safe to share between threads and event loops: no call waits for anything but a dictionary.
+    """
+
+    def __init__(self, max_size: int = 100) -> None:
+        if max_size <= 0:
+            raise ValueError(f"max_size must be positive, got: {max_size}")
+        self._max_size = max_size
+        self._entries: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
+        self._lock = Lock()
+        self._hits = 0
+        self._misses = 0
+
+    def get(self, path: str, arguments: str, stamp: Stamp) -> str | None:
+        """The text rendered for `arguments` while the file was in the state of `stamp`."""
+        key = (path, arguments)
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or entry.stamp != stamp:
+                self._misses += 1
+                if entry is not None:
+                    del self._entries[key]
+                return None
+            self._hits += 1
+            self._entries.move_to_end(key)
+            return entry.text
+
+    def put(self, path: str, arguments: str, stamp: Stamp, text: str, skill_name: str = "") -> None:
+        """Keep `text`; the entry used longest ago makes room."""
+        key = (path, arguments)
+        with self._lock:
+            self._entries[key] = _Entry(skill_name, stamp, text)
+            self._entries.move_to_end(key)
+            if len(self._entries) > self._max_size:
+                self._entries.popitem(last=False)
+
+    def clear(self, skill_name: str | None = None) -> int:
+        """Forget one skill's texts, or all of them; answers how many."""
+        with self._lock:
+            if skill_name is None:
+                cleared = len(self._entries)
+                self._entries.clear()
+                return cleared
+            keys = [key for key, entry in self._entries.items() if entry.skill_name == skill_name]
+            for key in keys:
+                del self._entries[key]
+            return len(keys)
+
+    def get_stats(self) -> CacheStats:
+        with self._lock:
+            return CacheStats(len(self._entries), self._max_size, self._hits, self._misses)

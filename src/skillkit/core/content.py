@@ -1,0 +1,114 @@
+"""SKILL.md as a file: read whole, at one instant, and refused when it is not what it was."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from skillkit.core.cache import Stamp
+from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError
+from skillkit.core.header import split
+from skillkit.core.path_resolver import open_beneath, open_file
+
+MAX_SKILL_BYTES = 8 * 1024 * 1024
+_ATTEMPTS = 4
+
+
+class Document(NamedTuple):
+    """The instructions of a skill, and the state of the file they were read from."""
+
+    body: str
+    stamp: Stamp
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    return Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+class SkillFile:
+    """A SKILL.md that can be read again and again."""
+
+    __slots__ = ("path", "recovered")
+
+    def __init__(self, path: Path, *, recovered: bool = False) -> None:
+        self.path = path
+        self.recovered = recovered
+
+    def read(self, valid: Stamp | None = None) -> Document:
+        """The body without its header.
+
+        The header is checked again unless the file is still in the state `valid`: instructions of a
+        file that has become invalid are not handed out.
+        """
+        data, stamp = read_whole(self.path)
+        if stamp != valid:
+            self._check(data)
+        try:
+            text = data[split(data).body_start :].decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ContentLoadError(
+                f"Skill file contains invalid UTF-8: {self.path} (byte {error.start}). "
+                "Save it as UTF-8."
+            ) from error
+        return Document(text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n"), stamp)
+
+    def _check(self, data: bytes) -> None:
+        from skillkit.core.parser import SkillParser
+
+        SkillParser(recover=self.recovered).parse(data, self.path)
+
+
+def read_whole(path: Path) -> tuple[bytes, Stamp]:
+    """All of a SKILL.md and its stamp, both of the same instant."""
+    try:
+        for _ in range(_ATTEMPTS):
+            descriptor = open_skill_file(path)
+            try:
+                before = os.fstat(descriptor)
+                _check_kind(before, path)
+                data = _read(descriptor, before.st_size + 1)
+                after = os.fstat(descriptor)
+            finally:
+                os.close(descriptor)
+            if stamp_of(before) == stamp_of(after) and len(data) == before.st_size:
+                return data, stamp_of(after)
+    except FileNotFoundError as error:
+        raise ContentLoadError(
+            f"Skill file not found: {path}. File may have been deleted after discovery."
+        ) from error
+    except PermissionError as error:
+        raise ContentLoadError(f"Permission denied reading skill: {path}") from error
+    except OSError as error:
+        raise ContentLoadError(f"Cannot read skill file {path}: {error.strerror}") from error
+    raise ContentLoadError(f"Skill file keeps changing while it is read: {path}. Try again.")
+
+
+def open_skill_file(path: Path | str) -> int:
+    """A descriptor of a SKILL.md; a symbolic link counts only while it stays in the skill's folder."""
+    try:
+        return open_file(os.fspath(path))
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+    path = Path(path)
+    with open_beneath(path.parent, path.name) as descriptor:
+        return os.dup(descriptor)
+
+
+def _check_kind(status: os.stat_result, path: Path) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise ContentLoadError(f"Not a regular file: {path}")
+    if status.st_size > MAX_SKILL_BYTES:
+        raise SizeLimitExceededError(
+            f"Skill file is too large: {path} has {status.st_size:,} bytes; "
+            f"the limit is {MAX_SKILL_BYTES:,}. Move the bulk into files beside it."
+        )
+
+
+def _read(descriptor: int, count: int) -> bytes:
+    chunks = []
+    while count > 0 and (chunk := os.read(descriptor, count)):
+        chunks.append(chunk)
+        count -= len(chunk)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)

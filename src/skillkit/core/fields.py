@@ -1,0 +1,176 @@
+"""The fields of a manifest: one reader for each kind of value, one row for each field."""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from skillkit.core.header import Value
+from skillkit.core.models import NO_PERMISSIONS, NO_TRIGGERS, Permissions, Triggers
+
+_TRUE = frozenset({"true", "yes", "on"})
+_FALSE = frozenset({"false", "no", "off"})
+_SEMVER = re.compile(r"\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.-]+)?")
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
+
+
+class WrongTypeError(ValueError):
+    """The value is not what the field takes; the text says what it takes."""
+
+
+def text(value: Value) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    raise WrongTypeError("text")
+
+
+def semver(value: Value) -> str:
+    if isinstance(value, str) and _SEMVER.fullmatch(value.strip()):
+        return value.strip()
+    raise WrongTypeError("a version such as 1.2.0")
+
+
+def flag(value: Value) -> bool:
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise WrongTypeError("true or false")
+
+
+def texts(value: Value) -> tuple[str, ...]:
+    """A list of texts; one text alone is a list of one."""
+    if isinstance(value, str):
+        return (value.strip(),) if value.strip() else ()
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(item.strip() for item in value if item.strip())
+    raise WrongTypeError("a list of texts")
+
+
+def tools(value: Value) -> tuple[str, ...]:
+    """Names of tools: a list, or a text with commas or spaces between them."""
+    if isinstance(value, list):
+        return tuple(item.strip() for item in value if isinstance(item, str) and item.strip())
+    if isinstance(value, str):
+        return _split_outside_parentheses(value)
+    raise WrongTypeError("a list, or a text with spaces or commas")
+
+
+def mapping(value: Value) -> Mapping[str, object]:
+    if isinstance(value, dict):
+        return MappingProxyType(value)
+    raise WrongTypeError("a mapping")
+
+
+def triggers(value: Value) -> Triggers:
+    if isinstance(value, dict):
+        return Triggers(
+            keywords=texts(value.get("keywords", [])),
+            verbs=texts(value.get("verbs", [])),
+            patterns=texts(value.get("patterns", [])),
+        )
+    try:
+        keywords = texts(value)
+    except WrongTypeError:
+        raise WrongTypeError("a list of texts, or a mapping of keywords, verbs, patterns") from None
+    return Triggers(keywords=keywords) if keywords else NO_TRIGGERS
+
+
+def permissions(value: Value) -> Permissions:
+    """What is asked for; a part that cannot be read is not asked for."""
+    if not isinstance(value, dict):
+        raise WrongTypeError("a mapping of env, network, timeout")
+    names = texts(value.get("env", []))
+    if not all(_ENVIRONMENT_NAME.fullmatch(name) for name in names):
+        raise WrongTypeError("names of environment variables in env, such as API_KEY or API_*")
+    asked = Permissions(
+        env=names,
+        network=flag(value.get("network", "false")),
+        timeout=_seconds(value.get("timeout")),
+    )
+    return asked or NO_PERMISSIONS
+
+
+def required_commands(value: Value) -> tuple[str, ...]:
+    if not isinstance(value, dict):
+        raise WrongTypeError("a mapping of commands")
+    return texts(value.get("commands", []))
+
+
+def _seconds(value: Value) -> float | None:
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        raise WrongTypeError("a number of seconds in timeout") from None
+    if not 0 < seconds < float("inf"):
+        raise WrongTypeError("a positive number of seconds in timeout")
+    return seconds
+
+
+def _split_outside_parentheses(value: str) -> tuple[str, ...]:
+    names: list[str] = []
+    start = depth = 0
+    for position, character in enumerate(value):
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth = max(0, depth - 1)
+        elif depth == 0 and (character == "," or character.isspace()):
+            names.append(value[start:position])
+            start = position + 1
+    names.append(value[start:])
+    return tuple(name for name in names if name)
+
+
+class FieldRule(NamedTuple):
+    """How a field of the header becomes an attribute of SkillMetadata."""
+
+    attribute: str
+    read: Callable[[Value], object]
+    specified: bool = False
+    """One of the six fields of the Agent Skills specification."""
+
+
+FIELDS: Mapping[str, FieldRule] = MappingProxyType(
+    {
+        "name": FieldRule("name", text, specified=True),
+        "description": FieldRule("description", text, specified=True),
+        "license": FieldRule("license", text, specified=True),
+        "compatibility": FieldRule("compatibility", text, specified=True),
+        "metadata": FieldRule("metadata", mapping, specified=True),
+        "allowed-tools": FieldRule("allowed_tools", tools, specified=True),
+        "version": FieldRule("version", text),
+        "author": FieldRule("author", text),
+        "repository": FieldRule("repository", text),
+        "model": FieldRule("model", text),
+        "disable-model-invocation": FieldRule("disable_model_invocation", flag),
+        "user-invocable": FieldRule("user_invocable", flag),
+        "argument-hint": FieldRule("argument_hint", text),
+        "triggers": FieldRule("triggers", triggers),
+        "toolsets": FieldRule("toolsets", texts),
+        "scripts": FieldRule("scripts", texts),
+        "scripts_ignore": FieldRule("scripts_ignore", texts),
+        "permissions": FieldRule("permissions", permissions),
+        "requires": FieldRule("required_commands", required_commands),
+        "min_agent_base_version": FieldRule("min_agent_base_version", semver),
+        "max_agent_base_version": FieldRule("max_agent_base_version", semver),
+        "default_enabled": FieldRule("default_enabled", flag),
+    }
+)
+KNOWN = frozenset(FIELDS)
+GRANTS = frozenset({"permissions", "toolsets", "allowed_tools"})
+"""Attributes that a skill never gains by a guess at what its header was meant to be."""
+
+
+def meant(key: str) -> str | None:
+    """The field that `key` is a misspelling of, such as `allowed-tools` for `allowedTools`."""
+    spelled = re.sub(r"[\s_-]+", "", key).lower()
+    return _SPELLINGS.get(spelled)
+
+
+_SPELLINGS = {name.replace("-", "").replace("_", ""): name for name in FIELDS} | {
+    "tools": "allowed-tools",
+    "allowedtool": "allowed-tools",
+    "licence": "license",
+}

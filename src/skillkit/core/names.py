@@ -1,0 +1,41 @@
+"""Skill names: what is an identity, what is well formed, and what is refused outright."""
+
+import re
+
+from skillkit.core.text import HIDDEN_OR_LAYOUT
+
+MAX_NAME = 64
+STRICT_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_JOINTS = re.compile(r"[_\s]+")
+_SEPARATORS = re.compile(r"[/\\]")
+RESERVED = frozenset({"~", "__pycache__"})
+MAX_LENIENT_NAME = 200
+
+
+def canonical_name(name: str) -> str:
+    """The identity behind a spelling: `Kalshi_Markets` and `kalshi-markets` are one skill."""
+    return _JOINTS.sub("-", name.strip()).lower()
+
+
+def refusal(name: str) -> str | None:
+    """Why `name` can never be used to address a skill, or None if it can."""
+    if _SEPARATORS.search(name):
+        return "contains a path separator"
+    if ".." in name:
+        return "contains '..'"
+    if HIDDEN_OR_LAYOUT.search(name):
+        return "contains control or invisible characters"
+    if name.startswith((".", "~")) or name.lower() in RESERVED:
+        return "is reserved"
+    if len(name) > MAX_LENIENT_NAME:
+        return f"is longer than {MAX_LENIENT_NAME} characters"
+    return None
+
+
+def deviation(name: str) -> str | None:
+    """How `name` departs from the Agent Skills specification, or None if it does not."""
+    if len(name) > MAX_NAME:
+        return f"has {len(name)} characters; the limit is {MAX_NAME}"
+    if not STRICT_NAME.fullmatch(name):
+        return "must be lower-case letters, digits and single hyphens between them"
+    return None

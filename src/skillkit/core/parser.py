@@ -1,0 +1,391 @@
+"""Bytes of a SKILL.md → SkillMetadata and diagnostics; strict and lenient in one code path."""
+
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.content import read_whole
+from skillkit.core.exceptions import (
+    InvalidFrontmatterError,
+    InvalidYAMLError,
+    MissingRequiredFieldError,
+    SkillParsingError,
+)
+from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, meant
+from skillkit.core.header import MAX_HEADER_BYTES, Field, Split, load, split
+from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource
+from skillkit.core.names import canonical_name, deviation, refusal
+from skillkit.core.plugins import MAX_MANIFEST_SIZE, parse_plugin_manifest
+from skillkit.core.text import HIDDEN, escape_hidden
+
+__all__ = ["MAX_MANIFEST_SIZE", "RULES", "SkillParser", "parse_plugin_manifest"]
+
+logger = logging.getLogger(__name__)
+
+MAX_DESCRIPTION = 1024
+MAX_COMPATIBILITY = 500
+
+RULES: dict[str, Severity] = {
+    "no-header": Severity.WARNING,
+    "unterminated-header": Severity.WARNING,
+    "unquoted-value": Severity.WARNING,
+    "byte-order-mark": Severity.WARNING,
+    "blank-lines-first": Severity.WARNING,
+    "name-format": Severity.WARNING,
+    "name-folder": Severity.WARNING,
+    "description-length": Severity.WARNING,
+    "compatibility-length": Severity.WARNING,
+    "wrong-type": Severity.WARNING,
+    "duplicate-field": Severity.WARNING,
+    "misspelled-field": Severity.WARNING,
+    "hidden-characters": Severity.WARNING,
+    "grant-dropped": Severity.WARNING,
+    "extension-field": Severity.INFO,
+    "unknown-field": Severity.INFO,
+}
+"""What each rule counts for when loading. Under `strict`, all of them are errors."""
+
+_TOP_LEVEL = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*")
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(.+?)[ \t#]*")
+
+
+class SkillParser:
+    """Reads manifests.
+
+    `strict` follows the Agent Skills specification to the letter. `recover` makes the best of a broken
+    or missing header and marks the result `recovered`. Neither: a broken header raises, the rest is
+    forgiven with a diagnostic.
+    """
+
+    def __init__(self, *, strict: bool = False, recover: bool = False) -> None:
+        self.strict = strict
+        self.recover = recover and not strict
+
+    def parse_skill_file(self, skill_path: Path) -> SkillMetadata:
+        """The metadata of one SKILL.md."""
+        data, _ = read_whole(Path(skill_path))
+        return self.parse(data, Path(skill_path))
+
+    def parse(self, data: bytes, path: Path, source: SkillSource | None = None) -> SkillMetadata:
+        """The metadata in `data`, which begins with the whole header of `path`.
+
+        Raises SkillParsingError; its `diagnostics` say everything that was found.
+        """
+        return _Parse(self, data, path, source).result()
+
+
+class _Parse:
+    """One file on its way from bytes to metadata."""
+
+    def __init__(
+        self, parser: SkillParser, data: bytes, path: Path, source: SkillSource | None
+    ) -> None:
+        self.strict = parser.strict
+        self.recover = parser.recover
+        self.data = data
+        self.path = path
+        self.source = source
+        self.diagnostics: list[Diagnostic] = []
+        self.recovered = False
+
+    def result(self) -> SkillMetadata:
+        try:
+            metadata = self._metadata()
+        except SkillParsingError as error:
+            raise self._located(error) from error.__cause__
+        errors = [found for found in self.diagnostics if found.severity is Severity.ERROR]
+        if errors:
+            first = errors[0]
+            raise _with_diagnostics(
+                InvalidFrontmatterError(f"{first.message} in {self.path}"), self.diagnostics
+            )
+        return metadata
+
+    def _metadata(self) -> SkillMetadata:
+        parts = split(self.data)
+        if parts.bom:
+            self.note("byte-order-mark", "The file starts with a byte order mark; save it without")
+        fields = self._fields(parts)
+        values = self._values(fields)
+        name = self._name(values, fields)
+        description = self._description(values, fields)
+        if self.recovered:
+            for attribute in GRANTS & values.keys():
+                if values.pop(attribute):
+                    self.note(
+                        "grant-dropped",
+                        f"'{attribute}' counts for nothing in a header that had to be guessed",
+                    )
+        self._fill_from_metadata(values)
+        if self.source is not None:
+            values["source"] = self.source.source_type
+            values["source_label"] = self.source.label
+            values["plugin_name"] = self.source.plugin_name
+        try:
+            return SkillMetadata(
+                name=name,
+                description=description,
+                skill_path=self.path,
+                recovered=self.recovered,
+                diagnostics=tuple(self.diagnostics),
+                **{
+                    key: value
+                    for key, value in values.items()
+                    if key not in ("name", "description")
+                },
+            )
+        except ValueError as error:
+            raise InvalidFrontmatterError(str(error)) from error
+
+    # The header
+
+    def _fields(self, parts: Split) -> list[Field]:
+        if parts.skipped_lines:
+            self.note("blank-lines-first", "The header must start on the first line", line=1)
+        if not parts.found:
+            return self._without_header(parts)
+        if parts.header_end - parts.header_start > MAX_HEADER_BYTES:
+            raise InvalidFrontmatterError(
+                f"The header is longer than {MAX_HEADER_BYTES // 1024} KiB. "
+                "Move text behind the closing '---'."
+            )
+        text = self._decoded(self.data[parts.header_start : parts.header_end])
+        if not parts.terminated:
+            return self._unterminated(text, parts)
+        try:
+            return load(text, parts.first_line, text_only=KNOWN)
+        except InvalidYAMLError as error:
+            repaired = _quoted_values(text) if self.recover else None
+            if repaired is None:
+                raise
+            try:
+                fields = load(repaired, parts.first_line, text_only=KNOWN)
+            except InvalidYAMLError:
+                raise error from error.__cause__
+            self.recovered = True
+            self.note(
+                "unquoted-value", f"{error}. Read as if the value were in quotes", line=error.line
+            )
+            return fields
+
+    def _without_header(self, parts: Split) -> list[Field]:
+        message = "SKILL.md must start with YAML front matter: a header between two '---' lines"
+        if not self.recover:
+            raise InvalidFrontmatterError(
+                f"Skill file missing YAML frontmatter delimiters (---). {message}"
+            )
+        self.note(
+            "no-header",
+            f"{message}. Name taken from the folder, description from the first heading",
+        )
+        return self._guessed(self._decoded(self.data[parts.body_start :], partial=True), [])
+
+    def _unterminated(self, text: str, parts: Split) -> list[Field]:
+        message = "The header has no closing '---' line"
+        if not self.recover:
+            raise InvalidFrontmatterError(message)
+        self.note(
+            "unterminated-header",
+            f"{message}; everything up to the first line of prose is taken for it",
+            line=parts.first_line,
+        )
+        try:
+            fields = load(text, parts.first_line, text_only=KNOWN)
+        except InvalidYAMLError:
+            fields = load(_quoted_values(text) or "", parts.first_line, text_only=KNOWN)
+        return self._guessed(self._decoded(self.data[parts.body_start :], partial=True), fields)
+
+    def _guessed(self, body: str, fields: list[Field]) -> list[Field]:
+        """`fields`, completed by what the folder and the body tell."""
+        self.recovered = True
+        known = {field.key for field in fields if field.value}
+        if "name" not in known:
+            fields.append(Field("name", self.path.parent.name, 1, False))
+        if "description" not in known and (heading := _first_heading(body)):
+            fields.append(Field("description", heading[:MAX_DESCRIPTION], 1, False))
+        return fields
+
+    def _decoded(self, raw: bytes, *, partial: bool = False) -> str:
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if partial and error.end == len(raw) and error.reason == "unexpected end of data":
+                return raw[: error.start].decode("utf-8")
+            if self.data.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise InvalidFrontmatterError("The file is UTF-16. Save it as UTF-8.") from error
+            raise InvalidFrontmatterError(
+                f"The file contains invalid UTF-8 (byte {error.start} of the header). Save it as UTF-8."
+            ) from error
+
+    # The fields
+
+    def _values(self, fields: list[Field]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        extra: dict[str, object] = {}
+        seen: set[str] = set()
+        for field in fields:
+            if field.key in seen:
+                self.note(
+                    "duplicate-field",
+                    f"Field '{field.key}' stands there twice; the last one counts",
+                    line=field.line,
+                )
+            seen.add(field.key)
+            rule = FIELDS.get(field.key)
+            if rule is None:
+                extra[field.key] = field.value
+                self._note_unknown(field)
+                continue
+            if not rule.specified:
+                self.note(
+                    "extension-field",
+                    f"Field '{field.key}' is not in the Agent Skills specification",
+                    line=field.line,
+                )
+            if field.value in ("", None) and not field.quoted:
+                values.pop(rule.attribute, None)
+                continue
+            try:
+                values[rule.attribute] = rule.read(field.value)
+            except WrongTypeError as error:
+                values.pop(rule.attribute, None)
+                self.note(
+                    "wrong-type",
+                    f"Field '{field.key}' should be {error}; it counts as absent",
+                    line=field.line,
+                )
+        if extra:
+            values["extra"] = extra
+        return values
+
+    def _note_unknown(self, field: Field) -> None:
+        key = escape_hidden(field.key)
+        if (correct := meant(field.key)) is not None:
+            logger.warning("Possible typo in %s: '%s' should be '%s'", self.path, key, correct)
+            self.note(
+                "misspelled-field", f"Possible typo: '{key}' should be '{correct}'", line=field.line
+            )
+        else:
+            self.note(
+                "unknown-field", f"Field '{key}' is not known and kept in `extra`", line=field.line
+            )
+
+    def _name(self, values: dict[str, Any], fields: list[Field]) -> str:
+        name = self._required("name", values, fields)
+        line = _line_of("name", fields)
+        reason = refusal(name)
+        if reason:
+            raise InvalidFrontmatterError(
+                f"Skill name '{escape_hidden(name)}' {reason}. "
+                "Use lower-case letters, digits and hyphens."
+            )
+        if (how := deviation(name)) is not None:
+            self.note("name-format", f"Name '{name}' {how}", line=line)
+        folder = self.path.parent.name
+        if name != folder and (self.strict or canonical_name(name) != canonical_name(folder)):
+            self.note(
+                "name-folder",
+                f"Name '{name}' differs from the folder '{escape_hidden(folder)}'",
+                line=line,
+            )
+        return name
+
+    def _description(self, values: dict[str, Any], fields: list[Field]) -> str:
+        description = self._required("description", values, fields)
+        line = _line_of("description", fields)
+        if len(description) > MAX_DESCRIPTION:
+            self.note(
+                "description-length",
+                f"Description has {len(description)} characters; the limit is {MAX_DESCRIPTION}",
+                line=line,
+            )
+        if HIDDEN.search(description):
+            self.note(
+                "hidden-characters",
+                "Description contains control or invisible characters; they are not shown",
+                line=line,
+            )
+        compatibility = values.get("compatibility") or ""
+        if len(compatibility) > MAX_COMPATIBILITY:
+            self.note(
+                "compatibility-length",
+                f"Compatibility has {len(compatibility)} characters; the limit is {MAX_COMPATIBILITY}",
+                line=_line_of("compatibility", fields),
+            )
+        return description
+
+    def _required(self, field: str, values: dict[str, Any], fields: list[Field]) -> str:
+        value = values.get(field)
+        if value:
+            return str(value)
+        present = any(entry.key == field for entry in fields)
+        problem = "cannot be empty and must be text" if present else "is missing"
+        raise MissingRequiredFieldError(f"Required field '{field}' {problem}", field_name=field)
+
+    def _fill_from_metadata(self, values: dict[str, Any]) -> None:
+        nested = values.get("metadata")
+        if not nested:
+            return
+        for name in ("version", "author"):
+            if name not in values and isinstance(nested.get(name), str):
+                values[name] = nested[name]
+
+    # Saying so
+
+    def note(self, code: str, message: str, *, line: int | None = None) -> None:
+        severity = Severity.ERROR if self.strict else RULES[code]
+        if code == "extension-field" and not self.strict:
+            return
+        self.diagnostics.append(Diagnostic(self.path, code, severity, message, line))
+
+    def _located(self, error: SkillParsingError) -> SkillParsingError:
+        """`error` with the file in its message and as the last of its diagnostics."""
+        line, column = getattr(error, "line", None), getattr(error, "column", None)
+        text = str(error)
+        found = Diagnostic(self.path, _code(error), Severity.ERROR, text, line, column)
+        error.args = (f"{text} in {self.path}",)
+        return _with_diagnostics(error, [*self.diagnostics, found])
+
+
+def _code(error: SkillParsingError) -> str:
+    match error:
+        case InvalidYAMLError():
+            return "yaml"
+        case MissingRequiredFieldError():
+            return "missing-field"
+        case _:
+            return "header"
+
+
+def _with_diagnostics(error: SkillParsingError, diagnostics: list[Diagnostic]) -> SkillParsingError:
+    error.diagnostics = tuple(diagnostics)
+    return error
+
+
+def _quoted_values(text: str) -> str | None:
+    """`text` with quotes around top-level values that hold ': '; None if there is nothing to mend."""
+    lines = text.split("\n")
+    mended = False
+    for number, line in enumerate(lines):
+        entry = _TOP_LEVEL.fullmatch(line.rstrip("\r"))
+        if entry and ": " in entry["value"] + " " and entry["value"][0] not in "\"'[{|>&*!%@`#":
+            quoted = entry["value"].replace("'", "''")
+            lines[number] = f"{entry['key']}: '{quoted}'"
+            mended = True
+    return "\n".join(lines) if mended else None
+
+
+def _first_heading(body: str) -> str | None:
+    """The first heading of a body; without one, its first line of text."""
+    first = None
+    for line in body.splitlines():
+        if heading := _HEADING.fullmatch(line):
+            return heading[1].strip()
+        if first is None and line.strip():
+            first = line.strip()
+    return first
+
+
+def _line_of(key: str, fields: list[Field]) -> int | None:
+    return next((field.line for field in fields if field.key == key), None)

@@ -1,0 +1,216 @@
+"""Reading beneath a skill's root without races: no path leaves it, however it is spelled or swapped.
+
+Every component is opened from the one before it with O_NOFOLLOW, so what was checked is what is opened.
+A symbolic link that stays inside the root is followed by hand, one component at a time.
+"""
+
+import errno
+import logging
+import os
+import re
+import stat
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from skillkit.core.exceptions import ContentLoadError, PathSecurityError
+from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
+
+logger = logging.getLogger(__name__)
+
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_OPEN_FILE = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_OPEN_FOLDER = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
+_MAX_LINKS = 16
+_DRIVE = re.compile(r"[A-Za-z]:")
+_DEVICES = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|:|$)", re.IGNORECASE
+)
+
+
+class FilePathResolver:
+    """Paths of files that belong to a skill."""
+
+    @staticmethod
+    def resolve_path(base_directory: Path, relative_path: str) -> Path:
+        """The absolute path of `relative_path` beneath `base_directory`; the file need not exist.
+
+        Raises PathSecurityError for anything that would end outside. To read the file, prefer
+        `SkillManager.read_resource`: a path can be swapped between its check and its use.
+        """
+        base = Path(base_directory).resolve()
+        parts = safe_parts(relative_path, base, allow_parent=True)
+        with _folder(os.fspath(base)) as root:
+            resolved = [] if root is None else _walk(root, parts, relative_path, base).walked
+        logger.debug("Path resolved: %s beneath %s", relative_path, base)
+        return base.joinpath(*(resolved if root is not None else parts))
+
+
+def safe_parts(relative_path: str, base: Path, *, allow_parent: bool = False) -> list[str]:
+    """The components of a relative path that cannot be anything but a path beneath `base`."""
+    if not isinstance(relative_path, str):
+        raise _violation(str(relative_path), base, "is not text")
+    if HIDDEN_OR_LAYOUT.search(relative_path):
+        raise _violation(relative_path, base, "contains control or invisible characters")
+    plain = unicodedata.normalize("NFKC", relative_path)
+    if plain != relative_path and (
+        plain.count("/") != relative_path.count("/")
+        or plain.count("\\") != relative_path.count("\\")
+        or plain.count("..") != relative_path.count("..")
+    ):
+        raise _violation(relative_path, base, "contains characters that look like '/' or '..'")
+    if relative_path.startswith(("/", "\\", "~")) or _DRIVE.match(relative_path):
+        raise _violation(relative_path, base, "is not relative to the skill's folder")
+    if "\\" in relative_path:
+        raise _violation(relative_path, base, "contains a backslash; write '/'")
+    parts: list[str] = []
+    for part in relative_path.split("/"):
+        if part in ("", "."):
+            continue
+        if part == "..":
+            if not (allow_parent and parts):
+                raise _violation(relative_path, base, "resolves outside the skill's folder")
+            parts.pop()
+            continue
+        if _DEVICES.match(part):
+            raise _violation(relative_path, base, "names a device")
+        parts.append(part)
+    return parts
+
+
+@contextmanager
+def open_beneath(base: Path, relative_path: str) -> Iterator[int]:
+    """A descriptor of the regular file `relative_path` beneath `base`, for as long as the block lasts."""
+    parts = safe_parts(relative_path, base)
+    with _folder(os.fspath(base)) as root:
+        if root is None:
+            raise ContentLoadError(f"The skill's folder is gone: {base}")
+        found = _walk(root, parts, relative_path, base, open_last=True)
+    if found.descriptor is None:
+        raise ContentLoadError(
+            f"File not found in the skill: '{escape_hidden(relative_path)}' beneath {base}"
+        )
+    try:
+        if not stat.S_ISREG(os.fstat(found.descriptor).st_mode):
+            raise ContentLoadError(
+                f"Not a regular file: '{escape_hidden(relative_path)}' beneath {base}"
+            )
+        yield found.descriptor
+    finally:
+        os.close(found.descriptor)
+
+
+def open_file(path: str) -> int:
+    """A descriptor of `path`, which must not be a symbolic link; a FIFO or device never blocks."""
+    return os.open(path, _OPEN_FILE)
+
+
+class _Found:
+    """How far a walk came: the real components, and the descriptor of the last one if asked for."""
+
+    __slots__ = ("descriptor", "walked")
+
+    def __init__(self, walked: list[str], descriptor: int | None = None) -> None:
+        self.walked = walked
+        self.descriptor = descriptor
+
+
+@contextmanager
+def _folder(path: str) -> Iterator[int | None]:
+    try:
+        descriptor = os.open(
+            path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+        )
+    except OSError:
+        yield None
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _walk(
+    root: int, parts: list[str], asked: str, base: Path, *, open_last: bool = False
+) -> _Found:
+    for _ in range(_MAX_LINKS):
+        link = _descend(root, parts, asked, base, open_last=open_last)
+        if isinstance(link, _Found):
+            return link
+        parts = link
+    raise _violation(asked, base, "follows too many symbolic links")
+
+
+def _descend(
+    root: int, parts: list[str], asked: str, base: Path, *, open_last: bool
+) -> "_Found | list[str]":
+    """Open one component after the other; a link on the way gives the path to start again with."""
+    here = os.dup(root)
+    try:
+        for position, part in enumerate(parts):
+            last = position == len(parts) - 1
+            target = _link_target(part, here)
+            if target is not None:
+                return _followed(target, parts, position, asked, base)
+            try:
+                below = os.open(part, _OPEN_FILE if last else _OPEN_FOLDER, dir_fd=here)
+            except OSError as error:
+                if error.errno == errno.ELOOP:
+                    return parts  # it became a link between the two calls: look again
+                if error.errno in (errno.ENOENT, errno.ENOTDIR) or not open_last:
+                    return _Found(parts)
+                raise ContentLoadError(
+                    f"Cannot open '{escape_hidden(asked)}' beneath {base}: {error.strerror}"
+                ) from error
+            if last and open_last:
+                return _Found(parts, below)
+            os.close(here)
+            here = below
+        return _Found(parts)
+    finally:
+        os.close(here)
+
+
+def _link_target(part: str, folder: int) -> str | None:
+    try:
+        return os.readlink(part, dir_fd=folder)
+    except OSError:
+        return None
+
+
+def _followed(target: str, parts: list[str], position: int, asked: str, base: Path) -> list[str]:
+    if target.startswith("/"):
+        raise _violation(asked, base, "is a symbolic link that leaves the skill's folder")
+    # Everything walked so far is real, so '..' in the link can be taken off it textually.
+    resolved = parts[:position]
+    for part in target.split("/"):
+        if part in ("", "."):
+            continue
+        if part == "..":
+            if not resolved:
+                raise _violation(asked, base, "is a symbolic link that leaves the skill's folder")
+            resolved.pop()
+        else:
+            resolved.append(part)
+    return resolved + parts[position + 1 :]
+
+
+def _violation(requested: str, base: Path, reason: str) -> PathSecurityError:
+    shown = escape_hidden(requested)
+    logger.error(
+        "SECURITY VIOLATION: Path traversal attempt detected: '%s' beneath %s %s",
+        shown,
+        base,
+        reason,
+        extra={
+            "requested_path": shown,
+            "base_directory": str(base),
+            "violation_type": "path_traversal",
+        },
+    )
+    return PathSecurityError(
+        f"Path traversal attempt detected: '{shown}' {reason} ({base})",
+        requested_path=requested,
+        base_directory=str(base),
+    )

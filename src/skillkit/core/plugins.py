@@ -1,0 +1,136 @@
+"""`.claude-plugin/plugin.json`: what a plugin is called and where its skills are."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.exceptions import (
+    ManifestNotFoundError,
+    ManifestParseError,
+    ManifestValidationError,
+)
+
+MANIFEST = Path(".claude-plugin", "plugin.json")
+MAX_MANIFEST_SIZE = 1_000_000
+_REQUIRED = ("name", "version", "description", "author")
+_VERSIONS = ("0.1", "0.3")
+_MAX_DESCRIPTION = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PluginManifest:
+    """A plugin, as its manifest describes it."""
+
+    name: str
+    version: str
+    description: str
+    author: dict[str, str]
+    skills: list[str]
+    """Folders with skills, relative to the plugin's root and never outside it."""
+    manifest_path: Path
+    manifest_version: str = "0.1"
+    display_name: str | None = None
+    homepage: str | None = None
+    repository: dict[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.manifest_version not in _VERSIONS:
+            raise _invalid(
+                "manifest_version",
+                self.manifest_version,
+                f"Unsupported manifest_version: {self.manifest_version}. "
+                f"Supported versions: {', '.join(_VERSIONS)}",
+            )
+        if not isinstance(self.name, str) or not self.name or " " in self.name:
+            raise _invalid("name", self.name, "Plugin name cannot be empty or contain spaces")
+        if not isinstance(self.version, str) or self.version.count(".") < 2:
+            raise _invalid("version", self.version, "Version must be semver format (e.g., 1.0.0)")
+        if (
+            not isinstance(self.description, str)
+            or not 0 < len(self.description) <= _MAX_DESCRIPTION
+        ):
+            raise _invalid("description", self.description, "Description required (max 1000 chars)")
+        if not isinstance(self.author, dict) or "name" not in self.author:
+            raise _invalid("author", self.author, "Author must be a dict with 'name' field")
+        for folder in self.skills:
+            _check_folder(folder)
+
+
+def parse_plugin_manifest(manifest_path: Path) -> PluginManifest:
+    """Read and check a plugin.json."""
+    data = _read(manifest_path)
+    missing = [name for name in _REQUIRED if name not in data]
+    if missing:
+        raise ManifestValidationError(
+            f"Missing required fields: {', '.join(missing)} in {manifest_path}. "
+            f"Required: {', '.join(_REQUIRED)}",
+            field_name=missing[0],
+        )
+    skills = data.get("skills", ["skills/"])
+    if isinstance(skills, str):
+        skills = [skills]
+    elif not isinstance(skills, list):
+        raise _invalid("skills", type(skills).__name__, "'skills' must be string or array")
+    author = data["author"]
+    if isinstance(author, str):
+        author = {"name": author}
+    elif not isinstance(author, dict):
+        raise _invalid("author", type(author).__name__, "'author' must be string or object")
+    return PluginManifest(
+        name=data["name"],
+        version=data["version"],
+        description=data["description"],
+        author=author,
+        skills=skills,
+        manifest_path=manifest_path,
+        manifest_version=data.get("manifest_version", "0.1"),
+        display_name=data.get("display_name"),
+        homepage=data.get("homepage"),
+        repository=data.get("repository"),
+    )
+
+
+def _read(manifest_path: Path) -> Mapping[str, Any]:
+    where = str(manifest_path)
+    try:
+        with open(manifest_path, "rb") as file:
+            raw = file.read(MAX_MANIFEST_SIZE + 1)
+        if len(raw) > MAX_MANIFEST_SIZE:
+            raise ManifestParseError(
+                f"Manifest too large: {where} has more than {MAX_MANIFEST_SIZE:,} bytes", where
+            )
+        data = json.loads(raw.decode("utf-8-sig"))
+    except FileNotFoundError as error:
+        raise ManifestNotFoundError(
+            f"Plugin manifest not found: {where}. Expected location: {MANIFEST.as_posix()}"
+        ) from error
+    except json.JSONDecodeError as error:
+        raise ManifestParseError(
+            f"Invalid JSON in {where}: line {error.lineno}, column {error.colno}: {error.msg}",
+            where,
+            error,
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ManifestParseError(f"Manifest is not UTF-8: {where}", where, error) from error
+    except RecursionError as error:
+        raise ManifestParseError(f"Manifest is nested too deeply: {where}", where, error) from error
+    except OSError as error:
+        raise ManifestParseError(f"Cannot read manifest {where}: {error}", where, error) from error
+    if not isinstance(data, dict):
+        raise _invalid("root", type(data).__name__, "Manifest must be a JSON object")
+    return data
+
+
+def _check_folder(folder: object) -> None:
+    if not isinstance(folder, str) or not folder:
+        raise _invalid("skills", folder, "Skill path cannot be empty")
+    if ".." in folder:
+        raise _invalid("skills", folder, f"Security violation: Path contains '..': {folder}")
+    if folder.startswith(("/", "\\")) or folder[1:2] == ":":
+        raise _invalid("skills", folder, f"Security violation: Path must be relative: {folder}")
+
+
+def _invalid(field_name: str, value: object, message: str) -> ManifestValidationError:
+    return ManifestValidationError(message, field_name=field_name, invalid_value=str(value))

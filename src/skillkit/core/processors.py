@@ -1,0 +1,148 @@
+"""The one place where instructions are rendered."""
+
+import logging
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+from skillkit.core.exceptions import ArgumentProcessingError, SizeLimitExceededError
+
+logger = logging.getLogger(__name__)
+
+MAX_ARGUMENT_BYTES = 1_000_000
+PLACEHOLDER = "$ARGUMENTS"
+_PLACEHOLDERS = re.compile(r"\$?\$ARGUMENTS")
+_MISSPELLED = re.compile(r"\$(?:arguments|Arguments|ARGUMENT)\b|\$ ARGUMENTS\b|\$\{ARGUMENTS\}")
+_WHITE_SPACE = re.compile(r"\s+")
+
+# Worth a line in the log, never a reason to refuse: plain look-ups, so that no argument costs time.
+_SUSPICIOUS = {
+    "../": "path traversal (../)",
+    "..\\": "path traversal (..\\)",
+    "<script": "possible cross-site scripting",
+    "javascript:": "javascript: address",
+    "!!python": "YAML code execution tag",
+    "${": "shell variable expansion",
+    "$(": "shell command substitution",
+    "; rm ": "shell command",
+}
+
+
+def render(
+    body: str,
+    base_directory: str | PathLike[str],
+    arguments: str | None = "",
+    skill_name: str = "",
+) -> str:
+    """Tier 2: where the skill lives, then its instructions with the arguments in place."""
+    return header(base_directory) + substitute(body, arguments, skill_name)
+
+
+def header(base_directory: str | PathLike[str]) -> str:
+    return f"Base directory for this skill: {fspath(base_directory)}\n\n"
+
+
+def substitute(body: str, arguments: str | None, skill_name: str = "") -> str:
+    """`body` with `arguments` for each `$ARGUMENTS`, or behind the body where there is none.
+
+    `$$ARGUMENTS` is a literal `$ARGUMENTS`. What the arguments contain is never looked at again.
+    """
+    arguments = checked(arguments, skill_name)
+    if PLACEHOLDER not in body:
+        if _MISSPELLED.search(body):
+            logger.info(
+                "Skill '%s' has something close to $ARGUMENTS; only that exact spelling counts",
+                skill_name,
+            )
+        return _appended(body, arguments)
+    placed = False
+
+    def replacement(match: re.Match[str]) -> str:
+        nonlocal placed
+        if match.group() != PLACEHOLDER:
+            return PLACEHOLDER
+        placed = True
+        return arguments
+
+    text = _PLACEHOLDERS.sub(replacement, body)
+    return text if placed else _appended(text, arguments)
+
+
+def checked(arguments: str | None, skill_name: str = "") -> str:
+    """`arguments` as text within the size limit; None is no arguments."""
+    if not arguments:
+        return ""
+    if not isinstance(arguments, str):
+        raise ArgumentProcessingError(
+            f"Arguments of skill '{skill_name}' must be text, got {type(arguments).__name__}"
+        )
+    # Only a text longer than a quarter of the limit can be over it once encoded.
+    if len(arguments) * 4 > MAX_ARGUMENT_BYTES:
+        size = len(arguments.encode("utf-8", "surrogatepass"))
+        if size > MAX_ARGUMENT_BYTES:
+            raise SizeLimitExceededError(
+                f"Arguments of skill '{skill_name}' have {size} bytes; "
+                f"the limit is {MAX_ARGUMENT_BYTES} bytes"
+            )
+    return arguments
+
+
+def note_suspicious(arguments: str, skill_name: str) -> None:
+    """Leave a trace in the log of arguments that look like an attack on whoever uses them."""
+    lowered = arguments.lower()
+    for pattern, meaning in _SUSPICIOUS.items():
+        if pattern in lowered:
+            logger.warning(
+                "Suspicious pattern detected in arguments for skill '%s': %s", skill_name, meaning
+            )
+
+
+def normalize_arguments(arguments: str | None) -> str:
+    """`arguments` with white space collapsed, for programs that compare them."""
+    return _WHITE_SPACE.sub(" ", arguments).strip() if arguments else ""
+
+
+def _appended(body: str, arguments: str) -> str:
+    return f"{body.rstrip(chr(10))}\n\nARGUMENTS: {arguments}" if arguments else body
+
+
+class ContentProcessor(ABC):
+    """One step between a body and what the model reads."""
+
+    @abstractmethod
+    def process(self, content: str, context: Mapping[str, Any]) -> str:
+        """`content` after this step; `context` has `arguments`, `base_directory`, `skill_name`."""
+
+
+class BaseDirectoryProcessor(ContentProcessor):
+    """Says where the skill's files are."""
+
+    def process(self, content: str, context: Mapping[str, Any]) -> str:
+        return header(str(context.get("base_directory", ""))) + content
+
+
+class ArgumentSubstitutionProcessor(ContentProcessor):
+    """Puts the arguments into the body."""
+
+    PLACEHOLDER_NAME = "ARGUMENTS"
+    MAX_ARGUMENT_LENGTH = MAX_ARGUMENT_BYTES
+
+    def process(self, content: str, context: Mapping[str, Any]) -> str:
+        arguments = checked(context.get("arguments"), str(context.get("skill_name", "unknown")))
+        skill_name = str(context.get("skill_name", "unknown"))
+        note_suspicious(arguments, skill_name)
+        return substitute(content, arguments, skill_name)
+
+
+class CompositeProcessor(ContentProcessor):
+    """Several steps, one after the other."""
+
+    def __init__(self, processors: Sequence[ContentProcessor]) -> None:
+        self.processors = list(processors)
+
+    def process(self, content: str, context: Mapping[str, Any]) -> str:
+        for processor in self.processors:
+            content = processor.process(content, context)
+        return content

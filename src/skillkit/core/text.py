@@ -1,0 +1,42 @@
+"""Characters a person cannot see, and text made safe to show."""
+
+import re
+
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_ZERO_WIDTH = "\u00ad\u034f\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb"
+_FILLERS = "\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800"
+_VARIATION_SELECTORS = "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_TAGS = "\U000e0000-\U000e007f"
+_NONCHARACTERS = "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
+_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
+_LINE_BREAKS = "\u2028\u2029"
+
+# An explicit list: filtering by Unicode category misses fillers and variation selectors.
+_HIDDEN = (
+    _BIDI + _ZERO_WIDTH + _FILLERS + _VARIATION_SELECTORS + _TAGS + _NONCHARACTERS + _LINE_BREAKS
+)
+HIDDEN = re.compile(f"[{_CONTROLS}{_HIDDEN}]")
+HIDDEN_OR_LAYOUT = re.compile(f"[{_CONTROLS}\t\n{_HIDDEN}]")
+_WHITE_SPACE = re.compile(r"\s+")
+
+
+def strip_hidden(text: str) -> str:
+    """`text` without control, bidi, zero-width, tag and filler characters; tab and newline stay."""
+    return text if text.isascii() and text.isprintable() else HIDDEN.sub("", text)
+
+
+def one_line(text: str) -> str:
+    """`text` for a list: white space collapsed, nothing hidden."""
+    return _WHITE_SPACE.sub(" ", strip_hidden(_WHITE_SPACE.sub(" ", text))).strip()
+
+
+def escape_hidden(text: str) -> str:
+    """`text` for a terminal: what cannot be seen is spelled out, so that nothing can hide."""
+    return HIDDEN_OR_LAYOUT.sub(lambda match: _spelled(match.group()), text)
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character, f"\\x{code:02x}")
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
