@@ -49,7 +49,7 @@ class PluginManifest:
             raise _invalid("name", self.name, "Plugin name cannot be empty or contain spaces")
         if self.version.count(".") < 2:
             raise _invalid("version", self.version, "Version must be semver format (e.g., 1.0.0)")
-        if not isinstance(self.description, str) or not 0 < len(self.description) <= _MAX_DESCRIPTION:
+        if not 0 < len(self.description) <= _MAX_DESCRIPTION:
             raise _invalid("description", self.description, "Description required (max 1000 chars)")
         if "name" not in self.author:
             raise _invalid("author", self.author, "Author must be a dict with 'name' field")
