@@ -1,6 +1,8 @@
 """`.claude-plugin/plugin.json`: what a plugin is called and where its skills are."""
 
 import json
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +13,7 @@ from skillkit.core.exceptions import (
     ManifestParseError,
     ManifestValidationError,
 )
+from skillkit.core.path_resolver import open_file
 
 MANIFEST = Path(".claude-plugin", "plugin.json")
 MAX_MANIFEST_SIZE = 1_000_000
@@ -95,7 +98,9 @@ def parse_plugin_manifest(manifest_path: Path) -> PluginManifest:
 def _read(manifest_path: Path) -> Mapping[str, Any]:
     where = str(manifest_path)
     try:
-        with open(manifest_path, "rb") as file:
+        with os.fdopen(open_file(os.fspath(manifest_path)), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ManifestParseError(f"Not a regular file: {where}", where)
             raw = file.read(MAX_MANIFEST_SIZE + 1)
         if len(raw) > MAX_MANIFEST_SIZE:
             raise ManifestParseError(

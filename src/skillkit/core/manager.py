@@ -1,0 +1,398 @@
+"""SkillManager: the façade of the core, sync and async over the same code."""
+
+import logging
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Literal, overload
+
+from skillkit.core import resources
+from skillkit.core.availability import Refusal, SkillPolicy, out_of_range, unavailable
+from skillkit.core.cache import CacheStats, ContentCache
+from skillkit.core.catalogue import Catalogue
+from skillkit.core.content import SkillFile, stamp_of
+from skillkit.core.discovery import MAX_DEPTH, MAX_FOLDERS, MetadataMemo, SkillDiscovery
+from skillkit.core.exceptions import ConfigurationError, SkillsUseError
+from skillkit.core.models import (
+    Diagnostic,
+    InitMode,
+    Severity,
+    Skill,
+    SkillMetadata,
+    SkillSource,
+    SourceType,
+)
+from skillkit.core.parser import SkillParser
+from skillkit.core.processors import checked, note_suspicious, render
+from skillkit.core.resources import Resource, ResourcePage
+from skillkit.core.sources import Folder, build_sources
+
+if TYPE_CHECKING:
+    from skillkit.core.watcher import Watcher
+
+logger = logging.getLogger(__name__)
+
+_SOURCE_ALIASES = {"personal": SourceType.USER}
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a refresh found to be different, by qualified name."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+class SkillManager:
+    """Finds skills, knows them by name, and hands out their instructions and files.
+
+    A folder argument of None is its default if that exists, `""` (for a list `[]`) is none, and a
+    path must exist. With no folder argument at all, the other well-known places are searched too:
+    `.agent/skills` and `.agents/skills` of the project, `~/.agent/skills`, `~/.agents/skills`,
+    `~/.claude/skills`; `default_sources` says so outright. One instance may be used from many threads
+    and event loops.
+    """
+
+    def __init__(
+        self,
+        skill_dir: Folder | None = None,
+        project_skill_dir: Folder | None = None,
+        anthropic_config_dir: Folder | None = None,
+        plugin_dirs: Iterable[Folder] | None = None,
+        additional_search_paths: Iterable[Folder] | None = None,
+        *,
+        skills_dir: Folder | None = None,
+        max_cache_size: int = 100,
+        default_sources: bool | None = None,
+        bundled: bool = False,
+        packages: bool | Sequence[str] = False,
+        max_depth: int = MAX_DEPTH,
+        max_folders: int = MAX_FOLDERS,
+        include_nested: bool = False,
+        strict: bool = False,
+        offer_recovered: bool = False,
+        policy: SkillPolicy | None = None,
+        memo: MetadataMemo | None = None,
+    ) -> None:
+        older = skill_dir if skill_dir is not None else skills_dir
+        if older is not None and project_skill_dir is None:
+            logger.warning(
+                "Parameter 'skill_dir' is deprecated in v0.2. Use 'project_skill_dir' instead."
+            )
+            project_skill_dir = older
+        named = (project_skill_dir, anthropic_config_dir, plugin_dirs, additional_search_paths)
+        if default_sources is None:
+            default_sources = all(argument is None for argument in named)
+        self.sources: list[SkillSource] = build_sources(
+            project_skill_dir,
+            anthropic_config_dir,
+            plugin_dirs,
+            additional_search_paths,
+            more_defaults=default_sources,
+            bundled=bundled,
+            packages=packages,
+        )
+        self.skills_dir = Path(project_skill_dir or Path.cwd() / ".claude" / "skills")
+        self.policy = policy
+        self.offer_recovered = offer_recovered
+        self._discovery = SkillDiscovery(
+            SkillParser(strict=strict, recover=not strict),
+            max_depth=max_depth,
+            max_folders=max_folders,
+            include_nested=include_nested,
+            memo=memo,
+        )
+        self._cache = ContentCache(max_cache_size)
+        self._catalogue = Catalogue()
+        self._diagnostics: tuple[Diagnostic, ...] = ()
+        self._logged: set[Diagnostic] = set()
+        self._init_mode = InitMode.UNINITIALIZED
+        self._scanning = RLock()
+
+    # Tier 1: finding
+
+    @property
+    def init_mode(self) -> InitMode:
+        """Whether and how the manager has been filled."""
+        return self._init_mode
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Everything worth saying about what was found, in the order it was found."""
+        return self._diagnostics
+
+    def discover(self) -> None:
+        """Search all sources. A bad file becomes a diagnostic and a line in the log, never an exception."""
+        self._scan()
+        self._init_mode = InitMode.SYNC
+
+    async def adiscover(self) -> None:
+        """`discover` without blocking the event loop."""
+        import asyncio
+
+        await asyncio.to_thread(self._scan)
+        self._init_mode = InitMode.ASYNC
+
+    def refresh(self) -> Changes:
+        """Search again, reading only files that have changed; answers what is different."""
+        before = self._by_qualified_name()
+        self._scan()
+        if self._init_mode is InitMode.UNINITIALIZED:
+            self._init_mode = InitMode.SYNC
+        after = self._by_qualified_name()
+        common = before.keys() & after.keys()
+        return Changes(
+            added=tuple(sorted(after.keys() - before.keys())),
+            changed=tuple(sorted(name for name in common if before[name] is not after[name])),
+            removed=tuple(sorted(before.keys() - after.keys())),
+        )
+
+    async def arefresh(self) -> Changes:
+        """`refresh` without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.refresh)
+
+    def watch(self, on_change: Callable[[Changes], object] | None = None) -> "Watcher":
+        """Refresh whenever something changes on disk, until the returned watcher is stopped.
+
+        `on_change` is called from the watcher's thread. Needs the extra `watch`.
+        """
+        from skillkit.core.watcher import Watcher
+
+        def refresh() -> None:
+            changes = self.refresh()
+            if changes and on_change is not None:
+                on_change(changes)
+
+        return Watcher([source.directory for source in self.sources], refresh).start()
+
+    # Tier 1: knowing
+
+    @overload
+    def list_skills(
+        self,
+        include_qualified: Literal[False] = False,
+        *,
+        source: SourceType | str | None = None,
+        name: str | None = None,
+        keywords: str | Iterable[str] | None = None,
+    ) -> list[SkillMetadata]: ...
+
+    @overload
+    def list_skills(
+        self,
+        include_qualified: Literal[True],
+        *,
+        source: SourceType | str | None = None,
+        name: str | None = None,
+        keywords: str | Iterable[str] | None = None,
+    ) -> list[str]: ...
+
+    def list_skills(
+        self,
+        include_qualified: bool = False,
+        *,
+        source: SourceType | str | None = None,
+        name: str | None = None,
+        keywords: str | Iterable[str] | None = None,
+    ) -> list[SkillMetadata] | list[str]:
+        """All skills by name, or those that pass every filter given.
+
+        `source` is a kind (`project`, `personal`, `plugin`, …) or the label of one source, `name` a
+        regular expression found anywhere in the name, `keywords` words that must all be in the
+        description. With `include_qualified` the answer is names, those of shadowed skills included.
+        """
+        catalogue = self._catalogue
+        passes = _filters(source, name, keywords)
+        skills = [skill for skill in catalogue if passes(skill)]
+        if not include_qualified:
+            return skills
+        shadowed = catalogue.shadowed.items()
+        return [skill.name for skill in skills] + [
+            qualified for qualified, skill in shadowed if passes(skill)
+        ]
+
+    def get_skill(self, name: str) -> SkillMetadata:
+        """The skill called `name`, `plugin:name` or `source:name`; spelling is canonical."""
+        return self._catalogue.get(name)
+
+    def refusal(self, skill: SkillMetadata) -> Refusal | None:
+        """Why `skill` may not be used now: disabled, untrusted or unavailable."""
+        decided = self.policy.refusal(skill) if self.policy else None
+        return decided or unavailable(skill)
+
+    def offered_skills(self) -> list[SkillMetadata]:
+        """The skills a model may be told of."""
+        return [
+            skill
+            for skill in self._catalogue
+            if not skill.disable_model_invocation
+            and (self.offer_recovered or not skill.recovered)
+            and self.refusal(skill) is None
+        ]
+
+    # Tier 2: instructions
+
+    def load_skill(self, name: str) -> Skill:
+        """The skill called `name`; its instructions are read when they are asked for."""
+        skill = self.get_skill(name)
+        return Skill(metadata=skill, base_directory=skill.base_dir)
+
+    def invoke_skill(self, name: str, arguments: str | None = "") -> str:
+        """The instructions of a skill with `arguments` in place, ready for a model."""
+        skill = self._catalogue.get(name)
+        arguments = checked(arguments, skill.name)
+        path = os.fspath(skill.skill_path)
+        try:
+            stamp = stamp_of(os.stat(path))
+        except OSError:
+            stamp = None
+        if stamp is not None:
+            text = self._cache.get(path, arguments, stamp)
+            if text is not None:
+                return text
+        note_suspicious(arguments, skill.name)
+        file = SkillFile(skill.skill_path, recovered=skill.recovered)
+        document = file.read(valid=self._discovery.known_stamp(path))
+        text = render(document.body, skill.base_dir, arguments, skill.name)
+        self._cache.put(path, arguments, document.stamp, text, skill.canonical_name)
+        logger.debug("Loaded skill '%s' from %s", skill.name, path)
+        return text
+
+    async def ainvoke_skill(self, name: str, arguments: str | None = "") -> str:
+        """`invoke_skill` without blocking the event loop."""
+        import asyncio
+
+        if self._init_mode is InitMode.UNINITIALIZED:
+            raise SkillsUseError(
+                "Manager not initialized. Call adiscover() or discover() before invoking skills."
+            )
+        return await asyncio.to_thread(self.invoke_skill, name, arguments)
+
+    def clear_cache(self, skill_name: str | None = None) -> int:
+        """Forget the rendered texts of one skill, or of all; answers how many."""
+        if skill_name is None:
+            return self._cache.clear()
+        skill = self._catalogue.find(skill_name)
+        return self._cache.clear(skill.canonical_name if skill else skill_name)
+
+    async def aclear_cache(self, skill_name: str | None = None) -> int:
+        return self.clear_cache(skill_name)
+
+    def get_cache_stats(self) -> CacheStats:
+        return self._cache.get_stats()
+
+    # Tier 3: files
+
+    def list_resources(self, name: str) -> list[Resource]:
+        """The files of a skill, SKILL.md itself left out."""
+        skill = self.get_skill(name)
+        return resources.list_resources(skill.base_dir, skill.skill_path.name)
+
+    async def alist_resources(self, name: str) -> list[Resource]:
+        import asyncio
+
+        return await asyncio.to_thread(self.list_resources, name)
+
+    def read_resource(
+        self, name: str, path: str, offset: int = 0, limit: int = resources.DEFAULT_PAGE
+    ) -> ResourcePage:
+        """A page of a file beneath the skill's folder; anything outside raises PathSecurityError."""
+        return resources.read_resource(self.get_skill(name).base_dir, path, offset, limit)
+
+    async def aread_resource(
+        self, name: str, path: str, offset: int = 0, limit: int = resources.DEFAULT_PAGE
+    ) -> ResourcePage:
+        import asyncio
+
+        return await asyncio.to_thread(self.read_resource, name, path, offset, limit)
+
+    # Scanning
+
+    def _scan(self) -> None:
+        with self._scanning:
+            catalogue = Catalogue()
+            diagnostics: list[Diagnostic] = []
+            seen: dict[tuple[int, int], str] = {}
+            for source in self.sources:
+                for found in self._discovery.discover(source, seen):
+                    if isinstance(found, Diagnostic):
+                        diagnostics.append(found)
+                        continue
+                    diagnostics.extend(found.diagnostics)
+                    if (reason := out_of_range(found)) is not None:
+                        diagnostics.append(
+                            Diagnostic(found.skill_path, "version-range", Severity.ERROR, reason)
+                        )
+                        continue
+                    winner = catalogue.add(found)
+                    if winner is not None:
+                        diagnostics.append(_collision(found, winner, catalogue.address(found)))
+            self._discovery.forget_missing(set(seen.values()))
+            self._log(diagnostics)
+            self._catalogue = catalogue
+            self._diagnostics = tuple(diagnostics)
+        logger.info(
+            "Discovery complete: %d skill(s) registered from %d source(s)",
+            len(catalogue),
+            len(self.sources),
+        )
+
+    def _log(self, diagnostics: list[Diagnostic]) -> None:
+        """Say each thing once, however often the sources are searched."""
+        for found in diagnostics:
+            if found in self._logged:
+                continue
+            if found.severity is Severity.ERROR:
+                logger.error("Failed to parse skill at %s: %s", found.path, found.message)
+            elif found.severity is Severity.WARNING:
+                logger.warning("%s: %s", found.path, found.message)
+            else:
+                logger.debug("%s: %s", found.path, found.message)
+        self._logged = set(diagnostics)
+
+    def _by_qualified_name(self) -> dict[str, SkillMetadata]:
+        catalogue = self._catalogue
+        everything = [*catalogue, *catalogue.shadowed.values()]
+        return {skill.qualified_name: skill for skill in everything}
+
+
+def _filters(
+    source: SourceType | str | None, name: str | None, keywords: str | Iterable[str] | None
+) -> Callable[[SkillMetadata], bool]:
+    kind = _SOURCE_ALIASES.get(source, source) if source is not None else None
+    try:
+        pattern = re.compile(name, re.IGNORECASE) if name is not None else None
+    except re.error as error:
+        raise ConfigurationError(f"Not a regular expression: {name!r} ({error})", "name") from error
+    words = [
+        word.lower() for word in (keywords.split() if isinstance(keywords, str) else keywords or ())
+    ]
+
+    def passes(skill: SkillMetadata) -> bool:
+        return (
+            (kind is None or kind in (skill.source, skill.source_label))
+            and (pattern is None or pattern.search(skill.name) is not None)
+            and all(word in skill.description.lower() for word in words)
+        )
+
+    return passes
+
+
+def _collision(ignored: SkillMetadata, kept: SkillMetadata, address: str) -> Diagnostic:
+    return Diagnostic(
+        ignored.skill_path,
+        "name-collision",
+        Severity.WARNING,
+        f"Skill name conflict detected for '{ignored.name}': keeping {kept.skill_path} "
+        f"({kept.source_label}), ignoring {ignored.skill_path} ({ignored.source_label}). "
+        f"Use qualified name '{address}' to reach the ignored one",
+    )

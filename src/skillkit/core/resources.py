@@ -1,0 +1,133 @@
+"""Tier 3: the files beside a SKILL.md, listed by name and read a page at a time."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkit.core.discovery import SKIPPED
+from skillkit.core.exceptions import ContentLoadError
+from skillkit.core.path_resolver import open_beneath
+from skillkit.core.text import escape_hidden
+
+MAX_DEPTH = 5
+MAX_RESOURCES = 10_000
+DEFAULT_PAGE = 16 * 1024
+MAX_PAGE = 1024 * 1024
+_SNIFFED = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A file of a skill."""
+
+    path: str
+    """Relative to the skill's folder, with `/`."""
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePage:
+    """A part of a file. A binary file is described, not handed out."""
+
+    path: str
+    text: str | None
+    """None for a binary file."""
+    offset: int
+    """Where the page starts, in bytes."""
+    next_offset: int | None
+    """Where the next page starts; None after the last one."""
+    size: int
+    """Of the whole file, in bytes."""
+    media_type: str
+
+    @property
+    def is_binary(self) -> bool:
+        return self.text is None
+
+
+def list_resources(base: Path, skill_file: str) -> list[Resource]:
+    """Every regular file beneath `base`, sorted; symbolic links are left out."""
+    found: list[Resource] = []
+    folders = [("", 0)]
+    while folders and len(found) < MAX_RESOURCES:
+        prefix, depth = folders.pop()
+        try:
+            with os.scandir(base / prefix) as entries:
+                for entry in entries:
+                    relative = f"{prefix}{entry.name}"
+                    if entry.is_dir(follow_symlinks=False):
+                        if depth < MAX_DEPTH and entry.name not in SKIPPED:
+                            folders.append((f"{relative}/", depth + 1))
+                    elif entry.is_file(follow_symlinks=False) and relative != skill_file:
+                        found.append(Resource(relative, entry.stat(follow_symlinks=False).st_size))
+                        if len(found) >= MAX_RESOURCES:
+                            break
+        except FileNotFoundError:
+            if not prefix:
+                raise ContentLoadError(f"The skill's folder is gone: {base}") from None
+        except OSError as error:
+            raise ContentLoadError(f"Cannot list {base / prefix}: {error.strerror}") from error
+    return sorted(found, key=lambda resource: resource.path)
+
+
+def read_resource(
+    base: Path, path: str, offset: int = 0, limit: int = DEFAULT_PAGE
+) -> ResourcePage:
+    """At most `limit` bytes of a text file from `offset` on, cut between characters."""
+    if offset < 0 or not 0 < limit <= MAX_PAGE:
+        raise ContentLoadError(
+            f"Cannot read '{escape_hidden(path)}': offset must be 0 or more and limit "
+            f"between 1 and {MAX_PAGE:,}, got offset={offset}, limit={limit}"
+        )
+    with open_beneath(base, path) as descriptor:
+        _check_depth(path)
+        size = os.fstat(descriptor).st_size
+        media_type = _media_type(path)
+        if not _is_text(os.pread(descriptor, _SNIFFED, 0)):
+            return ResourcePage(path, None, 0, None, size, media_type or "application/octet-stream")
+        raw = os.pread(descriptor, limit + 4, offset)
+        page, end = _whole_characters(raw, limit)
+    following = offset + end
+    return ResourcePage(
+        path=path,
+        text=page.decode("utf-8", "replace"),
+        offset=offset,
+        next_offset=following if following < size and end else None,
+        size=size,
+        media_type=media_type or "text/plain",
+    )
+
+
+def _check_depth(path: str) -> None:
+    folders = len([part for part in path.split("/") if part not in ("", ".")]) - 1
+    if folders > MAX_DEPTH:
+        raise ContentLoadError(
+            f"'{escape_hidden(path)}' is {folders} folders deep; a skill's files may be {MAX_DEPTH} deep"
+        )
+
+
+def _is_text(beginning: bytes) -> bool:
+    if b"\0" in beginning:
+        return False
+    try:
+        beginning.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.end == len(beginning) == _SNIFFED and error.reason == "unexpected end of data"
+    return True
+
+
+def _whole_characters(raw: bytes, limit: int) -> tuple[bytes, int]:
+    """The page in `raw` without half a character at either end, and where it ends."""
+    start = 0
+    while start < min(3, len(raw)) and raw[start] & 0xC0 == 0x80:
+        start += 1
+    end = min(limit, len(raw))
+    while start < end < len(raw) and raw[end] & 0xC0 == 0x80:
+        end += 1
+    return raw[start:end], end
+
+
+def _media_type(path: str) -> str | None:
+    import mimetypes
+
+    return mimetypes.guess_type(path)[0]

@@ -1,0 +1,172 @@
+"""Which folders are searched, and which wins when two of them have a skill of the same name."""
+
+import logging
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from skillkit.core.discovery import discover_plugin_manifest
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.models import SkillSource, SourceType
+
+logger = logging.getLogger(__name__)
+
+Folder = Path | str
+
+PRIORITY_PROJECT = 100
+PRIORITY_ANTHROPIC = 50
+PRIORITY_PLUGIN = 10
+PRIORITY_CUSTOM = 5
+PRIORITY_LAST = 1
+
+
+class DefaultFolder(NamedTuple):
+    """A place where skills are looked for without being told."""
+
+    label: str
+    source_type: SourceType
+    path: str
+    priority: int
+
+
+PROJECT = DefaultFolder("project", SourceType.PROJECT, "skills", PRIORITY_PROJECT)
+ANTHROPIC = DefaultFolder("anthropic", SourceType.ANTHROPIC, ".claude/skills", PRIORITY_ANTHROPIC)
+MORE = (
+    DefaultFolder("agent", SourceType.PROJECT, ".agent/skills", 90),
+    DefaultFolder("agents", SourceType.PROJECT, ".agents/skills", 80),
+    DefaultFolder("user", SourceType.USER, "~/.agent/skills", 40),
+    DefaultFolder("user-agents", SourceType.USER, "~/.agents/skills", 30),
+    DefaultFolder("user-claude", SourceType.USER, "~/.claude/skills", 20),
+)
+
+
+def agent_home() -> Path:
+    """`~/.agent`, or where AGENT_HOME moves it."""
+    moved = os.environ.get("AGENT_HOME")
+    return Path(moved).expanduser() if moved else Path.home() / ".agent"
+
+
+def build_sources(
+    project_skill_dir: Folder | None = None,
+    anthropic_config_dir: Folder | None = None,
+    plugin_dirs: Iterable[Folder] | None = None,
+    additional_search_paths: Iterable[Folder] | None = None,
+    *,
+    more_defaults: bool,
+    bundled: bool = False,
+    packages: bool | Sequence[str] = False,
+) -> list[SkillSource]:
+    """The sources by precedence; two of equal priority keep the order they were given in."""
+    sources = [
+        *_named(project_skill_dir, "project_skill_dir", PROJECT),
+        *_named(anthropic_config_dir, "anthropic_config_dir", ANTHROPIC),
+    ]
+    if more_defaults:
+        for default in MORE:
+            sources += _default(default)
+    sources += _plugins(plugin_dirs or ())
+    sources += _custom(additional_search_paths or ())
+    if packages:
+        sources += _packages(None if packages is True else packages)
+    if bundled:
+        sources += _bundled()
+    sources.sort(key=lambda source: -source.priority)
+    if not sources:
+        logger.info("No skill directories found; initialized with empty skill list")
+    return _distinct_labels(sources)
+
+
+def _named(folder: Folder | None, parameter: str, default: DefaultFolder) -> list[SkillSource]:
+    """None means the default if it is there, an empty text means no, a path must exist."""
+    if folder is None:
+        return _default(default)
+    if folder == "":
+        return []
+    path = _existing(folder, parameter)
+    return [SkillSource(default.source_type, path, default.priority, label=default.label)]
+
+
+def _default(default: DefaultFolder) -> list[SkillSource]:
+    if default.label == "user":
+        path = agent_home() / "skills"
+    else:
+        path = Path(default.path).expanduser()
+    if not path.is_dir():
+        return []
+    return [SkillSource(default.source_type, path.resolve(), default.priority, label=default.label)]
+
+
+def _plugins(folders: Iterable[Folder]) -> list[SkillSource]:
+    sources: list[SkillSource] = []
+    counts: dict[str, int] = {}
+    for folder in folders:
+        path = _existing(folder, "plugin_dirs")
+        manifest = discover_plugin_manifest(path)
+        name = manifest.name if manifest else path.name
+        if manifest is None:
+            logger.warning(
+                "No valid plugin manifest found at %s. Using directory name '%s' as plugin identifier.",
+                path,
+                name,
+            )
+        counts[name] = counts.get(name, 0) + 1
+        if counts[name] > 1:
+            other = f"{name}-{counts[name]}"
+            logger.warning(
+                "Duplicate plugin name '%s' detected. Disambiguating as '%s' for plugin at %s.",
+                name,
+                other,
+                path,
+            )
+            name = other
+        sources.append(SkillSource(SourceType.PLUGIN, path, PRIORITY_PLUGIN, name, manifest))
+    return sources
+
+
+def _custom(folders: Iterable[Folder]) -> list[SkillSource]:
+    return [
+        SkillSource(
+            SourceType.CUSTOM,
+            _existing(folder, "additional_search_paths"),
+            max(PRIORITY_LAST, PRIORITY_CUSTOM - position),
+        )
+        for position, folder in enumerate(folders)
+    ]
+
+
+def _packages(names: Sequence[str] | None) -> list[SkillSource]:
+    from skillkit.core.packages import package_skill_folders
+
+    return [
+        SkillSource(SourceType.PACKAGE, folder, PRIORITY_LAST, label=f"package-{name}")
+        for name, folder in package_skill_folders(names)
+    ]
+
+
+def _bundled() -> list[SkillSource]:
+    folder = Path(__file__).resolve().parent.parent / "bundled"
+    return [SkillSource(SourceType.BUNDLED, folder, PRIORITY_LAST)] if folder.is_dir() else []
+
+
+def _existing(folder: Folder, parameter: str) -> Path:
+    path = Path(folder)
+    if not path.is_dir():
+        raise ConfigurationError(
+            f"Explicitly configured directory does not exist: {parameter}='{path}'. "
+            "Create it, correct the path, or pass '' (for a list: []) to do without.",
+            parameter_name=parameter,
+            invalid_path=str(path),
+        )
+    return path.resolve()
+
+
+def _distinct_labels(sources: list[SkillSource]) -> list[SkillSource]:
+    """`sources` with `-2`, `-3` … behind a label that is taken, so that `label:skill` is one skill."""
+    taken: dict[str, int] = {}
+    distinct = []
+    for source in sources:
+        count = taken[source.label] = taken.get(source.label, 0) + 1
+        distinct.append(source if count == 1 else replace(source, label=f"{source.label}-{count}"))
+    return distinct
