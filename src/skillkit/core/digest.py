@@ -48,8 +48,8 @@ def tree_digest(
 ) -> TreeDigest:
     """The digest of everything beneath `folder`.
 
-    Raises SkillSecurityError for a symbolic link or a special file, SizeLimitExceededError for too much,
-    ContentLoadError for what cannot be read.
+    Raises SkillSecurityError for a symbolic link or a special file, SizeLimitExceededError for too
+    much, ContentLoadError for what cannot be read.
     """
     files: dict[str, FileDigest] = {}
     left = max_bytes
@@ -72,7 +72,7 @@ def open_tree(
 ) -> Iterator[tuple[str, int]]:
     """Every file beneath `folder` with a descriptor that is open until the next one is asked for.
 
-    Each component is opened from the one before it, so nothing can be swapped for a link on the way.
+    Each component is opened from the one before it: nothing can be swapped for a link on the way.
     """
     try:
         root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -1,1 +1,1 @@
-"""Git → a verified, immutable store: trust by content, updates with a difference, never half done."""
+"""Git → a verified, immutable store: trust by content, updates shown first, never half done."""
