@@ -1,0 +1,183 @@
+"""llama.cpp inside this process: one model, one conversation at a time, its prompt state kept on disk."""
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from skillkit.agent.exceptions import ModelFileError, ProviderError
+from skillkit.agent.models.prompt_states import PromptStates
+
+if TYPE_CHECKING:
+    from xllamacpp import Server
+
+CONTEXT_TOKENS = 8192
+MAX_ANSWER_TOKENS = 1024
+
+Stop = bool
+OnText = Callable[[str], Stop]
+"""Told each piece of the reply; True ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model wrote, and what that took."""
+
+    text: str
+    prompt_tokens: int
+    processed_tokens: int
+    """Prompt tokens that had to be computed; the rest was remembered."""
+    reply_tokens: int
+    cut: bool
+    """Whether it stopped because it became too long."""
+
+
+def threads() -> int:
+    """All cores but one, so that the machine stays usable."""
+    return max(1, len(os.sched_getaffinity(0)) - 1 if hasattr(os, "sched_getaffinity") else 1)
+
+
+class LocalEngine:
+    """A model in memory. Calls block; a second caller waits for the first."""
+
+    def __init__(self, model: Path, states: Path | None = None, *, context: int = CONTEXT_TOKENS) -> None:
+        try:
+            import xllamacpp
+        except ImportError as error:
+            raise ProviderError(
+                "The embedded model needs xllamacpp. Install it with: pip install 'skillkit[local]'"
+            ) from error
+        self._one_at_a_time = Lock()
+        self._key = secrets.token_urlsafe(32)
+        self._begun = False
+        size = model.stat().st_size
+        identity = f"{xllamacpp.__version__}\0{model.name}\0{size}\0{context}"
+        self.states = PromptStates(states, identity) if states is not None else None
+        parameters = xllamacpp.CommonParams()
+        parameters.model.path = str(model)
+        parameters.n_ctx = context
+        parameters.n_parallel = 1
+        parameters.cpuparams.n_threads = threads()
+        parameters.cpuparams_batch.n_threads = threads()
+        parameters.no_extra_bufts = True  # repacked weights would double the memory
+        parameters.warmup = False
+        parameters.verbosity = -1
+        # The library listens on loopback; without this key nobody else on the machine gets an answer.
+        parameters.api_keys = [self._key]
+        if self.states is not None:
+            parameters.slot_save_path = f"{self.states.folder}{os.sep}"
+            parameters.endpoint_slots = True
+        try:
+            self._server: Server = xllamacpp.Server(parameters)
+        except (RuntimeError, ValueError) as error:
+            raise ModelFileError(
+                f"The model {model} cannot be loaded ({error}). Check it with: agent model verify"
+            ) from error
+
+    @property
+    def address(self) -> str:
+        """Where the library listens."""
+        return str(self._server.listening_address)
+
+    def reply(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        grammar: str | None = None,
+        max_tokens: int = MAX_ANSWER_TOKENS,
+        temperature: float = 0.0,
+        on_text: OnText = lambda text: False,
+    ) -> Reply:
+        """The model's next message, kept to `grammar`."""
+        with self._one_at_a_time:
+            if not self._begun:
+                self._begun = True
+                self._begin(messages)
+            return self._generate(messages, grammar, max_tokens, temperature, on_text)
+
+    def _generate(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        grammar: str | None,
+        max_tokens: int,
+        temperature: float,
+        on_text: OnText,
+    ) -> Reply:
+        request: dict[str, object] = {
+            "messages": list(messages),
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "cache_prompt": True,
+            "stream": True,
+        }
+        if grammar is not None:
+            request["grammar"] = grammar
+        pieces: list[str] = []
+        last: dict[str, Any] = {}
+
+        def take(raw: str) -> Stop:
+            nonlocal last
+            last = json.loads(raw)
+            choices = last.get("choices") or [{}]
+            piece = choices[0].get("delta", {}).get("content")
+            if not piece:
+                return False
+            pieces.append(piece)
+            return on_text(piece)
+
+        try:
+            self._server.handle_chat_completions(json.dumps(request), take)
+        except (RuntimeError, ValueError) as error:
+            raise ProviderError(f"The embedded model refused the request: {_short(error)}") from error
+        if "error" in last:
+            raise ProviderError(f"The embedded model failed: {_short(last['error'].get('message', ''))}")
+        timings = last.get("timings", {})
+        processed = int(timings.get("prompt_n", 0))
+        return Reply(
+            text="".join(pieces),
+            prompt_tokens=processed + int(timings.get("cache_n", 0)),
+            processed_tokens=processed,
+            reply_tokens=int(timings.get("predicted_n", len(pieces))),
+            cut=(last.get("choices") or [{}])[0].get("finish_reason") == "length",
+        )
+
+    def _begin(self, messages: Sequence[Mapping[str, str]]) -> None:
+        """Take up the state of an earlier program, and leave one for the next."""
+        if self.states is None or not messages or messages[0]["role"] != "system":
+            return
+        system = messages[0]["content"]
+        known = self.states.nearest(system)
+        if known is not None and not self._slot("restore", known.filename):
+            self.states.forget(known)
+            known = None
+        fixed = self.states.fixed_part(system)
+        if known is not None and known.covers(fixed):
+            self.states.touch(known)
+            return
+        self._generate([{"role": "system", "content": fixed}], None, 1, 0.0, lambda text: True)
+        fresh = self.states.new(fixed)
+        if self._slot("save", fresh.filename):
+            self.states.keep(fresh)
+
+    def _slot(self, action: str, filename: str) -> bool:
+        """Save or restore the state of the prompt; a failure costs time, nothing else."""
+        from urllib.request import Request, urlopen
+
+        request = Request(
+            f"{self.address}/slots/0?action={action}",
+            data=json.dumps({"filename": filename}).encode(),
+            headers={"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"},
+        )
+        try:
+            with urlopen(request, timeout=60) as response:
+                return bool(response.status == 200)
+        except OSError:
+            return False
+
+
+def _short(error: object) -> str:
+    return " ".join(str(error).split())[:300]
