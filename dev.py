@@ -25,12 +25,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+MINIMUM = (3, 11)
 INPUTS = ("pyproject.toml", "constraints.txt")
 SYSTEM_PACKAGES = {"bwrap": "bubblewrap"}
 
 
 def main(arguments: list[str]) -> int:
-    if sys.version_info < (3, 11):
+    if sys.version_info < MINIMUM:
         sys.exit(f"skillkit needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
     chores = {
         "agent": agent,
@@ -58,9 +59,7 @@ def test(arguments: list[str]) -> int:
     if arguments:
         return run("python", "-m", "pytest", *arguments)
     workers = max(2, os.cpu_count() or 2)
-    return run(
-        "python", "-m", "pytest", "-q", f"-n{workers}", "--cov", "--cov-report=term:skip-covered"
-    )
+    return run("python", "-m", "pytest", "-q", f"-n{workers}", "--cov", "--cov-report=term:skip-covered")
 
 
 def check(_: list[str]) -> int:
@@ -86,9 +85,7 @@ def fuzz(arguments: list[str]) -> int:
 
 def bench(arguments: list[str]) -> int:
     if not arguments:
-        names = sorted(
-            path.stem for path in (ROOT / "benchmarks").glob("[a-z]*") if path.stem != "fuzz"
-        )
+        names = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*") if path.stem != "fuzz")
         print("Which one? " + ", ".join(names))
         return 2
     prepare()
@@ -100,9 +97,7 @@ def system(_: list[str]) -> int:
     if not missing:
         return 0
     if not shutil.which("apt-get") or os.geteuid() != 0:
-        print(
-            f"Not installed: {', '.join(missing)}. Tests that need them will say so and be skipped."
-        )
+        print(f"Not installed: {', '.join(missing)}. Tests that need them will say so and be skipped.")
         return 0
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run(["apt-get", "update", "-qq"], check=True, env=environment)
@@ -126,7 +121,7 @@ def prepare() -> None:
 
 
 def run(program: str, *arguments: str) -> int:
-    return subprocess.run([BIN / program, *arguments], cwd=ROOT).returncode
+    return subprocess.run([BIN / program, *arguments], cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":

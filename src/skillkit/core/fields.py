@@ -109,6 +109,8 @@ def _seconds(value: Value) -> float | None:
 
 
 def _split_outside_parentheses(value: str) -> tuple[str, ...]:
+    if "(" not in value:
+        return tuple(value.replace(",", " ").split())
     names: list[str] = []
     start = depth = 0
     for position, character in enumerate(value):
