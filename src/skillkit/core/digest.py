@@ -70,9 +70,7 @@ class _Entry:
     stamp: Stamp
 
 
-def tree_digest(
-    root: Path, limits: TreeLimits = DEFAULT_LIMITS, *, record_links: bool = False
-) -> TreeDigest:
+def tree_digest(root: Path, limits: TreeLimits = DEFAULT_LIMITS, *, record_links: bool = False) -> TreeDigest:
     """The digest of everything beneath `root`.
 
     A symbolic link, a device, a FIFO or a socket anywhere raises PathSecurityError, too much of
@@ -102,9 +100,7 @@ def combined(files: list[TreeFile]) -> TreeDigest:
 class DigestMemo:
     """Digests of folders that have not changed since they were read, by the stat of every file."""
 
-    def __init__(
-        self, limits: TreeLimits = DEFAULT_LIMITS, *, record_links: bool = False
-    ) -> None:
+    def __init__(self, limits: TreeLimits = DEFAULT_LIMITS, *, record_links: bool = False) -> None:
         self._limits = limits
         self._record_links = record_links
         self._known: dict[Path, tuple[tuple[Stamp, ...], TreeDigest]] = {}
@@ -127,9 +123,7 @@ def _walk(root: Path, limits: TreeLimits, links: bool) -> Iterator[_Entry]:
         # The root itself may be a link that the user placed; nothing beneath it may.
         top = os.open(root, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | os.O_CLOEXEC)
     except OSError as error:
-        raise ContentLoadError(
-            f"Cannot read the skill's folder {root}: {error.strerror}"
-        ) from error
+        raise ContentLoadError(f"Cannot read the skill's folder {root}: {error.strerror}") from error
     count = 0
     try:
         for entry in _beneath(top, "", root, limits.depth, links):
@@ -143,9 +137,7 @@ def _walk(root: Path, limits: TreeLimits, links: bool) -> Iterator[_Entry]:
         os.close(top)
 
 
-def _beneath(
-    folder: int, prefix: str, root: Path, depth: int, links: bool
-) -> Iterator[_Entry]:
+def _beneath(folder: int, prefix: str, root: Path, depth: int, links: bool) -> Iterator[_Entry]:
     if depth < 0:
         raise SizeLimitExceededError(f"Folders are nested too deeply in {root}: '{prefix}'")
     with os.scandir(folder) as listing:

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from skillkit.scripts.models import Captured, Limits, Outcome
-from skillkit.scripts.sandbox.backend import Running
+from skillkit.scripts.sandbox.backend import Running, SandboxError
 
 _CHUNK = 1 << 16
 _WATCH_EVERY = 0.25
@@ -70,28 +70,47 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Pumped:
-    """What was read, and what ended it."""
+class Ended:
+    """What was read, what ended it, and with which exit code."""
 
     outcome: Outcome
     stdout: Captured
     stderr: Captured
+    exit_code: int
+    """As a shell tells it; meaningless when `failure` says that the command never started."""
+    failure: str = ""
 
 
-class Pump:
+def run_to_end(running: Running, limits: Limits, cancellation: Cancellation) -> Ended:
+    """Read, watch and if need be kill `running`; nothing of it is left afterwards."""
+    pump = _Pump(running, limits, cancellation)
+    failure = ""
+    try:
+        pump.run()
+    finally:
+        try:
+            code = running.finish()
+        except SandboxError as error:
+            code, failure = -1, str(error)
+        finally:
+            os.close(running.stdout)
+            os.close(running.stderr)
+    return Ended(pump.outcome, pump.stdout.captured(), pump.stderr.captured(), code, failure)
+
+
+class _Pump:
     """Reads a running tree to its end within limits."""
 
     def __init__(self, running: Running, limits: Limits, cancellation: Cancellation) -> None:
         self._running = running
         self._limits = limits
-        self._streams = {
-            running.stdout: Stream(limits.output),
-            running.stderr: Stream(limits.output),
-        }
+        self.stdout = Stream(limits.output)
+        self.stderr = Stream(limits.output)
+        self._streams = {running.stdout: self.stdout, running.stderr: self.stderr}
         self._cancellation = cancellation
-        self._outcome = Outcome.EXITED
+        self.outcome = Outcome.EXITED
 
-    def run(self) -> Pumped:
+    def run(self) -> None:
         running = self._running
         with selectors.DefaultSelector() as selector:
             selector.register(running.stdout, selectors.EVENT_READ)
@@ -105,45 +124,47 @@ class Pump:
             left = _LEFT_IN_PIPE
             while left > 0 and (chunk := self._read(descriptor)):
                 left -= len(chunk)
-        streams = self._streams
-        return Pumped(
-            self._outcome,
-            streams[running.stdout].captured(),
-            streams[running.stderr].captured(),
-        )
 
     def _loop(self, selector: selectors.BaseSelector) -> None:
         running = self._running
         now = time.monotonic()
         deadline = now + self._limits.timeout
         watch = now + _WATCH_EVERY
-        killed_at: float | None = None
         while True:
             wait = min(deadline, watch) - now
             if running.ended is None:
                 wait = min(wait, _POLL_EVERY)
-            for key, _ in selector.select(max(wait, 0)):
-                if key.fd == running.ended:
-                    return
-                if key.fd in self._streams:
-                    if self._read(key.fd) == b"":
-                        selector.unregister(key.fd)
-                else:
-                    selector.unregister(key.fd)
-                    self._outcome = Outcome.CANCELLED
-            now = time.monotonic()
-            if running.ended is None and running.poll():
+            if self._events(selector, max(wait, 0)) or (running.ended is None and running.poll()):
                 return
-            if self._outcome is Outcome.EXITED:
-                self._outcome = self._exceeded(now, deadline, watch)
+            now = time.monotonic()
+            if self.outcome is Outcome.EXITED:
+                self.outcome = self._exceeded(now, deadline, watch)
+            if self.outcome is not Outcome.EXITED:
+                running.kill()
+                self._wait_for_the_end(selector, now + _PATIENCE)
+                return
             if now >= watch:
                 watch = now + _WATCH_EVERY
-            if self._outcome is not Outcome.EXITED:
-                if killed_at is None:
-                    killed_at, deadline = now, now + _PATIENCE
-                    running.kill()
-                elif now > deadline:
-                    return
+
+    def _wait_for_the_end(self, selector: selectors.BaseSelector, deadline: float) -> None:
+        running = self._running
+        while (left := deadline - time.monotonic()) > 0:
+            if self._events(selector, left if running.ended is not None else _POLL_EVERY):
+                return
+            if running.ended is None and running.poll():
+                return
+
+    def _events(self, selector: selectors.BaseSelector, wait: float) -> bool:
+        """Read whatever is there; True when the whole tree has ended."""
+        for key, _ in selector.select(wait):
+            if key.fd == self._running.ended:
+                return True
+            if key.fd not in self._streams:
+                selector.unregister(key.fd)
+                self.outcome = Outcome.CANCELLED
+            elif self._read(key.fd) == b"":
+                selector.unregister(key.fd)
+        return False
 
     def _exceeded(self, now: float, deadline: float, watch: float) -> Outcome:
         limits = self._limits

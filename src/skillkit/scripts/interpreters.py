@@ -52,9 +52,7 @@ class Interpreter:
     """What has to be readable besides the system's own folders."""
 
 
-def find_interpreter(
-    script: str, first_bytes: bytes, environ: Mapping[str, str] = os.environ
-) -> Interpreter:
+def find_interpreter(script: str, first_bytes: bytes, environ: Mapping[str, str] = os.environ) -> Interpreter:
     """The interpreter for a script that starts with `first_bytes`."""
     search = environ.get("PATH", os.defpath)
     kind, options = _asked_for(script, first_bytes)

@@ -95,6 +95,8 @@ class Backend(Protocol):
     name: str
     confines: bool
     """Whether grants are enforced; a backend that does not confine runs only what the user allowed."""
+    mounts: bool
+    """Whether it shows the script what only our own user can reach."""
 
     def missing(self) -> str | None:
         """Why this backend cannot work here, as far as can be told without trying it."""
@@ -116,6 +118,11 @@ def another_user() -> int | None:
     if os.geteuid() != 0:
         return None
     return _STRANGERS + secrets.randbelow(100_000_000)
+
+
+def needs_reachable_files(backend: Backend) -> bool:
+    """Whether the script's user must be able to read everything by itself."""
+    return not backend.mounts and os.geteuid() == 0
 
 
 def unreachable(path: Path) -> Path | None:
@@ -219,7 +226,18 @@ class GroupRunning:
 
     @classmethod
     def start(cls, command: list[str], confinement: Confinement, work: str) -> "GroupRunning":
+        """Start `command` for a script, as another user if this is root."""
         user = hand_over(work, confinement)
+        try:
+            return cls.spawn(command, confinement, work=work, user=user)
+        except SandboxError:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+
+    @classmethod
+    def spawn(
+        cls, command: list[str], confinement: Confinement, *, work: str = "", user: int | None = None
+    ) -> "GroupRunning":
         stdout, stdout_end = pipe_pair()
         stderr, stderr_end = pipe_pair()
         try:
@@ -238,7 +256,6 @@ class GroupRunning:
         except OSError as error:
             os.close(stdout)
             os.close(stderr)
-            shutil.rmtree(work, ignore_errors=True)
             raise SandboxError(f"Cannot start {command[0]}: {error.strerror}") from error
         finally:
             os.close(stdout_end)
@@ -253,10 +270,11 @@ class GroupRunning:
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def usage(self) -> Usage:
-        return Usage(disk=folder_size(self.work))
+        return Usage(disk=folder_size(self.work) if self.work else None)
 
     def finish(self) -> int:
         self.kill()
         code = self.process.wait()
-        shutil.rmtree(self.work, ignore_errors=True)
+        if self.work:
+            shutil.rmtree(self.work, ignore_errors=True)
         return code if code >= 0 else 128 - code

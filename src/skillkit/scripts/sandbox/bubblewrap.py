@@ -29,16 +29,36 @@ WORK_FOLDER = "/tmp"
 _SHARED_MEMORY = 16 << 20
 _SETUP_SECONDS = 20
 # Root's bwrap makes no user namespace: it reads what only root can reach, then setpriv leaves root.
-_AS_ROOT = (
-    "--unshare-ipc --unshare-pid --unshare-uts --unshare-cgroup-try --cap-drop ALL "
-    "--cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP"
-).split()
-_AS_USER = (
-    "--unshare-user --unshare-ipc --unshare-pid --unshare-uts --unshare-cgroup-try --cap-drop ALL"
-).split()
-_LEAVE_ROOT = (
-    "--clear-groups --bounding-set=-all --inh-caps=-all --ambient-caps=-all --no-new-privs"
-).split()
+_AS_ROOT = [
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--cap-drop",
+    "ALL",
+    "--cap-add",
+    "CAP_SETUID",
+    "--cap-add",
+    "CAP_SETGID",
+    "--cap-add",
+    "CAP_SETPCAP",
+]
+_AS_USER = [
+    "--unshare-user",
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--cap-drop",
+    "ALL",
+]
+_LEAVE_ROOT = [
+    "--clear-groups",
+    "--bounding-set=-all",
+    "--inh-caps=-all",
+    "--ambient-caps=-all",
+    "--no-new-privs",
+]
 
 
 class Bubblewrap:
@@ -46,6 +66,7 @@ class Bubblewrap:
 
     name = "bwrap"
     confines = True
+    mounts = True
 
     def missing(self) -> str | None:
         if os.name != "posix" or not hasattr(os, "pidfd_open"):
@@ -128,6 +149,7 @@ class BubblewrapRunning:
     ended: int | None = None
     first: int | None = None
     """The process that is number 1 inside."""
+    killed: bool = False
 
     def open_gate(self, gate: int, confinement: Confinement) -> None:
         """Let the command start once its first process is known and limited.
@@ -150,17 +172,21 @@ class BubblewrapRunning:
                     resource.prlimit(self.first, which, (value, value))
             os.write(gate, b"x")
         except (OSError, ValueError, KeyError):
-            self.kill()
+            self._end()
         finally:
             os.close(gate)
 
     def _answer(self) -> dict[str, int] | None:
-        readable, _, _ = select.select([self.status], [], [], _SETUP_SECONDS)
-        line = os.read(self.status, 4096) if readable else b""
-        if not line:
-            self.kill()
-            self.ended = os.pidfd_open(self.process.pid)
-            return None
+        """The first line of bwrap's status, which it writes piece by piece."""
+        line = b""
+        while not line.endswith(b"\n"):
+            readable, _, _ = select.select([self.status], [], [], _SETUP_SECONDS)
+            piece = os.read(self.status, 4096) if readable else b""
+            if not piece:
+                self._end()
+                self.ended = os.pidfd_open(self.process.pid)
+                return None
+            line += piece
         answer: dict[str, int] = json.loads(line)
         return answer
 
@@ -168,6 +194,10 @@ class BubblewrapRunning:
         return self.process.poll() is not None
 
     def kill(self) -> None:
+        self.killed = True
+        self._end()
+
+    def _end(self) -> None:
         # The first process rather than bwrap itself: bwrap then waits until the namespace is empty.
         with contextlib.suppress(ProcessLookupError):
             if self.ended is not None and self.first is not None:
@@ -179,7 +209,7 @@ class BubblewrapRunning:
         return Usage(memory=tree_memory(self.first) if self.first is not None else None)
 
     def finish(self) -> int:
-        self.kill()
+        self._end()
         code = self.process.wait()
         answers = b""
         while chunk := os.read(self.status, 4096):
@@ -187,13 +217,13 @@ class BubblewrapRunning:
         os.close(self.status)
         if self.ended is not None:
             os.close(self.ended)
-        if self.first is None:
-            raise SandboxError(f"bwrap failed with exit code {code} before the script started")
         for line in answers.splitlines():
             answer = json.loads(line)
             if "exit-code" in answer:
                 return int(answer["exit-code"])
-        return 128 + signal.SIGKILL
+        if self.killed and self.first is not None:
+            return 128 + signal.SIGKILL
+        raise SandboxError(f"bwrap failed with exit code {code} before the script started")
 
 
 def _mounts(confinement: Confinement) -> list[str]:
@@ -201,8 +231,8 @@ def _mounts(confinement: Confinement) -> list[str]:
     work = str(confinement.limits.work_size)
     arguments = [*_system_mounts()]
     if confinement.network:
-        for path in NETWORK_FILES:
-            arguments += ["--ro-bind-try", os.path.realpath(path), path]
+        for file in NETWORK_FILES:
+            arguments += ["--ro-bind-try", os.path.realpath(file), file]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
     arguments += ["--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     arguments += ["--perms", "1777", "--size", work, "--tmpfs", WORK_FOLDER]
@@ -247,9 +277,7 @@ def _parents(path: Path, made: set[str]) -> list[str]:
 
 
 def _is_system(path: str) -> bool:
-    return path.startswith(tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)) or (
-        path in SYSTEM_FOLDERS
-    )
+    return path.startswith(tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)) or (path in SYSTEM_FOLDERS)
 
 
 def _leave_root(user: int | None) -> list[str]:

@@ -27,6 +27,7 @@ class Landlock:
 
     name = "landlock"
     confines = True
+    mounts = False
 
     def missing(self) -> str | None:
         if sys.platform != "linux":

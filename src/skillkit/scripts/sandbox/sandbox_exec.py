@@ -1,8 +1,8 @@
 """macOS: `sandbox-exec` with a profile that denies everything it does not name."""
 
 import os
+import platform
 import shutil
-import sys
 
 from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
 from skillkit.scripts.sandbox.supervised import new_work_folder
@@ -27,9 +27,10 @@ class SandboxExec:
 
     name = "sandbox-exec"
     confines = True
+    mounts = False
 
     def missing(self) -> str | None:
-        if sys.platform != "darwin":
+        if platform.system() != "Darwin":
             return "it needs macOS"
         return None if shutil.which(_PROGRAM) else "the program sandbox-exec is not installed"
 

@@ -161,9 +161,7 @@ def supported(machine: str = platform.machine()) -> bool:
 
 
 @lru_cache(maxsize=8)
-def build_filter(
-    *, network: bool, keep_session: bool = False, machine: str = platform.machine()
-) -> bytes:
+def build_filter(*, network: bool, keep_session: bool = False, machine: str = platform.machine()) -> bytes:
     """The program for `machine`, ready for `seccomp(2)` or `bwrap --seccomp`.
 
     Without `network` no socket can be made (a socket pair can, event loops need one); with it
@@ -212,8 +210,6 @@ def build_filter(
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
 
-def _when(
-    number: int, instructions: list[tuple[int, int, int, int]]
-) -> list[tuple[int, int, int, int]]:
+def _when(number: int, instructions: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
     """`instructions` if the call is `number`; they must all end in a return."""
     return [(_JUMP_EQUAL, 0, len(instructions), number), *instructions]

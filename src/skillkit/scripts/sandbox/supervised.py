@@ -82,9 +82,7 @@ class SupervisedRunning:
             finally:
                 for descriptor in (control_end, status_end, stdout_end, stderr_end):
                     os.close(descriptor)
-        return cls(
-            process, stdout, stderr, control, status, work, ended=os.pidfd_open(process.pid)
-        )
+        return cls(process, stdout, stderr, control, status, work, ended=os.pidfd_open(process.pid))
 
     def poll(self) -> bool:
         return self.process.poll() is not None
@@ -124,9 +122,7 @@ def _written(
 ) -> dict[str, object]:
     import resource
 
-    names = {
-        getattr(resource, name): name for name in dir(resource) if name.startswith("RLIMIT_")
-    }
+    names = {getattr(resource, name): name for name in dir(resource) if name.startswith("RLIMIT_")}
     limits = {names[key]: value for key, value in resource_limits(confinement.limits).items()}
     if order.limit_processes:
         limits["RLIMIT_NPROC"] = confinement.limits.processes + (

@@ -119,8 +119,8 @@ def _become_the_script(order: dict[str, Any], library: ctypes.CDLL, supervisor: 
     for name, value in order["limits"].items():
         which = getattr(resource, name)
         hard = resource.getrlimit(which)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(which, (value, value))
+        lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(which, (lowest, lowest))
     _prctl(library, _PR_SET_NO_NEW_PRIVS, 1)
     if ruleset is not None:
         _checked(library.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
@@ -166,9 +166,9 @@ def _install_filter(library: ctypes.CDLL, program: bytes) -> None:
 
 
 def _prctl(library: ctypes.CDLL, option: int, *arguments: Any) -> None:
-    padded = [
-        ctypes.c_ulong(value) if isinstance(value, int) else value for value in arguments
-    ] + [ctypes.c_ulong(0)] * (4 - len(arguments))
+    padded = [ctypes.c_ulong(value) if isinstance(value, int) else value for value in arguments] + [
+        ctypes.c_ulong(0)
+    ] * (4 - len(arguments))
     _checked(library.prctl(option, *padded), f"prctl {option}")
 
 

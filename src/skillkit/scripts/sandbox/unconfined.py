@@ -11,6 +11,7 @@ class Unconfined:
 
     name = "none"
     confines = False
+    mounts = False
 
     def missing(self) -> str | None:
         return None
