@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from skillkit.core.digest import DigestMemo
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import refusal
@@ -16,6 +15,7 @@ from skillkit.core.text import escape_hidden
 from skillkit.disclosure.tools import Tool
 from skillkit.scripts import payloads, telemetry
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
+from skillkit.scripts.digests import DigestMemo
 from skillkit.scripts.models import Limits, ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.payloads import Payload, failure, success
 from skillkit.scripts.policy import (
@@ -66,7 +66,7 @@ class ScriptTools:
         self._runner = runner or LocalRunner()
         self._policy = policy or NothingGranted()
         self._limits = limits
-        self._digests = DigestMemo(record_links=True)
+        self._digests = DigestMemo()
         self._help: OrderedDict[tuple[str, str], Payload] = OrderedDict()
         self._help_lock = Lock()
 
@@ -313,7 +313,7 @@ class ScriptTools:
 
     def _grants(self, skill: SkillMetadata) -> tuple[str, Grants] | Payload:
         try:
-            digest = self._digests.digest(skill.base_dir).digest
+            digest = self._digests.digest(skill.base_dir)
         except SkillsUseError as error:
             return failure("permission_denied", str(error))
         grants = self._policy.grants(skill, digest)

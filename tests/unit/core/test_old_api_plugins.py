@@ -45,7 +45,9 @@ def test_skills_of_a_plugin_answer_to_both_names(tmp_path, write_skill):
     assert manager.list_skills(include_qualified=True) == ["csv"]
 
 
-def test_a_shadowed_skill_of_a_plugin_stays_reachable_and_is_listed(tmp_path, skills_dir, write_skill, caplog):
+def test_a_shadowed_skill_of_a_plugin_stays_reachable_and_is_listed(
+    tmp_path, skills_dir, write_skill, caplog
+):
     plugin = write_plugin(tmp_path)
     write_skill("csv", "From the plugin.", into=plugin / "skills")
     write_skill("csv", "From the project.")

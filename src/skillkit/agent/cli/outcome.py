@@ -1,0 +1,47 @@
+"""How a command ends: exit codes, and errors as one readable message."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
+
+OK, ERROR, USAGE, DRIFT, REFUSED, PARTIAL = range(6)
+INTERRUPTED = 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the program; every error on purpose becomes a message and an exit code."""
+    from skillkit.agent.cli.app import app
+
+    try:
+        app(list(arguments), prog_name="agent", standalone_mode=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else ERROR if end.code else OK
+    except KeyboardInterrupt:
+        sys.stderr.write("\nInterrupted.\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; do not let the interpreter complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except SkillsUseError as error:
+        from skillkit.agent.cli.output import complain
+
+        complain(str(error))
+        return exit_code(error)
+    return OK
+
+
+def exit_code(error: SkillsUseError) -> int:
+    from skillkit.install import exceptions
+
+    match error:
+        case exceptions.DriftError():
+            return DRIFT
+        case exceptions.ConsentError() | SkillSecurityError():
+            return REFUSED
+        case exceptions.ManyFoundError() | exceptions.SourceError():
+            return USAGE
+        case _:
+            return ERROR
