@@ -69,7 +69,7 @@ def _stamps(folder: Path) -> Iterator[_Stamp]:
             size += status.st_size
             if count > MAX_FILES or size > MAX_BYTES:
                 raise SizeLimitExceededError(
-                    f"{folder} is too large for a skill: the limit is {MAX_FILES:,} files and {MAX_BYTES:,} bytes"
+                    f"{folder} is too large to run: more than {MAX_FILES:,} files or {MAX_BYTES:,} bytes"
                 )
             yield (
                 prefix + name,
