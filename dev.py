@@ -7,6 +7,7 @@
     python3 dev.py fix             let ruff mend what it can
     python3 dev.py fuzz SECONDS    throw broken headers at the parser
     python3 dev.py bench NAME …    run benchmarks/NAME
+    python3 dev.py pin             write the installed versions into constraints.txt
     python3 dev.py system          install the system packages that the tests use (Debian, as root)
 
 The first use makes `.venv` and installs the pinned versions from constraints.txt into it.
@@ -25,12 +26,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+MINIMUM = (3, 11)
 INPUTS = ("pyproject.toml", "constraints.txt")
 SYSTEM_PACKAGES = {"bwrap": "bubblewrap"}
 
 
 def main(arguments: list[str]) -> int:
-    if sys.version_info < (3, 11):
+    if sys.version_info < MINIMUM:
         sys.exit(f"skillkit needs Python 3.11 or newer; this is {sys.version.split()[0]}.")
     chores = {
         "agent": agent,
@@ -39,6 +41,7 @@ def main(arguments: list[str]) -> int:
         "fix": fix,
         "fuzz": fuzz,
         "bench": bench,
+        "pin": pin,
         "system": system,
     }
     if not arguments or arguments[0] not in chores:
@@ -58,9 +61,7 @@ def test(arguments: list[str]) -> int:
     if arguments:
         return run("python", "-m", "pytest", *arguments)
     workers = max(2, os.cpu_count() or 2)
-    return run(
-        "python", "-m", "pytest", "-q", f"-n{workers}", "--cov", "--cov-report=term:skip-covered"
-    )
+    return run("python", "-m", "pytest", "-q", f"-n{workers}", "--cov", "--cov-report=term:skip-covered")
 
 
 def check(_: list[str]) -> int:
@@ -86,13 +87,22 @@ def fuzz(arguments: list[str]) -> int:
 
 def bench(arguments: list[str]) -> int:
     if not arguments:
-        names = sorted(
-            path.stem for path in (ROOT / "benchmarks").glob("[a-z]*") if path.stem != "fuzz"
-        )
+        names = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*") if path.stem != "fuzz")
         print("Which one? " + ", ".join(names))
         return 2
     prepare()
     return run("python", "-m", f"benchmarks.{arguments[0]}", *arguments[1:])
+
+
+def pin(_: list[str]) -> int:
+    """Install the newest versions that pyproject.toml admits into a fresh environment and write them down."""
+    (ROOT / "constraints.txt").write_text("")
+    prepare()
+    freeze = [BIN / "python", "-m", "pip", "freeze", "--exclude-editable"]
+    installed = subprocess.run(freeze, check=True, capture_output=True, text=True).stdout
+    pins = [line for line in installed.splitlines() if "==" in line]
+    (ROOT / "constraints.txt").write_text("\n".join(pins) + "\n")
+    return 0
 
 
 def system(_: list[str]) -> int:
@@ -100,9 +110,7 @@ def system(_: list[str]) -> int:
     if not missing:
         return 0
     if not shutil.which("apt-get") or os.geteuid() != 0:
-        print(
-            f"Not installed: {', '.join(missing)}. Tests that need them will say so and be skipped."
-        )
+        print(f"Not installed: {', '.join(missing)}. Tests that need them will say so and be skipped.")
         return 0
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run(["apt-get", "update", "-qq"], check=True, env=environment)
@@ -126,7 +134,7 @@ def prepare() -> None:
 
 
 def run(program: str, *arguments: str) -> int:
-    return subprocess.run([BIN / program, *arguments], cwd=ROOT).returncode
+    return subprocess.run([BIN / program, *arguments], cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -29,7 +29,9 @@ class Catalogue:
         """Take in `skill`; answers the skill that keeps its name, if another one has it already."""
         name = skill.canonical_name
         winner = self._by_name.setdefault(name, skill)
-        of_source = self._by_source.setdefault(skill.source_label, {})
+        of_source = self._by_source.get(skill.source_label)
+        if of_source is None:
+            of_source = self._by_source[skill.source_label] = {}
         if of_source.setdefault(name, skill) is not skill:
             # Two of one name in one source: the later one answers to its folder.
             of_source.setdefault(canonical_name(skill.base_dir.name), skill)
@@ -82,9 +84,7 @@ class Catalogue:
             offer = _offer(parsed.plugin, self._by_source, "Available plugins and sources")
             return f"Plugin '{escape_hidden(parsed.plugin)}' not found. {offer}"
         offer = _offer(parsed.skill, self._by_source[parsed.plugin], "Available skills there")
-        return (
-            f"Skill '{escape_hidden(parsed.skill)}' not found in plugin '{parsed.plugin}'. {offer}"
-        )
+        return f"Skill '{escape_hidden(parsed.skill)}' not found in plugin '{parsed.plugin}'. {offer}"
 
 
 def _offer(

@@ -48,8 +48,7 @@ class SkillFile:
             text = data[split(data).body_start :].decode("utf-8")
         except UnicodeDecodeError as error:
             raise ContentLoadError(
-                f"Skill file contains invalid UTF-8: {self.path} (byte {error.start}). "
-                "Save it as UTF-8."
+                f"Skill file contains invalid UTF-8: {self.path} (byte {error.start}). Save it as UTF-8."
             ) from error
         return Document(text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n"), stamp)
 

@@ -43,9 +43,7 @@ class TreeDigest:
         return TreeDigest(f"sha256:{whole.hexdigest()}", MappingProxyType(dict(files)))
 
 
-def tree_digest(
-    folder: Path, *, max_files: int = MAX_FILES, max_bytes: int = MAX_BYTES
-) -> TreeDigest:
+def tree_digest(folder: Path, *, max_files: int = MAX_FILES, max_bytes: int = MAX_BYTES) -> TreeDigest:
     """The digest of everything beneath `folder`.
 
     Raises SkillSecurityError for a symbolic link or a special file, SizeLimitExceededError for too
@@ -89,9 +87,7 @@ def open_tree(
         os.close(root)
 
 
-def _walk(
-    here: int, prefix: str, folder: Path, skipped: frozenset[str]
-) -> Iterator[tuple[str, int]]:
+def _walk(here: int, prefix: str, folder: Path, skipped: frozenset[str]) -> Iterator[tuple[str, int]]:
     for name in sorted(os.listdir(here)):
         path = prefix + name
         if path in skipped:
@@ -118,9 +114,7 @@ def _refused(here: int, name: str, path: str, folder: Path, error: OSError) -> E
     except OSError:
         mode = stat.S_IFREG
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-        return ContentLoadError(
-            f"Cannot read '{escape_hidden(path)}' in {folder}: {error.strerror}"
-        )
+        return ContentLoadError(f"Cannot read '{escape_hidden(path)}' in {folder}: {error.strerror}")
     return SkillSecurityError(_not_plain(path, folder))
 
 

@@ -149,11 +149,7 @@ class SkillWalk:
                 return _Listing([], None)
             if name in SKIPPED:
                 continue
-            if (
-                not has_skill
-                and name.lower() == "skill.md"
-                and (spelling is None or name < spelling)
-            ):
+            if not has_skill and name.lower() == "skill.md" and (spelling is None or name < spelling):
                 spelling = name
             elif _is_folder(entry, follow=not inside):
                 names.append(name)
@@ -167,9 +163,7 @@ class SkillWalk:
             other,
         )
 
-    def _say(
-        self, path: str, code: str, message: str, severity: Severity = Severity.WARNING
-    ) -> None:
+    def _say(self, path: str, code: str, message: str, severity: Severity = Severity.WARNING) -> None:
         logger.log(
             logging.WARNING if severity is Severity.WARNING else logging.DEBUG,
             "%s: %s",
@@ -238,9 +232,7 @@ class SkillDiscovery:
         known = self._known.get(path)
         return known[0] if known and isinstance(known[2], SkillMetadata) else None
 
-    def _metadata(
-        self, found: Found, source: SkillSource
-    ) -> SkillMetadata | tuple[Diagnostic, ...]:
+    def _metadata(self, found: Found, source: SkillSource) -> SkillMetadata | tuple[Diagnostic, ...]:
         stamp = stamp_of(found.status)
         known = self._known.get(found.path)
         if known and known[0] == stamp and known[1] == source.label:

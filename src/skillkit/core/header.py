@@ -1,32 +1,24 @@
 """From bytes to a header: where it starts and ends, and the plain data in it.
 
-YAML is read event by event, so that anchors, aliases, tags, merge keys and deep nesting are refused
-before anything is built from them.
+Most headers are plain `field: value` lines and are read as such. Everything else goes to the YAML
+reader; where both can read a header they give the same answer, which a test checks.
 """
 
 import re
+from sys import intern
 from typing import Any, NamedTuple
 
-import yaml
-
-from skillkit.core.exceptions import InvalidFrontmatterError, InvalidYAMLError
-
-try:
-    from yaml.cyaml import CParser as _EventParser
-except ImportError:  # PyYAML built without libyaml
-    from yaml import SafeLoader as _EventParser  # type: ignore[assignment]
-
 MAX_HEADER_BYTES = 64 * 1024
-MAX_DEPTH = 8
 BOM = b"\xef\xbb\xbf"
 
 _OPENING = re.compile(rb"---[ \t]*(?:\r?\n|\r|$)")
 _CLOSING = re.compile(rb"(?:\r\n|\n|\r)---[ \t]*(?=\r|\n|$)")
 _LINE_BREAK = re.compile(rb"\r\n|\n|\r")
-_HEADER_LINE = re.compile(
-    rb"(?:[A-Za-z][\w-]*:(?=[ \t\r\n]|$)|[ \t]+\S|-[ \t])[^\r\n]*(?:\r\n|\n|\r|$)"
-)
-_BREAKS_ONLY_YAML_KNOWS = re.compile("[\x85\u2028\u2029]")
+_HEADER_LINE = re.compile(rb"(?:[A-Za-z][\w-]*:(?=[ \t\r\n]|$)|[ \t]+\S|-[ \t])[^\r\n]*(?:\r\n|\n|\r|$)")
+
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_FLOW_SPECIAL = frozenset("[]{}")
+_INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _CONSTANTS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
     spelling: value
@@ -68,6 +60,10 @@ def split(data: bytes) -> Split:
 
     A header that does not end is taken to end at the first line that looks like prose.
     """
+    if data.startswith(b"---\n") and (end := data.find(b"\n---\n", 3)) >= 0:
+        closing = _CLOSING.search(data, 3, end + 5)
+        if closing is not None and closing.start() == end:
+            return Split(True, True, 4, max(4, end), end + 5, 2, 0, False)
     start = len(BOM) if data.startswith(BOM) else 0
     bom = start > 0
     fence = start
@@ -103,124 +99,123 @@ def split(data: bytes) -> Split:
 
 
 def load(text: str, first_line: int = 1, *, text_only: frozenset[str] = frozenset()) -> list[Field]:
-    """The top-level entries of a YAML header; fields in `text_only` keep every scalar as it is written.
+    """The top-level entries of a header; fields in `text_only` keep every scalar as it is written.
 
     Raises InvalidYAMLError or InvalidFrontmatterError, with line and column in the file.
     """
-    # U+0085, U+2028 and U+2029 end a line for YAML and for nobody who reads the file.
-    text = _BREAKS_ONLY_YAML_KNOWS.sub(" ", text)
-    try:
-        return _Builder(text, first_line, text_only).fields()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + first_line if mark else None
-        column = mark.column + 1 if mark else None
-        where = f" at line {line}, column {column}" if mark else ""
-        raise InvalidYAMLError(
-            f"Invalid YAML syntax{where}: {error.problem}", line=line, column=column
-        ) from error
-    except (yaml.YAMLError, UnicodeError) as error:
-        problem = str(error).splitlines()[0]
-        raise InvalidYAMLError(
-            f"Invalid YAML syntax: {problem}", line=first_line, column=1
-        ) from error
-
-
-class _Builder:
-    """Turns parser events into plain data, refusing what has no business in a header."""
-
-    def __init__(self, text: str, first_line: int, text_only: frozenset[str]) -> None:
-        self._next = _EventParser(text).get_event
-        self._first_line = first_line
-        self._text_only = text_only
-
-    def fields(self) -> list[Field]:
-        event = self._next()
-        while isinstance(event, (yaml.StreamStartEvent, yaml.DocumentStartEvent)):
-            if getattr(event, "version", None) or getattr(event, "tags", None):
-                raise self._refused(event, "YAML directives")
-            event = self._next()
-        if isinstance(event, (yaml.StreamEndEvent, yaml.DocumentEndEvent)):
-            return []
-        if not isinstance(event, yaml.MappingStartEvent):
-            self._check(event)
-            raise InvalidFrontmatterError(
-                "The header must be a mapping of fields, one `field: value` a line"
-            )
-        self._check(event)
-        fields = list(self._entries())
-        if not isinstance(self._next(), yaml.DocumentEndEvent):
-            raise self._refused(event, "more than one value")
-        end = self._next()
-        if not isinstance(end, yaml.StreamEndEvent):
-            raise self._refused(end, "more than one document")
+    fields = load_simple(text, first_line, text_only)
+    if fields is not None:
         return fields
+    from skillkit.core.yaml_header import load_yaml
 
-    def _entries(self) -> "list[Field]":
-        fields = []
-        while not isinstance(event := self._next(), yaml.MappingEndEvent):
-            key = self._key(event)
-            start = self._next()
-            typed = key not in self._text_only
-            value = self._value(start, 2, typed=typed)
-            quoted = isinstance(start, yaml.ScalarEvent) and start.style in ("'", '"')
-            fields.append(Field(key, value, self._line(event), quoted))
-        return fields
-
-    def _key(self, event: Any) -> str:
-        if not isinstance(event, yaml.ScalarEvent):
-            raise self._refused(event, "a key that is not text")
-        self._check(event)
-        if event.value == "<<":
-            raise self._refused(event, "merge keys (<<)")
-        key: str = event.value
-        return key
-
-    def _value(self, event: Any, depth: int, *, typed: bool) -> Value:
-        self._check(event)
-        if isinstance(event, yaml.ScalarEvent):
-            plain = event.style is None or event.style == ""
-            return _typed(event.value) if typed and plain else event.value
-        if depth > MAX_DEPTH:
-            raise self._refused(event, f"nesting deeper than {MAX_DEPTH} levels")
-        if isinstance(event, yaml.SequenceStartEvent):
-            items = []
-            while not isinstance(event := self._next(), yaml.SequenceEndEvent):
-                items.append(self._value(event, depth + 1, typed=typed))
-            return items
-        entries: dict[str, Value] = {}
-        while not isinstance(event := self._next(), yaml.MappingEndEvent):
-            key = self._key(event)
-            entries[key] = self._value(self._next(), depth + 1, typed=typed)
-        return entries
-
-    def _check(self, event: Any) -> None:
-        if isinstance(event, yaml.AliasEvent):
-            raise self._refused(event, "aliases (*name)")
-        if event.anchor is not None:
-            raise self._refused(event, "anchors (&name)")
-        if event.tag is not None and event.tag != "!":
-            raise self._refused(event, "tags (!type)")
-        if event.tag == "!" and not isinstance(event, yaml.ScalarEvent):
-            raise self._refused(event, "tags (!type)")
-
-    def _line(self, event: Any) -> int:
-        line: int = event.start_mark.line
-        return line + self._first_line
-
-    def _refused(self, event: Any, what: str) -> InvalidYAMLError:
-        line, column = self._line(event), event.start_mark.column + 1
-        return InvalidYAMLError(
-            f"A header cannot contain {what}: line {line}, column {column}. Write the value out.",
-            line=line,
-            column=column,
-        )
+    return load_yaml(text, first_line, text_only)
 
 
-def _typed(text: str) -> Value:
+def load_simple(text: str, first_line: int, text_only: frozenset[str]) -> list[Field] | None:
+    """`load` for headers of one-line values, lists of them and one level of mappings; else None."""
+    if not text.replace("\r\n", "").replace("\n", "").isprintable():
+        return None
+    fields: list[Field] = []
+    block: _Block | None = None
+    for number, raw_line in enumerate(text.split("\n"), first_line):
+        line = raw_line.rstrip(" \r")
+        if not line or line[0] == "#":
+            continue
+        if line[0] in " -":
+            if block is None or not block.add(line):
+                return None
+            continue
+        key, colon, rest = line.partition(":")
+        as_text = key in text_only
+        if not colon or not (as_text or _KEY.fullmatch(key)):
+            return None
+        block = None
+        if not rest:
+            fields.append(Field(key, "" if as_text else None, number, False))
+            block = _Block(fields, as_text=as_text)
+        elif rest[0] != " ":
+            return None
+        elif (value := _scalar(rest.lstrip(" "), as_text=as_text)) is not _NOT_SIMPLE:
+            fields.append(Field(key, value, number, line[-1] in "\"'"))
+        else:
+            return None
+    return fields
+
+
+_NOT_SIMPLE = object()
+
+
+def _scalar(text: str, *, as_text: bool) -> Value:
+    """The value of a scalar or flow list that YAML cannot read in any other way."""
+    first, last = text[0], text[-1]
+    if first in ('"', "'"):
+        inner = text[1:-1]
+        whole = len(text) > 1 and last == first and first not in inner and "\\" not in inner
+        return inner if whole else _NOT_SIMPLE
+    if first == "[" and last == "]":
+        items = [_flow_item(item.strip(" "), as_text=as_text) for item in text[1:-1].split(",")]
+        return _NOT_SIMPLE if _NOT_SIMPLE in items else items
+    if first in _INDICATORS or last == ":" or ": " in text or " #" in text:
+        return _NOT_SIMPLE
+    return shared(text) if as_text else typed(text)
+
+
+def _flow_item(text: str, *, as_text: bool) -> Value:
+    if not text or ":" in text or not _FLOW_SPECIAL.isdisjoint(text):
+        return _NOT_SIMPLE
+    return _scalar(text, as_text=as_text)
+
+
+class _Block:
+    """The lines below a field that has no value of its own: a list, or a mapping one level deep."""
+
+    __slots__ = ("_as_text", "_fields", "_indent", "_position", "_value")
+
+    def __init__(self, fields: list[Field], *, as_text: bool) -> None:
+        self._fields = fields
+        self._position = len(fields) - 1
+        self._as_text = as_text
+        self._indent = -1
+        self._value: Value = None
+
+    def add(self, line: str) -> bool:
+        """Take `line` in; False if it is not more of the same."""
+        content = line.lstrip(" ")
+        indent = len(line) - len(content)
+        key = None
+        if content.startswith("- "):
+            text = content[2:].lstrip(" ")
+        else:
+            key, _, rest = content.partition(":")
+            if not indent or not rest.startswith(" ") or not _KEY.fullmatch(key):
+                return False
+            text = rest.lstrip(" ")
+        value = _scalar(text, as_text=self._as_text)
+        if value is _NOT_SIMPLE or self._differs(indent, list if key is None else dict):
+            return False
+        if key is None:
+            self._value.append(value)
+        else:
+            self._value[intern(key)] = value
+        return True
+
+    def _differs(self, indent: int, kind: type) -> bool:
+        if self._value is None:
+            self._indent, self._value = indent, kind()
+            field = self._fields[self._position]
+            self._fields[self._position] = field._replace(value=self._value)
+        return indent != self._indent or not isinstance(self._value, kind)
+
+
+def typed(text: str) -> Value:
     """A plain scalar as a person means it: numbers, true, false and null; everything else is text."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if _NUMBER.fullmatch(text) and len(text) <= 20:
         return float(text) if any(mark in text for mark in ".eE") else int(text)
-    return text
+    return shared(text)
+
+
+def shared(text: str) -> str:
+    """`text`, kept once however many skills have it: licences, versions and tags repeat."""
+    return intern(text) if len(text) <= 32 else text

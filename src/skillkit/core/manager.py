@@ -84,9 +84,7 @@ class SkillManager:
     ) -> None:
         older = skill_dir if skill_dir is not None else skills_dir
         if older is not None and project_skill_dir is None:
-            logger.warning(
-                "Parameter 'skill_dir' is deprecated in v0.2. Use 'project_skill_dir' instead."
-            )
+            logger.warning("Parameter 'skill_dir' is deprecated in v0.2. Use 'project_skill_dir' instead.")
             project_skill_dir = older
         named = (project_skill_dir, anthropic_config_dir, plugin_dirs, additional_search_paths)
         if default_sources is None:
@@ -375,9 +373,7 @@ def _filters(
         pattern = re.compile(name, re.IGNORECASE) if name is not None else None
     except re.error as error:
         raise ConfigurationError(f"Not a regular expression: {name!r} ({error})", "name") from error
-    words = [
-        word.lower() for word in (keywords.split() if isinstance(keywords, str) else keywords or ())
-    ]
+    words = [word.lower() for word in (keywords.split() if isinstance(keywords, str) else keywords or ())]
 
     def passes(skill: SkillMetadata) -> bool:
         return (

@@ -189,7 +189,8 @@ class SkillMetadata:
     diagnostics: tuple[Diagnostic, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        if not os.path.lexists(self.skill_path):
+        # With a source it comes from a walk that has just read the file.
+        if self.source is None and not os.path.lexists(self.skill_path):
             raise ValueError(f"Skill path does not exist: {self.skill_path}")
 
     @property

@@ -14,11 +14,15 @@ MAX_LENIENT_NAME = 200
 
 def canonical_name(name: str) -> str:
     """The identity behind a spelling: `Kalshi_Markets` and `kalshi-markets` are one skill."""
+    if name.islower() and "_" not in name and " " not in name:
+        return name
     return _JOINTS.sub("-", name.strip()).lower()
 
 
 def refusal(name: str) -> str | None:
     """Why `name` can never be used to address a skill, or None if it can."""
+    if STRICT_NAME.fullmatch(name) and len(name) <= MAX_NAME:
+        return None
     if _SEPARATORS.search(name):
         return "contains a path separator"
     if ".." in name:

@@ -3,6 +3,7 @@
 import logging
 import re
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from skillkit.core.content import read_whole
@@ -17,7 +18,7 @@ from skillkit.core.header import MAX_HEADER_BYTES, Field, Split, load, split
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource
 from skillkit.core.names import canonical_name, deviation, refusal
 from skillkit.core.plugins import MAX_MANIFEST_SIZE, parse_plugin_manifest
-from skillkit.core.text import HIDDEN, escape_hidden
+from skillkit.core.text import escape_hidden, has_hidden
 
 __all__ = ["MAX_MANIFEST_SIZE", "RULES", "SkillParser", "parse_plugin_manifest"]
 
@@ -78,14 +79,13 @@ class SkillParser:
 class _Parse:
     """One file on its way from bytes to metadata."""
 
-    def __init__(
-        self, parser: SkillParser, data: bytes, path: Path, source: SkillSource | None
-    ) -> None:
+    def __init__(self, parser: SkillParser, data: bytes, path: Path, source: SkillSource | None) -> None:
         self.strict = parser.strict
         self.recover = parser.recover
         self.data = data
         self.path = path
         self.source = source
+        self.fields: list[Field] = []
         self.diagnostics: list[Diagnostic] = []
         self.recovered = False
 
@@ -106,10 +106,10 @@ class _Parse:
         parts = split(self.data)
         if parts.bom:
             self.note("byte-order-mark", "The file starts with a byte order mark; save it without")
-        fields = self._fields(parts)
-        values = self._values(fields)
-        name = self._name(values, fields)
-        description = self._description(values, fields)
+        self.fields = self._fields(parts)
+        values = self._values()
+        name = self._name(values)
+        description = self._description(values)
         if self.recovered:
             for attribute in GRANTS & values.keys():
                 if values.pop(attribute):
@@ -122,18 +122,13 @@ class _Parse:
             values["source"] = self.source.source_type
             values["source_label"] = self.source.label
             values["plugin_name"] = self.source.plugin_name
+        values["name"], values["description"] = name, description
         try:
             return SkillMetadata(
-                name=name,
-                description=description,
                 skill_path=self.path,
                 recovered=self.recovered,
                 diagnostics=tuple(self.diagnostics),
-                **{
-                    key: value
-                    for key, value in values.items()
-                    if key not in ("name", "description")
-                },
+                **values,
             )
         except ValueError as error:
             raise InvalidFrontmatterError(str(error)) from error
@@ -164,17 +159,13 @@ class _Parse:
             except InvalidYAMLError:
                 raise error from error.__cause__
             self.recovered = True
-            self.note(
-                "unquoted-value", f"{error}. Read as if the value were in quotes", line=error.line
-            )
+            self.note("unquoted-value", f"{error}. Read as if the value were in quotes", line=error.line)
             return fields
 
     def _without_header(self, parts: Split) -> list[Field]:
         message = "SKILL.md must start with YAML front matter: a header between two '---' lines"
         if not self.recover:
-            raise InvalidFrontmatterError(
-                f"Skill file missing YAML frontmatter delimiters (---). {message}"
-            )
+            raise InvalidFrontmatterError(f"Skill file missing YAML frontmatter delimiters (---). {message}")
         self.note(
             "no-header",
             f"{message}. Name taken from the folder, description from the first heading",
@@ -220,11 +211,11 @@ class _Parse:
 
     # The fields
 
-    def _values(self, fields: list[Field]) -> dict[str, Any]:
+    def _values(self) -> dict[str, Any]:
         values: dict[str, Any] = {}
         extra: dict[str, object] = {}
         seen: set[str] = set()
-        for field in fields:
+        for field in self.fields:
             if field.key in seen:
                 self.note(
                     "duplicate-field",
@@ -237,7 +228,7 @@ class _Parse:
                 extra[field.key] = field.value
                 self._note_unknown(field)
                 continue
-            if not rule.specified:
+            if self.strict and not rule.specified:
                 self.note(
                     "extension-field",
                     f"Field '{field.key}' is not in the Agent Skills specification",
@@ -263,64 +254,55 @@ class _Parse:
         key = escape_hidden(field.key)
         if (correct := meant(field.key)) is not None:
             logger.warning("Possible typo in %s: '%s' should be '%s'", self.path, key, correct)
-            self.note(
-                "misspelled-field", f"Possible typo: '{key}' should be '{correct}'", line=field.line
-            )
+            self.note("misspelled-field", f"Possible typo: '{key}' should be '{correct}'", line=field.line)
         else:
-            self.note(
-                "unknown-field", f"Field '{key}' is not known and kept in `extra`", line=field.line
-            )
+            self.note("unknown-field", f"Field '{key}' is not known and kept in `extra`", line=field.line)
 
-    def _name(self, values: dict[str, Any], fields: list[Field]) -> str:
-        name = self._required("name", values, fields)
-        line = _line_of("name", fields)
-        reason = refusal(name)
-        if reason:
+    def _name(self, values: dict[str, Any]) -> str:
+        name = self._required("name", values)
+        if (reason := refusal(name)) is not None:
             raise InvalidFrontmatterError(
-                f"Skill name '{escape_hidden(name)}' {reason}. "
-                "Use lower-case letters, digits and hyphens."
+                f"Skill name '{escape_hidden(name)}' {reason}. Use lower-case letters, digits and hyphens."
             )
         if (how := deviation(name)) is not None:
-            self.note("name-format", f"Name '{name}' {how}", line=line)
+            self.note("name-format", f"Name '{name}' {how}", field="name")
         folder = self.path.parent.name
         if name != folder and (self.strict or canonical_name(name) != canonical_name(folder)):
             self.note(
                 "name-folder",
                 f"Name '{name}' differs from the folder '{escape_hidden(folder)}'",
-                line=line,
+                field="name",
             )
         return name
 
-    def _description(self, values: dict[str, Any], fields: list[Field]) -> str:
-        description = self._required("description", values, fields)
-        line = _line_of("description", fields)
+    def _description(self, values: dict[str, Any]) -> str:
+        description = self._required("description", values)
         if len(description) > MAX_DESCRIPTION:
             self.note(
                 "description-length",
                 f"Description has {len(description)} characters; the limit is {MAX_DESCRIPTION}",
-                line=line,
+                field="description",
             )
-        if HIDDEN.search(description):
+        if has_hidden(description):
             self.note(
                 "hidden-characters",
                 "Description contains control or invisible characters; they are not shown",
-                line=line,
+                field="description",
             )
-        compatibility = values.get("compatibility") or ""
-        if len(compatibility) > MAX_COMPATIBILITY:
+        compatibility = values.get("compatibility")
+        if compatibility and len(compatibility) > MAX_COMPATIBILITY:
             self.note(
                 "compatibility-length",
                 f"Compatibility has {len(compatibility)} characters; the limit is {MAX_COMPATIBILITY}",
-                line=_line_of("compatibility", fields),
+                field="compatibility",
             )
         return description
 
-    def _required(self, field: str, values: dict[str, Any], fields: list[Field]) -> str:
-        value = values.get(field)
+    def _required(self, field: str, values: dict[str, Any]) -> str:
+        value: str | None = values.get(field)
         if value:
-            return str(value)
-        present = any(entry.key == field for entry in fields)
-        problem = "cannot be empty and must be text" if present else "is missing"
+            return value
+        problem = "is missing" if self._line(field) is None else "cannot be empty and must be text"
         raise MissingRequiredFieldError(f"Required field '{field}' {problem}", field_name=field)
 
     def _fill_from_metadata(self, values: dict[str, Any]) -> None:
@@ -333,11 +315,14 @@ class _Parse:
 
     # Saying so
 
-    def note(self, code: str, message: str, *, line: int | None = None) -> None:
+    def note(self, code: str, message: str, *, line: int | None = None, field: str | None = None) -> None:
         severity = Severity.ERROR if self.strict else RULES[code]
-        if code == "extension-field" and not self.strict:
-            return
-        self.diagnostics.append(Diagnostic(self.path, code, severity, message, line))
+        line = self._line(field) if field else line
+        # The same sentence is said of many files.
+        self.diagnostics.append(Diagnostic(self.path, code, severity, intern(message), line))
+
+    def _line(self, key: str) -> int | None:
+        return next((field.line for field in self.fields if field.key == key), None)
 
     def _located(self, error: SkillParsingError) -> SkillParsingError:
         """`error` with the file in its message and as the last of its diagnostics."""
@@ -385,7 +370,3 @@ def _first_heading(body: str) -> str | None:
         if first is None and line.strip():
             first = line.strip()
     return first
-
-
-def _line_of(key: str, fields: list[Field]) -> int | None:
-    return next((field.line for field in fields if field.key == key), None)

@@ -24,9 +24,7 @@ _OPEN_FILE = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(o
 _OPEN_FOLDER = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
 _MAX_LINKS = 16
 _DRIVE = re.compile(r"[A-Za-z]:")
-_DEVICES = re.compile(
-    r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|:|$)", re.IGNORECASE
-)
+_DEVICES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|:|$)", re.IGNORECASE)
 
 
 class FilePathResolver:
@@ -93,9 +91,7 @@ def open_beneath(base: Path, relative_path: str) -> Iterator[int]:
         )
     try:
         if not stat.S_ISREG(os.fstat(found.descriptor).st_mode):
-            raise ContentLoadError(
-                f"Not a regular file: '{escape_hidden(relative_path)}' beneath {base}"
-            )
+            raise ContentLoadError(f"Not a regular file: '{escape_hidden(relative_path)}' beneath {base}")
         yield found.descriptor
     finally:
         os.close(found.descriptor)
@@ -119,9 +115,7 @@ class _Found:
 @contextmanager
 def _folder(path: str) -> Iterator[int | None]:
     try:
-        descriptor = os.open(
-            path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-        )
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0))
     except OSError:
         yield None
         return
@@ -131,9 +125,7 @@ def _folder(path: str) -> Iterator[int | None]:
         os.close(descriptor)
 
 
-def _walk(
-    root: int, parts: list[str], asked: str, base: Path, *, open_last: bool = False
-) -> _Found:
+def _walk(root: int, parts: list[str], asked: str, base: Path, *, open_last: bool = False) -> _Found:
     for _ in range(_MAX_LINKS):
         link = _descend(root, parts, asked, base, open_last=open_last)
         if isinstance(link, _Found):
@@ -142,9 +134,7 @@ def _walk(
     raise _violation(asked, base, "follows too many symbolic links")
 
 
-def _descend(
-    root: int, parts: list[str], asked: str, base: Path, *, open_last: bool
-) -> "_Found | list[str]":
+def _descend(root: int, parts: list[str], asked: str, base: Path, *, open_last: bool) -> "_Found | list[str]":
     """Open one component after the other; a link on the way gives the path to start again with."""
     here = os.dup(root)
     try:

@@ -1,6 +1,5 @@
 """`.claude-plugin/plugin.json`: what a plugin is called and where its skills are."""
 
-import json
 import os
 import stat
 from collections.abc import Mapping
@@ -46,16 +45,13 @@ class PluginManifest:
                 f"Unsupported manifest_version: {self.manifest_version}. "
                 f"Supported versions: {', '.join(_VERSIONS)}",
             )
-        if not isinstance(self.name, str) or not self.name or " " in self.name:
+        if not self.name or " " in self.name:
             raise _invalid("name", self.name, "Plugin name cannot be empty or contain spaces")
-        if not isinstance(self.version, str) or self.version.count(".") < 2:
+        if self.version.count(".") < 2:
             raise _invalid("version", self.version, "Version must be semver format (e.g., 1.0.0)")
-        if (
-            not isinstance(self.description, str)
-            or not 0 < len(self.description) <= _MAX_DESCRIPTION
-        ):
+        if not 0 < len(self.description) <= _MAX_DESCRIPTION:
             raise _invalid("description", self.description, "Description required (max 1000 chars)")
-        if not isinstance(self.author, dict) or "name" not in self.author:
+        if "name" not in self.author:
             raise _invalid("author", self.author, "Author must be a dict with 'name' field")
         for folder in self.skills:
             _check_folder(folder)
@@ -71,6 +67,9 @@ def parse_plugin_manifest(manifest_path: Path) -> PluginManifest:
             f"Required: {', '.join(_REQUIRED)}",
             field_name=missing[0],
         )
+    for name in ("name", "version", "description"):
+        if not isinstance(data[name], str):
+            raise _invalid(name, data[name], f"'{name}' must be text, got {type(data[name]).__name__}")
     skills = data.get("skills", ["skills/"])
     if isinstance(skills, str):
         skills = [skills]
@@ -96,6 +95,8 @@ def parse_plugin_manifest(manifest_path: Path) -> PluginManifest:
 
 
 def _read(manifest_path: Path) -> Mapping[str, Any]:
+    import json
+
     where = str(manifest_path)
     try:
         with os.fdopen(open_file(os.fspath(manifest_path)), "rb") as file:

@@ -51,12 +51,14 @@ def substitute(body: str, arguments: str | None, skill_name: str = "") -> str:
     """
     arguments = checked(arguments, skill_name)
     if PLACEHOLDER not in body:
-        if _MISSPELLED.search(body):
+        if "$" in body and _MISSPELLED.search(body):
             logger.info(
                 "Skill '%s' has something close to $ARGUMENTS; only that exact spelling counts",
                 skill_name,
             )
         return _appended(body, arguments)
+    if "$$ARGUMENTS" not in body:
+        return body.replace(PLACEHOLDER, arguments)
     placed = False
 
     def replacement(match: re.Match[str]) -> str:
@@ -94,9 +96,7 @@ def note_suspicious(arguments: str, skill_name: str) -> None:
     lowered = arguments.lower()
     for pattern, meaning in _SUSPICIOUS.items():
         if pattern in lowered:
-            logger.warning(
-                "Suspicious pattern detected in arguments for skill '%s': %s", skill_name, meaning
-            )
+            logger.warning("Suspicious pattern detected in arguments for skill '%s': %s", skill_name, meaning)
 
 
 def normalize_arguments(arguments: str | None) -> str:

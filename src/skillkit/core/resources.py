@@ -70,9 +70,7 @@ def list_resources(base: Path, skill_file: str) -> list[Resource]:
     return sorted(found, key=lambda resource: resource.path)
 
 
-def read_resource(
-    base: Path, path: str, offset: int = 0, limit: int = DEFAULT_PAGE
-) -> ResourcePage:
+def read_resource(base: Path, path: str, offset: int = 0, limit: int = DEFAULT_PAGE) -> ResourcePage:
     """At most `limit` bytes of a text file from `offset` on, cut between characters."""
     if offset < 0 or not 0 < limit <= MAX_PAGE:
         raise ContentLoadError(

@@ -33,10 +33,11 @@ class DefaultFolder(NamedTuple):
 
 PROJECT = DefaultFolder("project", SourceType.PROJECT, "skills", PRIORITY_PROJECT)
 ANTHROPIC = DefaultFolder("anthropic", SourceType.ANTHROPIC, ".claude/skills", PRIORITY_ANTHROPIC)
+INSTALLED = DefaultFolder("user", SourceType.USER, "~/.agent/skills", 40)
 MORE = (
     DefaultFolder("agent", SourceType.PROJECT, ".agent/skills", 90),
     DefaultFolder("agents", SourceType.PROJECT, ".agents/skills", 80),
-    DefaultFolder("user", SourceType.USER, "~/.agent/skills", 40),
+    INSTALLED,
     DefaultFolder("user-agents", SourceType.USER, "~/.agents/skills", 30),
     DefaultFolder("user-claude", SourceType.USER, "~/.claude/skills", 20),
 )
@@ -89,10 +90,7 @@ def _named(folder: Folder | None, parameter: str, default: DefaultFolder) -> lis
 
 
 def _default(default: DefaultFolder) -> list[SkillSource]:
-    if default.label == "user":
-        path = agent_home() / "skills"
-    else:
-        path = Path(default.path).expanduser()
+    path = agent_home() / "skills" if default is INSTALLED else Path(default.path).expanduser()
     if not path.is_dir():
         return []
     return [SkillSource(default.source_type, path.resolve(), default.priority, label=default.label)]

@@ -12,17 +12,20 @@ _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _LINE_BREAKS = "\u2028\u2029"
 
 # An explicit list: filtering by Unicode category misses fillers and variation selectors.
-_HIDDEN = (
-    _BIDI + _ZERO_WIDTH + _FILLERS + _VARIATION_SELECTORS + _TAGS + _NONCHARACTERS + _LINE_BREAKS
-)
+_HIDDEN = _BIDI + _ZERO_WIDTH + _FILLERS + _VARIATION_SELECTORS + _TAGS + _NONCHARACTERS + _LINE_BREAKS
 HIDDEN = re.compile(f"[{_CONTROLS}{_HIDDEN}]")
 HIDDEN_OR_LAYOUT = re.compile(f"[{_CONTROLS}\t\n{_HIDDEN}]")
 _WHITE_SPACE = re.compile(r"\s+")
 
 
+def has_hidden(text: str) -> bool:
+    """Whether a person who looks at `text` does not see all of it."""
+    return not (text.isascii() and text.isprintable()) and HIDDEN.search(text) is not None
+
+
 def strip_hidden(text: str) -> str:
     """`text` without control, bidi, zero-width, tag and filler characters; tab and newline stay."""
-    return text if text.isascii() and text.isprintable() else HIDDEN.sub("", text)
+    return HIDDEN.sub("", text) if has_hidden(text) else text
 
 
 def one_line(text: str) -> str:

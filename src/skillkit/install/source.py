@@ -82,9 +82,7 @@ def parse_source(text: str, *, ref: str | None = None, path: str | None = None) 
     if path is not None:
         parsed = parse_subpath(path)
         if source.path not in ("", parsed):
-            raise SourceError(
-                f"Two paths: '{source.path}' in the source and '{parsed}' beside it. Give one."
-            )
+            raise SourceError(f"Two paths: '{source.path}' in the source and '{parsed}' beside it. Give one.")
         source = replace(source, path=parsed)
     return source
 
@@ -98,9 +96,7 @@ def _parse(text: str) -> Source:
     if text.startswith(("/", "./", "../", "~/")) or text in (".", "..", "~"):
         return _folder(text)
     if "::" in text:
-        raise SourceError(
-            f"'{shown}' names a remote helper, which could run any program. {_REMEDY}"
-        )
+        raise SourceError(f"'{shown}' names a remote helper, which could run any program. {_REMEDY}")
     if "://" in text:
         return _address(text)
     if scp := _SCP.fullmatch(text):

@@ -24,9 +24,7 @@ def console(*, stderr: bool = False) -> "Console":
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH_WHEN_PIPED
-    return Console(
-        file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False
-    )
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
 def shown(text: object, style: str = "") -> "Text":
@@ -54,9 +52,7 @@ def remark(text: str, style: str = "") -> None:
 
 def complain(text: str) -> None:
     """An error, in the user's words and with nothing hidden."""
-    console(stderr=True).print(
-        f"Error: {escape_hidden(text.replace(chr(10), ' '))}", style="bold red"
-    )
+    console(stderr=True).print(f"Error: {escape_hidden(text.replace(chr(10), ' '))}", style="bold red")
 
 
 def print_json(data: object) -> None:
@@ -71,9 +67,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible:
 
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
-        grid.add_column(
-            column, overflow="fold", no_wrap=False, ratio=1 if column == flexible else None
-        )
+        grid.add_column(column, overflow="fold", no_wrap=False, ratio=1 if column == flexible else None)
     for row in rows:
         grid.add_row(*(cell if isinstance(cell, Text) else shown(cell) for cell in row))
     console().print(grid)

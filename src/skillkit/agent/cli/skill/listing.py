@@ -55,9 +55,7 @@ def list_skills(
             "agent skill list PATH"
         )
     else:
-        rows = [
-            (skill.name, skill.source_label, output.summary(skill.description)) for skill in skills
-        ]
+        rows = [(skill.name, skill.source_label, output.summary(skill.description)) for skill in skills]
         output.table(("Name", "Source", "Description"), rows, flexible="Description")
     show_problems(manager.diagnostics)
 

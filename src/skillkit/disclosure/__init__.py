@@ -1,0 +1,1 @@
+"""What the model sees: catalogue, envelope, budget, session memory, the neutral tools."""

@@ -1,0 +1,1 @@
+"""Request → ranked skills with scores and reasons."""

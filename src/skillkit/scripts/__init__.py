@@ -1,0 +1,1 @@
+"""Run a skill's scripts within their grants, bounded, and leave nothing behind."""

@@ -1,0 +1,1 @@
+"""Python classes of a skill whose methods are tools."""
