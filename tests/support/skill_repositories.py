@@ -69,10 +69,7 @@ class Repository:
         """A tree of (mode, name, object id) exactly as given."""
         return self.object(
             "tree",
-            b"".join(
-                mode.encode() + b" " + name + b"\0" + bytes.fromhex(oid)
-                for mode, name, oid in entries
-            ),
+            b"".join(mode.encode() + b" " + name + b"\0" + bytes.fromhex(oid) for mode, name, oid in entries),
         )
 
     def tree(self, files: dict[str, bytes | str]) -> str:

@@ -17,8 +17,7 @@ from skillkit.install.trust import Standing, TrustJudge, TrustStore
 
 VARIABLE = "AGENT_SKILLS"
 NO_TRUSTED = (
-    "No trusted skills installed. Install skills with 'agent skill add' or use "
-    "AGENT_SKILLS=all-untrusted"
+    "No trusted skills installed. Install skills with 'agent skill add' or use AGENT_SKILLS=all-untrusted"
 )
 _SCRIPT_ENDINGS = (".py", ".sh", ".js", ".mjs", ".ts", ".rb", ".pl")
 Mode = Literal["none", "all", "all-untrusted", "names"]
@@ -45,9 +44,7 @@ class Selection:
         return Selection("names", names) if names else Selection("none")
 
     @staticmethod
-    def current(
-        registry: InstallRegistry, environment: Mapping[str, str] | None = None
-    ) -> "Selection":
+    def current(registry: InstallRegistry, environment: Mapping[str, str] | None = None) -> "Selection":
         """AGENT_SKILLS if it is set, even to nothing; else what `agent skill enable` chose."""
         environment = os.environ if environment is None else environment
         if VARIABLE in environment:
@@ -74,8 +71,7 @@ class ActivationPolicy:
         if not self.selection.includes(skill):
             return Refusal(
                 "disabled",
-                f"Skill '{skill.name}' is not active. "
-                f"To enable: export {VARIABLE}={skill.canonical_name}",
+                f"Skill '{skill.name}' is not active. To enable: export {VARIABLE}={skill.canonical_name}",
             )
         if self.selection.mode == "all-untrusted":
             return None
@@ -156,9 +152,7 @@ class SkillActivation:
     def report(self) -> ActivationReport:
         """Everything `agent --check` shows."""
         skills = tuple(self.status(skill) for skill in self.manager.list_skills())
-        failed = tuple(
-            found for found in self.manager.diagnostics if found.severity is Severity.ERROR
-        )
+        failed = tuple(found for found in self.manager.diagnostics if found.severity is Severity.ERROR)
         return ActivationReport(self.selection, skills, failed, self._hint(skills))
 
     def _hint(self, skills: tuple[SkillStatus, ...]) -> str:
@@ -168,19 +162,20 @@ class SkillActivation:
         if missing:
             shown = escape_hidden(", ".join(sorted(missing)))
             return f"{VARIABLE} names skills that were not found: {shown}"
-        inactive = [status for status in skills if not status.active]
-        if inactive:
-            names = sorted({*(status.skill.canonical_name for status in skills if status.active)})
-            example = ",".join([*names, inactive[0].skill.canonical_name])
-            return f"To enable: export {VARIABLE}={example}"
+        disabled = [status for status in skills if status.refusal and status.refusal.code == "disabled"]
+        trusted = [status for status in disabled if status.standing.trusted]
+        if trusted:
+            names = [status.skill.canonical_name for status in skills if status.active]
+            return f"To enable: export {VARIABLE}={','.join([*names, trusted[0].skill.canonical_name])}"
+        if disabled:
+            name = disabled[0].skill.canonical_name
+            return f"To enable: agent skill trust {name}, then export {VARIABLE}={name}"
         return ""
 
 
 def installed_names(registry: InstallRegistry) -> Callable[[SkillMetadata], str | None]:
     """What a skill is called that was installed under another name than its own."""
-    renamed = {
-        name: skill.name for name, skill in registry.load().skills.items() if skill.declared_name
-    }
+    renamed = {name: skill.name for name, skill in registry.load().skills.items() if skill.declared_name}
     links = os.path.realpath(registry.store.links)
 
     def rename(skill: SkillMetadata) -> str | None:
@@ -208,6 +203,4 @@ def script_files(skill: SkillMetadata) -> list[str]:
     if skill.scripts is None:
         return found
     declared = {name.lower() for name in skill.scripts}
-    return [
-        name for name in found if name.lower() in declared or Path(name).stem.lower() in declared
-    ]
+    return [name for name in found if name.lower() in declared or Path(name).stem.lower() in declared]

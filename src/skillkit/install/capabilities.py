@@ -24,9 +24,7 @@ INTERPRETERS = {
     ".lua": "lua",
 }
 _SHEBANG = re.compile(rb"#![ \t]*(?:\S*/)?(?:env[ \t]+(?:-S[ \t]+)?)?([\w.+-]+)")
-_HOST = re.compile(
-    rb"\b(?:https?|wss?|ssh|ftp)://(?:[^\s/@\"'<>]{1,64}@)?([A-Za-z0-9][A-Za-z0-9.-]{1,252})"
-)
+_HOST = re.compile(rb"\b(?:https?|wss?|ssh|ftp)://(?:[^\s/@\"'<>]{1,64}@)?([A-Za-z0-9][A-Za-z0-9.-]{1,252})")
 _DEPENDENCY = re.compile(r"""["']([^"']{1,200})["']""")
 _BINARY_MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm")
 _LFS = b"version https://git-lfs.github.com/spec/"
@@ -72,9 +70,7 @@ class Capabilities:
             if values:
                 yield LABELS[field.name], values
 
-    def difference(
-        self, newer: "Capabilities"
-    ) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    def difference(self, newer: "Capabilities") -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
         """Label, gained and lost values of what `newer` has otherwise."""
         changed = []
         for field in fields(self):
@@ -98,16 +94,26 @@ LABELS = {
     "dependencies": "dependencies",
     "hosts": "hosts named",
     "network": "network",
-    "environment": "environment asked for",
-    "commands": "commands needed",
-    "toolsets": "toolsets (run inside the agent's process!)",
-    "allowed_tools": "tools pre-approved by the author (not granted)",
+    "environment": "environment",
+    "commands": "commands",
+    "toolsets": "toolsets",
+    "allowed_tools": "tools",
     "nested_skills": "nested skills",
     "binaries": "binary files",
-    "hidden_characters": "invisible characters",
-    "not_fetched": "Git LFS pointers (content not fetched)",
+    "hidden_characters": "invisible",
+    "not_fetched": "not fetched",
     "header": "header",
 }
+MEANINGS = {
+    "network": "wants to use the network",
+    "environment": "environment variables it asks for",
+    "commands": "must be installed on this machine",
+    "toolsets": "would run inside the agent's own process!",
+    "tools": "the author wants them pre-approved; that is never granted",
+    "invisible": "characters that cannot be seen",
+    "not fetched": "Git LFS pointers; their content stays where it is",
+}
+"""What a label alone would not tell."""
 
 
 def capabilities(tree: SkillTree, metadata: SkillMetadata) -> Capabilities:
@@ -148,9 +154,7 @@ def _interpreter(path: str, file: TreeFile) -> str | None:
 
 def _look_inside(path: str, content: bytes, found: dict[str, set[str]]) -> None:
     start = content[:_MAX_SCANNED]
-    found["hosts"].update(
-        host.decode("ascii").lower().rstrip(".") for host in set(_HOST.findall(start))
-    )
+    found["hosts"].update(host.decode("ascii").lower().rstrip(".") for host in set(_HOST.findall(start)))
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

@@ -25,9 +25,7 @@ class FileChange:
         return f"{self.kind}: {escape_hidden(self.path)}"
 
 
-def file_changes(
-    before: Mapping[str, FileDigest], after: Mapping[str, FileDigest]
-) -> tuple[FileChange, ...]:
+def file_changes(before: Mapping[str, FileDigest], after: Mapping[str, FileDigest]) -> tuple[FileChange, ...]:
     """The paths that differ, sorted."""
     changes = []
     for path in sorted(before.keys() | after.keys()):
@@ -48,9 +46,7 @@ def diff_lines(
 ) -> Iterator[str]:
     """A unified difference, escaped and bounded; what is left out is said."""
     left = max_lines
-    paths = [
-        path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)
-    ]
+    paths = [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
     for number, path in enumerate(paths):
         if left <= 0:
             yield f"… and {len(paths) - number} more changed files"

@@ -24,9 +24,7 @@ from skillkit.install.tree import (
 )
 
 _MAX_HEADER_FILE = 1024 * 1024
-LAYOUTS = (
-    "the root, skill/, skills/*/, plugins/*/skills/*/, */, .claude/skills/*/, .agents/skills/*/"
-)
+LAYOUTS = "the root, skill/, skills/*/, plugins/*/skills/*/, */, .claude/skills/*/, .agents/skills/*/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +106,7 @@ def from_remote(remote: GitRemote, source: GitSource, wanted: Wanted, limits: Li
 
 def _from_folder(source: FolderSource, wanted: Wanted, limits: Limits) -> Fetched:
     def headers(paths: Sequence[str]) -> list[bytes]:
-        return [
-            (source.folder / path / SKILL_FILE).read_bytes()[:_MAX_HEADER_FILE] for path in paths
-        ]
+        return [(source.folder / path / SKILL_FILE).read_bytes()[:_MAX_HEADER_FILE] for path in paths]
 
     paths = _chosen(source, skill_folders(source.folder, source.path), wanted, headers)
     skills = []

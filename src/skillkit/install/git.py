@@ -147,9 +147,7 @@ class GitRemote:
             return Resolved(ref)
         short = (ref or "HEAD").removeprefix("refs/heads/").removeprefix("refs/tags/")
         wanted = ["HEAD"] if ref is None else [f"refs/heads/{short}", f"refs/tags/{short}"]
-        answer = self._remote(
-            "ls-remote", "--symref", "--", "origin", *wanted, f"refs/tags/{short}^{{}}"
-        )
+        answer = self._remote("ls-remote", "--symref", "--", "origin", *wanted, f"refs/tags/{short}^{{}}")
         refs: dict[str, str] = {}
         head = None
         for line in answer.decode("utf-8", "replace").splitlines():
@@ -160,9 +158,7 @@ class GitRemote:
                 refs[name] = value
         return self._chosen(ref, short, refs, head)
 
-    def _chosen(
-        self, ref: str | None, short: str, refs: Mapping[str, str], head: str | None
-    ) -> Resolved:
+    def _chosen(self, ref: str | None, short: str, refs: Mapping[str, str], head: str | None) -> Resolved:
         moved = self._redirected_to
         if ref is None:
             if "HEAD" not in refs:
@@ -188,9 +184,7 @@ class GitRemote:
         """Bring `commit` and its folders, without file contents where the server can omit them."""
         self.progress(f"Fetching {commit[:8]} from {self.url}")
         try:
-            self._remote(
-                *_FETCH, "--depth=1", "--filter=blob:none", "origin", commit, config=_PROMISE
-            )
+            self._remote(*_FETCH, "--depth=1", "--filter=blob:none", "origin", commit, config=_PROMISE)
         except (NetworkError, AuthenticationError, RepositoryNotFoundError):
             raise
         except GitError:
@@ -201,9 +195,7 @@ class GitRemote:
 
     def _fetch_everything(self) -> None:
         """For servers that can neither cut history nor hand out a commit by its name."""
-        self._remote(
-            *_FETCH, "origin", "+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*"
-        )
+        self._remote(*_FETCH, "origin", "+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
 
     def fetch_blobs(self, oids: Sequence[str], *, max_pack: int = MAX_PACK) -> None:
         """Bring the contents that are not here yet, in one request."""
@@ -247,9 +239,7 @@ class GitRemote:
 
     def sizes(self, oids: Sequence[str]) -> list[tuple[str, int] | None]:
         """Kind and size of each object, None for one that is not here."""
-        answer = self._local(
-            "cat-file", "--batch-check", send="".join(f"{oid}\n" for oid in oids).encode()
-        )
+        answer = self._local("cat-file", "--batch-check", send="".join(f"{oid}\n" for oid in oids).encode())
         found: list[tuple[str, int] | None] = []
         for line in answer.decode().splitlines():
             parts = line.split()

@@ -34,9 +34,7 @@ def tracked_ref(skill: InstalledSkill) -> str | None:
     return f"refs/heads/{skill.branch}" if skill.branch else skill.commit_sha
 
 
-def freshness(
-    skills: Sequence[InstalledSkill], remote: Callable[[str], GitRemote]
-) -> list[Freshness]:
+def freshness(skills: Sequence[InstalledSkill], remote: Callable[[str], GitRemote]) -> list[Freshness]:
     """Ask every source at once; one that does not answer is an error of its own."""
 
     def ask(skill: InstalledSkill) -> Freshness:

@@ -172,9 +172,7 @@ class SkillInstaller:
 
     # Updating
 
-    def update(
-        self, name: str, *, ref: str | None = None, overwrite_edits: bool = False
-    ) -> InstalledSkill:
+    def update(self, name: str, *, ref: str | None = None, overwrite_edits: bool = False) -> InstalledSkill:
         """Bring a skill to what its branch or tag is now, or to `ref`, after showing what changes.
 
         Answers the installed skill; it is the same one as before when there was nothing to do.
@@ -279,9 +277,7 @@ class SkillInstaller:
             )
         tree = read_folder(self.store.path(target.stored), ANY_SIZE)
         metadata = manifest(tree.skill_file, canonical, recover=True)
-        self._ask(
-            Proposal("rollback", (offer_of(Plan(target, tree, metadata), self.store, current),))
-        )
+        self._ask(Proposal("rollback", (offer_of(Plan(target, tree, metadata), self.store, current),)))
         with self.registry.transaction() as state:
             if self._rollback_target(state, canonical).digest != target.digest:
                 raise DriftError(f"'{target.name}' was changed by another process. Try again.")
@@ -306,9 +302,7 @@ class SkillInstaller:
         for item in state.removed:
             if item.skill.name_canonical == canonical and not item.expired(now):
                 return item.skill
-        raise NotInstalledError(
-            f"'{escape_hidden(canonical)}' is neither installed nor in the trash"
-        )
+        raise NotInstalledError(f"'{escape_hidden(canonical)}' is neither installed nor in the trash")
 
     # Locking
 
@@ -336,8 +330,7 @@ class SkillInstaller:
             return []
         state = self.registry.load()
         offers = tuple(
-            offer_of(item, self.store, state.skills.get(item.skill.name_canonical))
-            for item in plans
+            offer_of(item, self.store, state.skills.get(item.skill.name_canonical)) for item in plans
         )
         self._ask(Proposal("sync", offers, pinned=True))
         with self.registry.transaction() as state:
@@ -405,9 +398,7 @@ class SkillInstaller:
         edits = tuple(self.store.edits(skill.stored, skill.files))
         path = self.store.path(skill.stored)
         tree = read_folder(path, ANY_SIZE)
-        return Info(
-            skill, manifest(tree.skill_file, skill.name_canonical, recover=True), tree, edits
-        )
+        return Info(skill, manifest(tree.skill_file, skill.name_canonical, recover=True), tree, edits)
 
     def verify(self, names: Sequence[str] = ()) -> Verifications:
         """Compare installed skills with what was approved, byte for byte."""
@@ -422,9 +413,7 @@ class SkillInstaller:
 
     def _selected(self, names: Sequence[str]) -> Skills:
         state = self.registry.load()
-        return [state.get(name) for name in names] or [
-            skill for _, skill in sorted(state.skills.items())
-        ]
+        return [state.get(name) for name in names] or [skill for _, skill in sorted(state.skills.items())]
 
     # Asking
 

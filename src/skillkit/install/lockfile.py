@@ -41,9 +41,7 @@ def read_lock(path: Path) -> list[LockedSkill]:
         with open(path, "rb") as file:
             data = file.read(MAX_LOCK + 1)
     except FileNotFoundError:
-        raise LockFileError(
-            f"There is no {path}. Write one with `agent skill sync --write`."
-        ) from None
+        raise LockFileError(f"There is no {path}. Write one with `agent skill sync --write`.") from None
     except OSError as error:
         raise LockFileError(f"Cannot read {path}: {error.strerror}") from error
     if len(data) > MAX_LOCK:

@@ -66,10 +66,7 @@ def is_installed(state: RegistryState, plan: Plan) -> bool:
     """Whether exactly this is there already, from the same place and approved."""
     old = state.skills.get(plan.skill.name_canonical)
     return (
-        old is not None
-        and old.digest == plan.skill.digest
-        and same_origin(old, plan.skill)
-        and old.trusted
+        old is not None and old.digest == plan.skill.digest and same_origin(old, plan.skill) and old.trusted
     )
 
 

@@ -73,9 +73,7 @@ class InstalledSkill:
 
     def as_data(self) -> dict[str, Any]:
         data: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in self.__slots__
-            if name not in ("files", "previous")
+            name: getattr(self, name) for name in self.__slots__ if name not in ("files", "previous")
         }
         data["trusted"] = self.trusted
         data["files"] = {
@@ -142,17 +140,14 @@ class RegistryState:
         skill = self.skills.get(canonical_name(name))
         if skill is None:
             known = ", ".join(sorted(self.skills)) or "none"
-            raise NotInstalledError(
-                f"Skill '{escape_hidden(name)}' is not installed. Installed: {known}"
-            )
+            raise NotInstalledError(f"Skill '{escape_hidden(name)}' is not installed. Installed: {known}")
         return skill
 
     def as_data(self) -> dict[str, Any]:
         return {
             "skills": {name: skill.as_data() for name, skill in sorted(self.skills.items())},
             "removed": [
-                {"skill": item.skill.as_data(), "removed_at": item.removed_at}
-                for item in self.removed
+                {"skill": item.skill.as_data(), "removed_at": item.removed_at} for item in self.removed
             ],
             "selection": self.selection,
         }

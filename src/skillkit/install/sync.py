@@ -33,9 +33,7 @@ class SyncPlan:
         return (*self.missing, *(locked for locked, _ in self.different))
 
 
-def compare(
-    registry: InstallRegistry, state: RegistryState, locked: Sequence[LockedSkill]
-) -> SyncPlan:
+def compare(registry: InstallRegistry, state: RegistryState, locked: Sequence[LockedSkill]) -> SyncPlan:
     """Compare the bytes on disk with the lock. Raises LocalEditsError before any fetching."""
     missing, different, unapproved = [], [], []
     for entry in locked:

@@ -52,9 +52,7 @@ class SkillTree:
         check_paths(self.files)
         object.__setattr__(self, "files", MappingProxyType(dict(self.files)))
         digests = {
-            path: FileDigest(
-                hashlib.sha256(file.content).hexdigest(), len(file.content), file.executable
-            )
+            path: FileDigest(hashlib.sha256(file.content).hexdigest(), len(file.content), file.executable)
             for path, file in self.files.items()
         }
         object.__setattr__(self, "digest", TreeDigest.of(digests))
@@ -74,9 +72,7 @@ def read_folder(folder: Path, limits: Limits | None = None) -> SkillTree:
     files: dict[str, TreeFile] = {}
     left = limits.max_bytes
     try:
-        for path, descriptor in open_tree(
-            folder, max_files=limits.max_files, skipped=frozenset({".git"})
-        ):
+        for path, descriptor in open_tree(folder, max_files=limits.max_files, skipped=frozenset({".git"})):
             for part in path.split("/"):
                 safe_name(part.encode("utf-8", "surrogateescape"))
             status = os.fstat(descriptor)
@@ -84,9 +80,7 @@ def read_folder(folder: Path, limits: Limits | None = None) -> SkillTree:
             while chunk := os.read(descriptor, _CHUNK):
                 left -= len(chunk)
                 if left < 0:
-                    raise SizeLimitExceededError(
-                        f"{folder} has more than {limits.max_bytes:,} bytes"
-                    )
+                    raise SizeLimitExceededError(f"{folder} has more than {limits.max_bytes:,} bytes")
                 chunks.append(chunk)
             files[path] = TreeFile(b"".join(chunks), bool(status.st_mode & 0o111))
     except SizeLimitExceededError as error:
@@ -173,9 +167,7 @@ class RepositoryTree:
         for name, entry in self._walk(self._at(path), ""):
             files[name] = (entry.oid, entry.mode == "100755")
             if len(files) > limits.max_files:
-                raise UnsafeTreeError(
-                    f"The skill has more than {limits.max_files:,} files. {_MORE}"
-                )
+                raise UnsafeTreeError(f"The skill has more than {limits.max_files:,} files. {_MORE}")
         check_paths(files)
         return files
 
@@ -206,8 +198,7 @@ class RepositoryTree:
             below = self._below(entries, part)
             if below is None:
                 raise InstallError(
-                    f"{self._remote.shown} has no folder '{escape_hidden(path)}' at "
-                    f"{self._commit[:8]}"
+                    f"{self._remote.shown} has no folder '{escape_hidden(path)}' at {self._commit[:8]}"
                 )
             entries = below
         return entries
@@ -250,9 +241,7 @@ class RepositoryTree:
             self._known[oid] = _parsed(data)
 
 
-def read_skill(
-    remote: GitRemote, tree: RepositoryTree, path: str, limits: Limits | None = None
-) -> SkillTree:
+def read_skill(remote: GitRemote, tree: RepositoryTree, path: str, limits: Limits | None = None) -> SkillTree:
     """One skill of a fetched commit, complete and checked; only its files are transferred."""
     limits = limits or Limits()
     listed = tree.files(path, limits)
@@ -262,9 +251,7 @@ def read_skill(
     sizes = remote.sizes(oids)
     total = sum(size[1] for size in sizes if size is not None)
     if total > limits.max_bytes:
-        raise UnsafeTreeError(
-            f"The skill has {total:,} bytes; the limit is {limits.max_bytes:,}. {_MORE}"
-        )
+        raise UnsafeTreeError(f"The skill has {total:,} bytes; the limit is {limits.max_bytes:,}. {_MORE}")
     contents = remote.read(oids, limit=limits.max_bytes)
     return SkillTree(
         {
@@ -281,9 +268,7 @@ def _parsed(data: bytes) -> list[_Entry]:
         space = data.index(b" ", position)
         end = data.index(b"\0", space)
         oid = data[end + 1 : end + 21]
-        entries.append(
-            _Entry(data[position:space].decode("ascii"), data[space + 1 : end], oid.hex())
-        )
+        entries.append(_Entry(data[position:space].decode("ascii"), data[space + 1 : end], oid.hex()))
         position = end + 21
     return entries
 
