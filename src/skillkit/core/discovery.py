@@ -4,7 +4,8 @@ import errno
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -35,6 +36,10 @@ class MetadataMemo(Protocol):
     def get(self, path: str, stamp: Stamp) -> SkillMetadata | None: ...
 
     def put(self, path: str, stamp: Stamp, metadata: SkillMetadata) -> None: ...
+
+
+Rename = Callable[[SkillMetadata], str | None]
+"""What a skill is called instead of what its header says; None leaves it its name."""
 
 
 class Found(NamedTuple):
@@ -187,12 +192,14 @@ class SkillDiscovery:
         max_folders: int = MAX_FOLDERS,
         include_nested: bool = False,
         memo: MetadataMemo | None = None,
+        rename: Rename | None = None,
     ) -> None:
         self.parser = parser or SkillParser(recover=True)
         self.max_depth = max_depth
         self.max_folders = max_folders
         self.include_nested = include_nested
         self.memo = memo
+        self.rename = rename
         self._known: dict[str, tuple[Stamp, str, SkillMetadata | tuple[Diagnostic, ...]]] = {}
 
     def discover(
@@ -251,7 +258,7 @@ class SkillDiscovery:
             if not (stat.S_ISREG(found.status.st_mode) or stat.S_ISLNK(found.status.st_mode)):
                 return stamp, _failure(path, "not-a-file", "Not a regular file")
             head, stamp = read_head(found.path)
-            return stamp, self.parser.parse(head, path, source)
+            return stamp, self._named(self.parser.parse(head, path, source))
         except SkillParsingError as error:
             return stamp, error.diagnostics
         except SkillsUseError as error:
@@ -261,6 +268,10 @@ class SkillDiscovery:
         except OSError as error:
             reason = "is a broken symbolic link" if error.errno == errno.ELOOP else error.strerror
             return stamp, _failure(path, "unreadable", f"Cannot be read: {reason}")
+
+    def _named(self, skill: SkillMetadata) -> SkillMetadata:
+        name = self.rename(skill) if self.rename is not None else None
+        return skill if name is None else replace(skill, name=name)
 
     # The names of skillkit 0.2
 
