@@ -1,1 +1,1 @@
-"""Request → ranked skills with scores and reasons."""
+"""Which skills fit a request: ranked, with scores and reasons, or none at all."""
