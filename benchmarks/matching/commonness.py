@@ -18,10 +18,7 @@ def main() -> None:
     """BERT's vocabulary is ordered by how often a word occurs, which is all that is taken from it."""
     words = sorted(WordPiece().numbers.items(), key=lambda item: item[1])
     stems = dict.fromkeys(
-        term
-        for word, number in words
-        if number >= FIRST_WORD and word.isalnum()
-        for term in terms(word)
+        term for word, number in words if number >= FIRST_WORD and word.isalnum() for term in terms(word)
     )
     text = "\n".join(list(stems)[:STEMS])
     folder = Path(skillkit.matching.__file__).parent

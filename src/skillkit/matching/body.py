@@ -5,15 +5,23 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from skillkit.core.content import SkillFile
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
-from skillkit.matching.calibration import BODY, BodyWeights
+from skillkit.matching.calibration import BODY
 from skillkit.matching.commonness import commonness
 from skillkit.matching.request import Request
 from skillkit.matching.terms import terms
+from skillkit.matching.weights import WordWeights
 
 LONGEST_BODY = 65_536
+MOST_WORDS = 4
 BodyReader = Callable[[SkillMetadata], str]
+
+
+def read_body(skill: SkillMetadata) -> str:
+    """The instructions as they are on disk."""
+    return SkillFile(skill.skill_path, recovered=skill.recovered).read().body
 
 
 @dataclass(slots=True)
@@ -21,7 +29,7 @@ class BodyScorer:
     """An inverted index over the bodies, each read once, when the first request needs it."""
 
     read: BodyReader
-    weights: BodyWeights = BODY
+    weights: WordWeights = BODY
     _waiting: dict[int, SkillMetadata] = field(default_factory=dict)
     _terms: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _postings: dict[str, dict[int, float]] = field(default_factory=dict)
@@ -67,12 +75,21 @@ class BodyScorer:
                 total[key] += factor * value
         return total
 
+    def reasons(self, request: Request, key: int) -> tuple[str, ...]:
+        self.prepare()
+        found = [
+            (len(posting), word)
+            for term, word in request.words.items()
+            if key in (posting := self._postings.get(term, {}))
+        ]
+        found.sort()
+        words = tuple(dict.fromkeys(word for _, word in found))[:MOST_WORDS]
+        return (f"its instructions mention {', '.join(words)}",) if words else ()
+
     def _index(self, key: int, text: str) -> None:
         settings = self.weights
         counts = Counter(terms(text))
-        length = (
-            1 - settings.length + settings.length * counts.total() / settings.usual_length
-        )
+        length = 1 - settings.length + settings.length * counts.total() / settings.usual_length
         for term, count in counts.items():
             frequency = count / length
             value = frequency * (settings.saturation + 1) / (frequency + settings.saturation)

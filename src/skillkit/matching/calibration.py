@@ -1,39 +1,39 @@
-"""The learned constants."""
+"""The learned constants.
 
-from dataclasses import dataclass
+Made by `python3 dev.py bench matching tune`; docs/matching.md says from what data and how.
+"""
 
+from skillkit.matching.weights import Calibration, LexicalWeights, WordWeights
 
-@dataclass(frozen=True, slots=True)
-class LexicalWeights:
-    """How the signals of shared words add up."""
+LEXICAL = LexicalWeights(
+    words=WordWeights(
+        saturation=1.5,
+        length=0.75,
+        usual_length=50.0,
+        prior=50.0,
+        commonness=0.5,
+        coverage=0.4,
+    ),
+    name=1.0,
+    name_covered=0.4,
+    phrase=0.7,
+    elsewhere=0.3,
+)
+BODY = WordWeights(
+    saturation=1.5,
+    length=0.75,
+    usual_length=800.0,
+    prior=50.0,
+    commonness=0.5,
+    coverage=0.4,
+)
+BODY_SHARE = 0.4
+SEMANTIC_SHARE = 2.0
 
-    name: float = 1.0
-    saturation: float = 1.5
-    length: float = 0.75
-    usual_length: float = 50.0
-    prior: float = 50.0
-    commonness: float = 0.5
-    coverage: float = 0.4
-    name_covered: float = 0.4
-    phrase: float = 0.7
-    elsewhere: float = 0.3
-    most_terms: int = 64
-
-
-LEXICAL = LexicalWeights()
-
-
-@dataclass(frozen=True, slots=True)
-class BodyWeights:
-    """BM25 over the instructions."""
-
-    saturation: float = 1.5
-    length: float = 0.75
-    usual_length: float = 800.0
-    prior: float = 50.0
-    commonness: float = 0.5
-    coverage: float = 0.4
-    most_terms: int = 64
-
-
-BODY = BodyWeights()
+CALIBRATIONS = {
+    ("lexical",): Calibration(middle=1.2, slope=4.0),
+    ("semantic",): Calibration(middle=0.35, slope=12.0),
+    ("lexical", "body"): Calibration(middle=1.9, slope=3.0),
+    ("lexical", "semantic"): Calibration(middle=2.0, slope=3.0),
+    ("lexical", "semantic", "body"): Calibration(middle=2.6, slope=3.0),
+}

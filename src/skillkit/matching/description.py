@@ -12,9 +12,7 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _TAIL = re.compile(r"[,;(—–-]\s*(?:but\s+)?not\s+(?:for|when|to|intended|meant)\b.*", re.IGNORECASE)
-_QUOTED = re.compile(
-    r"\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|(?<!\w)['‘]([^'‘’\n]{2,80})['’](?!\w)"
-)
+_QUOTED = re.compile(r"\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|(?<!\w)['‘]([^'‘’\n]{2,80})['’](?!\w)")
 MOST_PHRASES = 64
 
 

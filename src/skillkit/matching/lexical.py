@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from skillkit.core.models import SkillMetadata
-from skillkit.matching.calibration import LEXICAL, LexicalWeights
+from skillkit.matching.calibration import LEXICAL
 from skillkit.matching.commonness import commonness
 from skillkit.matching.description import Description
 from skillkit.matching.request import Request
 from skillkit.matching.terms import terms
+from skillkit.matching.weights import LexicalWeights
 
 LONGEST_DESCRIPTION = 8_192
+MOST_WORDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class LexicalScorer:
         for term, weight in weighed:
             for key in index.elsewhere.get(term, ()):
                 total[key] -= settings.elsewhere * weight
-        scale = sum(weight for _, weight in weighed) ** -settings.coverage
+        scale = sum(weight for _, weight in weighed) ** -settings.words.coverage
         found = {key: value * scale for key, value in total.items() if value > 0}
         for term, _ in weighed:
             for key, share in index.names.get(term, ()):
@@ -84,14 +86,16 @@ class LexicalScorer:
                     found[key] += settings.name_covered * share
         return found
 
+    def reasons(self, request: Request, key: int) -> tuple[str, ...]:
+        words = self.shared(request, key)[:MOST_WORDS]
+        return (f"shares the words {', '.join(words)}",) if words else ()
+
     def shared(self, request: Request, key: int) -> tuple[str, ...]:
         """The request's own words that this skill has too, the most telling first."""
         index = self._current()
         document = self._documents[key]
         telling = [
-            (weight, term)
-            for term, weight in self._weighed(request, index)
-            if term in document.frequencies
+            (weight, term) for term, weight in self._weighed(request, index) if term in document.frequencies
         ]
         telling.sort(reverse=True)
         return tuple(dict.fromkeys(request.words[term] for _, term in telling))
@@ -102,13 +106,13 @@ class LexicalScorer:
             (term, index.weight[term] if term in index.weight else self._unseen(term, index))
             for term in request.words
         ]
-        if len(weighed) > self.weights.most_terms:
+        if len(weighed) > self.weights.words.most_terms:
             weighed.sort(key=lambda pair: -pair[1])
-            del weighed[self.weights.most_terms :]
+            del weighed[self.weights.words.most_terms :]
         return weighed
 
     def _unseen(self, term: str, index: _Snapshot) -> float:
-        return index.unseen * (1 - self.weights.commonness * commonness(term))
+        return index.unseen * (1 - self.weights.words.commonness * commonness(term))
 
     def _add_phrases(
         self, weighed: Iterable[tuple[str, float]], index: _Snapshot, total: dict[int, float]
@@ -134,19 +138,19 @@ class LexicalScorer:
 
     def _built(self) -> _Snapshot:
         settings = self.weights
-        library = len(self._documents) + settings.prior
+        library = len(self._documents) + settings.words.prior
         rarest = math.log(1 + library / 0.5)
 
         def rarity(count: int, term: str) -> float:
             share = math.log(1 + library / (count + 0.5)) / rarest
-            return share * (1 - settings.commonness * commonness(term))
+            return share * (1 - settings.words.commonness * commonness(term))
 
         occurs = Counter(term for document in self._documents.values() for term in document.frequencies)
         named = Counter(term for document in self._documents.values() for term in document.name)
         weight = {term: rarity(count, term) for term, count in occurs.items()}
         index = _Snapshot(weight, 1.0, {}, defaultdict(list), defaultdict(list), [], [], {})
         index.elsewhere = defaultdict(list)
-        saturation = settings.saturation
+        saturation = settings.words.saturation
         for key, document in self._documents.items():
             for term, frequency in document.frequencies.items():
                 value = weight[term] * frequency * (saturation + 1) / (frequency + saturation)
@@ -174,7 +178,8 @@ def _document(skill: SkillMetadata, settings: LexicalWeights) -> _Document:
     purpose = terms(description.purpose)
     for trigger in triggers:
         purpose.extend(terms(trigger))
-    length = 1 - settings.length + settings.length * len(purpose) / settings.usual_length
+    words = settings.words
+    length = 1 - words.length + words.length * len(purpose) / words.usual_length
     frequencies = {term: count / length for term, count in Counter(purpose).items()}
     for term in name:
         frequencies[term] = frequencies.get(term, 0.0) + settings.name
