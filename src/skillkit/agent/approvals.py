@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from skillkit.agent.disk import locked, replace_file
+from skillkit.install.disk import locked, make_folder, replace_file
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.sources import agent_home
 from skillkit.scripts.policy import Grants
@@ -71,7 +71,9 @@ class ApprovalFile:
             return len(before) - len(kept)
 
     def _save(self, digests: dict[str, dict[str, str]]) -> None:
-        replace_file(self.path, json.dumps({"version": FORMAT, "digests": digests}, indent=1).encode())
+        make_folder(self.path.parent)
+        data = json.dumps({"version": FORMAT, "digests": digests}, indent=1) + "\n"
+        replace_file(self.path, data.encode(), 0o600)
 
 
 class Approvals:

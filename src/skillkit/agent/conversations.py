@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from skillkit.agent.disk import replace_file
+from skillkit.install.disk import make_folder, replace_file
 from skillkit.agent.exceptions import ConversationError
 from skillkit.core.sources import agent_home
 from skillkit.core.text import one_line
@@ -79,7 +79,8 @@ class ConversationStore:
             "state": conversation.state,
         }
         text = json.dumps(data, ensure_ascii=False, indent=1)
-        replace_file(self._path(conversation.id), text.encode("utf-8", "surrogatepass"))
+        make_folder(self.folder)
+        replace_file(self._path(conversation.id), text.encode("utf-8", "surrogatepass"), 0o600)
 
     def load(self, identity: str | None = None) -> Conversation:
         """The conversation with this id or unambiguous beginning of one; without an id the newest."""

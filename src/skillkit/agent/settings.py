@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from skillkit.agent.disk import locked, replace_file
+from skillkit.install.disk import locked, make_folder, replace_file
 from skillkit.agent.exceptions import SettingsError
 from skillkit.core.sources import agent_home
 
@@ -91,7 +91,8 @@ class SettingsFile:
 
     def save(self, settings: Settings) -> None:
         text = json.dumps(settings.to_data(), indent=2) + "\n"
-        replace_file(self.path, text.encode())
+        make_folder(self.path.parent)
+        replace_file(self.path, text.encode(), 0o600)
 
     def change(self, key: str, value: str) -> Settings:
         with locked(self.path.with_name(".settings.lock")):

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.agent.disk import locked
+from skillkit.install.disk import locked
 from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.models.model_sources import (
     CHUNK,

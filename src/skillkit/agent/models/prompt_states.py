@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.agent.disk import replace_file
+from skillkit.install.disk import replace_file
 
 KEEP = 6
 # What stands between the marks of a fence differs in every conversation.
@@ -59,7 +59,7 @@ class PromptStates:
     def keep(self, state: PromptState) -> None:
         """Note a state that was written; the ones used longest ago make room."""
         os.chmod(self.folder / state.filename, 0o600)
-        replace_file(self.folder / f"{state.name}.txt", state.text.encode())
+        replace_file(self.folder / f"{state.name}.txt", state.text.encode(), 0o600)
         known = sorted(self.folder.glob("*.txt"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in known[KEEP:]:
             self._delete(path.stem)
