@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from skillkit.agent.models.demonstration import DEMONSTRATION, NOW_THE_REAL_ONE, Turn
+
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
@@ -40,32 +42,21 @@ class Answer:
     text: str
 
 
-HOW_TO_REPLY = """\
-## How to reply
-Write one JSON object and nothing else:
-{"tool": "NAME", "arguments": {...}} runs a tool of the list below,
-{"answer": "TEXT"} speaks to the user,
-{"cannot": "TEXT"} says what you cannot do, when the user wants something done that no tool does.
-Copy names and values from the request exactly. Never claim that something was done unless a tool result says so.
-"""
+def turns_before(instructions: str, tools: Sequence[ToolSpec]) -> list[Turn]:
+    """Everything the model reads before the conversation.
 
-EXAMPLES = """\
-Examples, with tools you do not have (get_weather, load_skill, script_run):
-User: what's it like outside in Oslo? -> {"tool": "get_weather", "arguments": {"city": "Oslo"}}
-User: who wrote Hamlet? -> {"answer": "William Shakespeare."}
-User: what can you do? -> {"answer": "I can tell the weather, and I have the skill pdf-forms: fill in PDF forms."}
-User: fill in form.pdf -> {"tool": "load_skill", "arguments": {"skill_id": "pdf-forms"}}
-User: run the count script of pdf-forms on a.pdf -> {"tool": "script_run", "arguments": {"skill_name": "pdf-forms", "script_name": "count", "args": ["a.pdf"]}}
-User: email it to Bob -> {"cannot": "I cannot send email."}
-"""
-
-
-def system_prompt(instructions: str, tools: Sequence[ToolSpec]) -> str:
-    """What never changes comes first, so that its processed state can be used again."""
+    What never changes comes first, so that its processed state serves every program and every request.
+    """
     if not tools:
-        return instructions
+        return [{"role": "system", "content": instructions}]
     listed = "\n".join(tool.line() for tool in tools)
-    return f"{HOW_TO_REPLY}\n{EXAMPLES}\n## Your tools\n{listed}\n\n{instructions}"
+    real = f"{NOW_THE_REAL_ONE}\n\n{instructions}\n\n## Your tools\n{listed}"
+    return [*DEMONSTRATION, {"role": "system", "content": real}]
+
+
+def more_tools(tools: Sequence[ToolSpec]) -> str:
+    """What is added to a turn when tools have come into reach during the conversation."""
+    return "\n\nYou now have these tools too:\n" + "\n".join(tool.line() for tool in tools)
 
 
 def reply_schema(tools: Sequence[ToolSpec], *, answer: bool = True) -> dict[str, Any]:

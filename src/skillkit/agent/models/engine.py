@@ -147,19 +147,22 @@ class LocalEngine:
 
     def _begin(self, messages: Sequence[Mapping[str, str]]) -> None:
         """Take up the state of an earlier program, and leave one for the next."""
-        if self.states is None or not messages or messages[0]["role"] != "system":
+        last = max((place for place, turn in enumerate(messages) if turn["role"] == "system"), default=-1)
+        if self.states is None or last < 0:
             return
-        system = messages[0]["content"]
-        known = self.states.nearest(system)
+        beginning = list(messages[: last + 1])
+        prompt = "\0".join(turn["content"] for turn in beginning)
+        known = self.states.nearest(prompt)
         if known is not None and not self._slot("restore", known.filename):
             self.states.forget(known)
             known = None
-        fixed = self.states.fixed_part(system)
-        if known is not None and known.covers(fixed):
+        lasting = self.states.fixed_part(prompt)
+        if known is not None and known.covers(lasting):
             self.states.touch(known)
             return
-        self._generate([{"role": "system", "content": fixed}], None, 1, 0.0, lambda text: True)
-        fresh = self.states.new(fixed)
+        beginning[-1] = {"role": "system", "content": lasting.rpartition("\0")[2]}
+        self._generate(beginning, None, 1, 0.0, lambda text: True)
+        fresh = self.states.new(lasting)
         if self._slot("save", fresh.filename):
             self.states.keep(fresh)
 

@@ -24,17 +24,17 @@ from skillkit.agent.models.constrained import (
     AnswerStream,
     Call,
     ToolSpec,
+    more_tools,
     parse,
     reply_schema,
-    system_prompt,
+    turns_before,
 )
+from skillkit.agent.models.demonstration import Turn
 from skillkit.agent.models.engine import CONTEXT_TOKENS, MAX_ANSWER_TOKENS, LocalEngine, Reply
 
 MAX_RESULT_CHARACTERS = 6_000
 CHARACTERS_PER_TOKEN = 3
 MAX_TOOL_CALLS = 6
-
-Turn = dict[str, str]
 
 
 class LocalChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]):
@@ -46,6 +46,14 @@ class LocalChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         super().__init__(function_invocation_configuration={"max_iterations": MAX_TOOL_CALLS})
         self.engine = engine
         self.model = model
+        self._begun_with: tuple[str, frozenset[str]] = ("", frozenset())
+
+    def _first_tools(self, instructions: str, tools: Sequence[ToolSpec]) -> frozenset[str]:
+        """The tools that were there when these instructions were first read."""
+        names = frozenset(tool.name for tool in tools)
+        if self._begun_with[0] != instructions or not self._begun_with[1] <= names:
+            self._begun_with = (instructions, names)
+        return self._begun_with[1]
 
     def _inner_get_response(
         self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **kwargs: Any
@@ -63,7 +71,9 @@ class LocalChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
         self, messages: Sequence[Message], options: Mapping[str, Any]
     ) -> AsyncIterator[ChatResponseUpdate]:
         tools = disclosed(options)
-        turns = as_turns(messages, str(options.get("instructions") or ""), tools)
+        instructions = str(options.get("instructions") or "")
+        first = [tool for tool in tools if tool.name in self._first_tools(instructions, tools)]
+        turns = as_turns(messages, instructions, first, [tool for tool in tools if tool not in first])
         grammar = None
         if tools:
             from xllamacpp import json_schema_to_grammar
@@ -168,10 +178,16 @@ def disclosed(options: Mapping[str, Any]) -> list[ToolSpec]:
     ]
 
 
-def as_turns(messages: Sequence[Message], instructions: str, tools: Sequence[ToolSpec]) -> list[Turn]:
-    """The conversation as this model reads it, the oldest turns left out when it is too long."""
+def as_turns(
+    messages: Sequence[Message], instructions: str, tools: Sequence[ToolSpec], added: Sequence[ToolSpec] = ()
+) -> list[Turn]:
+    """The conversation as this model reads it, the oldest turns left out when it is too long.
+
+    `added` are tools that came into reach during the conversation: naming them last leaves what was
+    processed before as it is.
+    """
     spoken = [text for message in messages if message.role == "system" and (text := message.text)]
-    system = system_prompt("\n\n".join([instructions, *spoken]).strip(), tools)
+    before = turns_before(_plain("\n\n".join([instructions, *spoken]).strip()), tools)
     names = {
         content.call_id: content.name
         for message in messages
@@ -179,10 +195,16 @@ def as_turns(messages: Sequence[Message], instructions: str, tools: Sequence[Too
         if content.type == "function_call"
     }
     turns = [turn for message in messages for turn in _turns(message, names)]
-    room = (CONTEXT_TOKENS - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - len(system)
-    while len(turns) > 1 and sum(len(turn["content"]) for turn in turns) > room:
+    room = (CONTEXT_TOKENS - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - _length(before)
+    while len(turns) > 1 and _length(turns) > room:
         del turns[0]
-    return [{"role": "system", "content": _plain(system)}, *turns]
+    if added and turns:
+        turns[-1] = {**turns[-1], "content": turns[-1]["content"] + more_tools(added)}
+    return [*before, *turns]
+
+
+def _length(turns: Sequence[Turn]) -> int:
+    return sum(len(turn["content"]) for turn in turns)
 
 
 def _turns(message: Message, names: Mapping[str | None, str | None]) -> list[Turn]:

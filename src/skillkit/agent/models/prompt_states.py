@@ -37,18 +37,18 @@ class PromptStates:
         self.identity = identity
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    def fixed_part(self, system: str) -> str:
-        """What of a system prompt can be the same next time."""
-        fence = _FENCE.search(system)
-        return system[: fence.start()] if fence else system
+    def fixed_part(self, prompt: str) -> str:
+        """What of a prompt can be the same next time."""
+        fence = _FENCE.search(prompt)
+        return prompt[: fence.start()] if fence else prompt
 
-    def nearest(self, system: str) -> PromptState | None:
-        """The state that shares the longest beginning with `system`."""
+    def nearest(self, prompt: str) -> PromptState | None:
+        """The state that shares the longest beginning with `prompt`."""
         best, shared = None, 0
         for path in self.folder.glob(f"{self._prefix}*.txt"):
             with suppress(OSError, UnicodeDecodeError):
                 state = PromptState(path.stem, path.read_text("utf-8"))
-                common = len(os.path.commonprefix([state.text, system]))
+                common = len(os.path.commonprefix([state.text, prompt]))
                 if common > shared:
                     best, shared = state, common
         return best
