@@ -12,6 +12,7 @@ from skillkit.core.content import SkillFile
 from skillkit.core.names import canonical_name
 from skillkit.core.plugins import PluginManifest
 from skillkit.core.processors import render
+from skillkit.core.text import escape_hidden
 
 __all__ = [
     "CacheStats",
@@ -74,7 +75,7 @@ class Diagnostic:
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else str(self.path)
-        return f"{place}: {self.severity.value}: {self.message} [{self.code}]"
+        return escape_hidden(f"{place}: {self.severity.value}: {self.message} [{self.code}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +91,9 @@ class SkillSource:
     """What stands before the colon in `label:skill`; the plugin's name or the kind of source."""
 
     def __post_init__(self) -> None:
-        if not self.directory.exists():
+        if not os.path.exists(self.directory):
             raise ValueError(f"Source directory does not exist: {self.directory}")
-        if not self.directory.is_dir():
+        if not os.path.isdir(self.directory):
             raise ValueError(f"Source path is not a directory: {self.directory}")
         if self.priority <= 0:
             raise ValueError(f"Priority must be positive, got: {self.priority}")

@@ -46,8 +46,8 @@ RULES: dict[str, Severity] = {
 }
 """What each rule counts for when loading. Under `strict`, all of them are errors."""
 
-_TOP_LEVEL = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*")
-_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(.+?)[ \t#]*")
+_TOP_LEVEL = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*)")
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(\S.*)")
 
 
 class SkillParser:
@@ -135,7 +135,7 @@ class _Parse:
     # The header
 
     def _fields(self, parts: Split) -> list[Field]:
-        if parts.skipped_lines:
+        if parts.late:
             self.note("blank-lines-first", "The header must start on the first line", line=1)
         if not parts.found:
             return self._without_header(parts)
@@ -351,7 +351,7 @@ def _quoted_values(text: str) -> str | None:
     lines = text.split("\n")
     mended = False
     for number, line in enumerate(lines):
-        entry = _TOP_LEVEL.fullmatch(line.rstrip("\r"))
+        entry = _TOP_LEVEL.fullmatch(line.rstrip(" \t\r"))
         if entry and ": " in entry["value"] + " " and entry["value"][0] not in "\"'[{|>&*!%@`#":
             quoted = entry["value"].replace("'", "''")
             lines[number] = f"{entry['key']}: '{quoted}'"
@@ -363,8 +363,8 @@ def _first_heading(body: str) -> str | None:
     """The first heading of a body; without one, its first line of text."""
     first = None
     for line in body.splitlines():
-        if heading := _HEADING.fullmatch(line):
-            return heading[1].strip()
+        if (heading := _HEADING.fullmatch(line)) and (title := heading[1].rstrip(" \t#")):
+            return title
         if first is None and line.strip():
             first = line.strip()
     return first

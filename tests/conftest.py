@@ -1,0 +1,51 @@
+"""What every test shares: skills written to disk, and a home folder of its own."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+WriteSkill = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test sees the skills, settings or caches of the person who runs it."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+    for name in ("AGENT_HOME", "AGENT_SKILLS", "SKILL_MATCHING_MODE", "SKILL_FALLBACK_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    return home
+
+
+@pytest.fixture
+def skills_dir(tmp_path: Path) -> Path:
+    """An empty folder for skills."""
+    folder = tmp_path / "skills"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def write_skill(skills_dir: Path) -> WriteSkill:
+    """Write a SKILL.md: `write_skill("pdf", "Do $ARGUMENTS", version="1.0.0", into=folder)`."""
+
+    def write(
+        name: str,
+        body: str = "# Instructions\n",
+        *,
+        description: str | None = None,
+        into: Path | None = None,
+        header: str | None = None,
+        **fields: str,
+    ) -> Path:
+        folder = (into or skills_dir) / name
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = [f"name: {name}", f"description: {description or f'What {name} does'}"]
+        lines += [f"{key.replace('_', '-')}: {value}" for key, value in fields.items()]
+        text = "\n".join(lines) if header is None else header
+        (folder / "SKILL.md").write_text(f"---\n{text}\n---\n{body}", encoding="utf-8")
+        return folder
+
+    return write
