@@ -22,6 +22,8 @@ _HEADER_LINE = re.compile(rb"(?:[A-Za-z][\w-]*:(?=[ \t\r\n]|$)|[ \t]+\S|-[ \t])[
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,127}")
 """Shorter than what YAML takes for a key."""
+_PLAIN_ENTRY = re.compile(r"([A-Za-z][A-Za-z0-9_-]{0,127}): +([A-Za-z0-9][^:#]*+)")
+"""Most lines of most headers: nothing in the value could mean anything but itself."""
 _SHORT = 32
 """Texts up to this length, such as licences and versions, are the same in many skills: kept once."""
 _FLOW_SPECIAL = frozenset("[]{}")
@@ -121,6 +123,11 @@ def load_simple(text: str, first_line: int, text_only: frozenset[str]) -> list[F
     block: _Block | None = None
     for number, raw_line in enumerate(text.split("\n"), first_line):
         line = raw_line.rstrip(" \r")
+        if entry := _PLAIN_ENTRY.fullmatch(line):
+            key, value = entry.groups()
+            fields.append(Field(key, _plain(value, as_text=key in text_only), number, False))
+            block = None
+            continue
         if not line or line[0] == "#":
             continue
         if line[0] in " -":
@@ -159,9 +166,13 @@ def _scalar(text: str, *, as_text: bool) -> Value:
         return _NOT_SIMPLE if _NOT_SIMPLE in items else items
     if first in _INDICATORS or last == ":" or ": " in text or " #" in text:
         return _NOT_SIMPLE
-    if as_text:
-        return intern(text) if len(text) <= _SHORT else text
-    return typed(text)
+    return _plain(text, as_text=as_text)
+
+
+def _plain(text: str, *, as_text: bool) -> Value:
+    if not as_text:
+        return typed(text)
+    return intern(text) if len(text) <= _SHORT else text
 
 
 def _flow_item(text: str, *, as_text: bool) -> Value:

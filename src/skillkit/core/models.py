@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from types import MappingProxyType
 
 from skillkit.core.cache import CacheStats, ContentCache
 from skillkit.core.content import SkillFile
@@ -29,8 +28,6 @@ __all__ = [
     "SourceType",
     "Triggers",
 ]
-
-NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class SourceType(str, Enum):
@@ -170,7 +167,7 @@ class SkillMetadata:
     compatibility: str | None = None
     author: str | None = None
     repository: str | None = None
-    metadata: Mapping[str, object] = field(default_factory=lambda: NOTHING, hash=False)
+    metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
     user_invocable: bool = True
     argument_hint: str | None = None
     triggers: Triggers = NO_TRIGGERS
@@ -183,7 +180,7 @@ class SkillMetadata:
     min_agent_base_version: str | None = None
     max_agent_base_version: str | None = None
     default_enabled: bool = True
-    extra: Mapping[str, object] = field(default_factory=lambda: NOTHING, hash=False)
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     """Every field that skillkit does not know."""
     recovered: bool = False
     """The header was broken or missing and this is a guess: usable by name, not offered to a model."""
