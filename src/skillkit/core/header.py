@@ -22,8 +22,6 @@ _HEADER_LINE = re.compile(rb"(?:[A-Za-z][\w-]*:(?=[ \t\r\n]|$)|[ \t]+\S|-[ \t])[
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,127}")
 """Shorter than what YAML takes for a key."""
-_PLAIN_ENTRY = re.compile(r"([A-Za-z][A-Za-z0-9_-]{0,127}): +([A-Za-z0-9][^:#]*+)")
-"""Most lines of most headers: nothing in the value could mean anything but itself."""
 _SHORT = 32
 """Texts up to this length, such as licences and versions, are the same in many skills: kept once."""
 _FLOW_SPECIAL = frozenset("[]{}")
@@ -71,10 +69,10 @@ def split(data: bytes) -> Split:
     A header that does not end within its limit is taken to end at the first line that looks like prose.
     The answer is the same for a whole file and for its first `HEAD_BYTES`.
     """
-    if data.startswith(b"---\n") and 0 <= (end := data.find(b"\n---\n", 3)) <= MAX_HEADER_BYTES:
-        closing = _CLOSING.search(data, 3, end + 5)
-        if closing is not None and closing.start() == end:
-            return Split(True, True, 4, max(4, end), end + 5, 2, False, False)
+    # Nearly every file: plain fences, and no other spelling of one before the second.
+    end = data.find(b"\n---\n", 3) if data.startswith(b"---\n") else -1
+    if 0 <= end <= MAX_HEADER_BYTES and data.find(b"\n---", 3) == end and data.find(b"\r", 0, end) < 0:
+        return Split(True, True, 4, max(4, end), end + 5, 2, False, False)
     data = data[:HEAD_BYTES]
     start = len(BOM) if data.startswith(BOM) else 0
     blank = _BLANK.match(data, start)
@@ -123,11 +121,6 @@ def load_simple(text: str, first_line: int, text_only: frozenset[str]) -> list[F
     block: _Block | None = None
     for number, raw_line in enumerate(text.split("\n"), first_line):
         line = raw_line.rstrip(" \r")
-        if entry := _PLAIN_ENTRY.fullmatch(line):
-            key, value = entry.groups()
-            fields.append(Field(key, _plain(value, as_text=key in text_only), number, False))
-            block = None
-            continue
         if not line or line[0] == "#":
             continue
         if line[0] in " -":
@@ -166,13 +159,9 @@ def _scalar(text: str, *, as_text: bool) -> Value:
         return _NOT_SIMPLE if _NOT_SIMPLE in items else items
     if first in _INDICATORS or last == ":" or ": " in text or " #" in text:
         return _NOT_SIMPLE
-    return _plain(text, as_text=as_text)
-
-
-def _plain(text: str, *, as_text: bool) -> Value:
-    if not as_text:
-        return typed(text)
-    return intern(text) if len(text) <= _SHORT else text
+    if as_text:
+        return intern(text) if len(text) <= _SHORT else text
+    return typed(text)
 
 
 def _flow_item(text: str, *, as_text: bool) -> Value:
@@ -217,8 +206,8 @@ class _Block:
     def _differs(self, indent: int, kind: type) -> bool:
         if self._value is None:
             self._indent, self._value = indent, kind()
-            field = self._fields[self._position]
-            self._fields[self._position] = field._replace(value=self._value)
+            key, _, line, _ = self._fields[self._position]
+            self._fields[self._position] = Field(key, self._value, line, False)
         return indent != self._indent or not isinstance(self._value, kind)
 
 

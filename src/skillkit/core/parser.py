@@ -171,13 +171,14 @@ class _Parse:
         message = "SKILL.md must start with YAML front matter: a header between two '---' lines"
         if not self.recover:
             raise InvalidFrontmatterError(f"Skill file missing YAML frontmatter delimiters (---). {message}")
-        if b"\0" in self.data:
+        body = self._decoded(self.data[parts.body_start :], partial=True)
+        if "\0" in body:
             raise InvalidFrontmatterError(f"The file is not text. {message}")
         self.note(
             "no-header",
             f"{message}. Name taken from the folder, description from the first heading",
         )
-        return self._guessed(self._decoded(self.data[parts.body_start :], partial=True), [])
+        return self._guessed(body, [])
 
     def _unterminated(self, text: str, parts: Split) -> list[Field]:
         message = "The header has no closing '---' line"
