@@ -202,7 +202,9 @@ async def test_searching_finds_what_the_catalogue_leaves_out(write_skill, provid
     assert "<id>zebra</id>" not in provider.tier1_context()
     search = {tool.name: tool for tool in provider.tools()}["search_skills"]
     answer = await search.call({"query": "turn my invoice into a spreadsheet", "limit": 2})
-    assert answer.startswith('<skill_search query="turn my invoice into a spreadsheet">\n  <skill>\n    <id>zebra</id>')
+    assert answer.startswith(
+        '<skill_search query="turn my invoice into a spreadsheet">\n  <skill>\n    <id>zebra</id>'
+    )
     assert "<description>Converts invoices into spreadsheets</description>" in answer
     assert "<why>" in answer
     nothing = await search.call({"query": "qqqq"})
