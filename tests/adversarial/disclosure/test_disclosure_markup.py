@@ -185,7 +185,7 @@ def hostile(skills_dir):
 async def test_a_hostile_skill_stays_inside_its_envelope_in_every_way_out(hostile):
     session = SkillSession()
     disclosed = await hostile.before_request(f"/evil {HOSTILE[1]}", session)
-    load, read, search = disclosed.tools
+    _, read, search = disclosed.tools
     loaded = await hostile.tools(SkillSession())[0].call({"skill_id": "evil", "arguments": HOSTILE[1]})
     page = await read.call({"skill_id": "evil", "path": "plain.md"})
     found = await search.call({"query": f"zebra {HOSTILE[0]}"})
@@ -225,16 +225,18 @@ async def test_removed_characters_are_counted_for_the_reader(write_skill, skills
 
 async def test_nothing_of_the_environment_reaches_a_prompt(write_skill, skills_dir, monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "hunter2hunter2")
-    write_skill("leaky", "$SECRET_TOKEN ${SECRET_TOKEN} `echo $SECRET_TOKEN` {SECRET_TOKEN}\n", triggers="[zebra]")
+    write_skill(
+        "leaky", "$SECRET_TOKEN ${SECRET_TOKEN} `echo $SECRET_TOKEN` {SECRET_TOKEN}\n", triggers="[zebra]"
+    )
     provider = SkillContextProvider(SkillManager(project_skill_dir=skills_dir))
     disclosed = await provider.before_request("zebra ${SECRET_TOKEN}")
-    answer = await provider.tools(SkillSession())[0].call(
-        {"skill_id": "leaky", "arguments": "$SECRET_TOKEN"}
-    )
+    answer = await provider.tools(SkillSession())[0].call({"skill_id": "leaky", "arguments": "$SECRET_TOKEN"})
     assert "hunter2" not in disclosed.instructions + answer
 
 
-@given(arguments=st.dictionaries(st.sampled_from(["skill_id", "path", "query", "offset", "limit", "x"]), JSON))
+@given(
+    arguments=st.dictionaries(st.sampled_from(["skill_id", "path", "query", "offset", "limit", "x"]), JSON)
+)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 async def test_no_arguments_make_a_tool_raise(hostile, arguments):
     for tool in hostile.tools(SkillSession()):

@@ -158,7 +158,8 @@ async def test_a_resource_is_read_in_pages(write_skill, tool):
     read = tool("read_skill_resource")
     page = await read.call({"skill_id": "pdf", "path": "data.txt", "limit": 4})
     assert re.fullmatch(
-        r'<skill_resource id="pdf" path="data.txt" size="10" media_type="text/plain" offset="0" next_offset="4">\n'
+        r'<skill_resource id="pdf" path="data.txt" size="10" media_type="text/plain" offset="0" '
+        r'next_offset="4">\n'
         r"\[(\w{16}) begin\]\nabcd\n\[\1 end\]\n</skill_resource>",
         page,
     )
