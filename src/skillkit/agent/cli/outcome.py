@@ -33,6 +33,14 @@ def run(arguments: Sequence[str]) -> int:
     return OK
 
 
+def together(codes: Sequence[int]) -> int:
+    """One exit code for many skills: their common one, or 5 when some failed and some did not."""
+    if len(set(codes)) <= 1:
+        return codes[0] if codes else OK
+    failures = set(codes) - {OK, DRIFT}
+    return PARTIAL if failures else DRIFT
+
+
 def exit_code(error: SkillsUseError) -> int:
     from skillkit.install import exceptions
 

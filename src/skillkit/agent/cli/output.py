@@ -3,8 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -71,14 +70,3 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible:
     for row in rows:
         grid.add_row(*(cell if isinstance(cell, Text) else shown(cell) for cell in row))
     console().print(grid)
-
-
-@contextmanager
-def progress(text: str) -> Iterator[None]:
-    """A spinner on stderr while something takes its time; silent when nobody watches."""
-    screen = console(stderr=True)
-    if not screen.is_terminal:
-        yield
-        return
-    with screen.status(escape_hidden(text)):
-        yield
