@@ -45,7 +45,7 @@ def complete_installed(incomplete: str) -> list[str]:
 
 def complete_found(incomplete: str) -> list[str]:
     """Names of all skills that are found, for the shell."""
-    from skillkit.agent.cli.skill.listing import activated
+    from skillkit.agent.cli.overview import activated
 
     names = [skill.canonical_name for skill in activated().manager.list_skills()]
     return [name for name in names if name.startswith(incomplete)]
