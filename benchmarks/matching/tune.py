@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from benchmarks.matching.data import Library
 from skillkit.matching import calibration
 from skillkit.matching.body import BodyScorer
-from skillkit.matching.embedding import default_embedder
+from skillkit.matching.embedding import HYBRID_TOKENS, QUERY_TOKENS, default_embedder
 from skillkit.matching.lexical import LexicalScorer
 from skillkit.matching.request import Request
 from skillkit.matching.scorer import Scorer
@@ -228,8 +228,8 @@ def _body(problems: Sequence[Problem], weights: WordWeights) -> Tables:
     }
 
 
-def _meaning(problem: Problem, cache: Path) -> tuple[Scores, Scores]:
-    return problem.table(SemanticScorer(default_embedder(), VectorCache(cache)))
+def _meaning(problem: Problem, cache: Path, tokens: int = HYBRID_TOKENS) -> tuple[Scores, Scores]:
+    return problem.table(SemanticScorer(default_embedder(), VectorCache(cache), tokens))
 
 
 def _sum(words: Tables, meaning: Tables, bodies: Tables, shares: dict[str, float]) -> Tables:
@@ -269,6 +269,7 @@ def _lines(
     for problem in problems:
         for size, part in _parts(problem.library):
             piece = Problem.of(part, none)
+            alone = {"semantic": _meaning(piece, cache, QUERY_TOKENS)}
             tables = {
                 "lexical": piece.table(LexicalScorer(learned.lexical)),
                 "semantic": _meaning(piece, cache),
@@ -276,9 +277,9 @@ def _lines(
             }
             for signals in calibration.CALIBRATIONS:
                 weight = shares if len(signals) > 1 else dict.fromkeys(signals, 1.0)
+                used = tables if len(signals) > 1 else {**tables, **alone}
                 asked, unneeded = (
-                    np.sum([weight[name] * tables[name][which] for name in signals], axis=0)
-                    for which in (0, 1)
+                    np.sum([weight[name] * used[name][which] for name in signals], axis=0) for which in (0, 1)
                 )
                 found = outcome(piece, (asked, unneeded))
                 pooled.setdefault(signals, []).append(found)

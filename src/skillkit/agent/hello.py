@@ -1,8 +1,6 @@
 """The tools that the agent always has."""
 
-from collections.abc import Sequence
-
-from skillkit.disclosure.tools import Tool
+from skillkit.toolsets import AgentToolset
 
 _GREETINGS = {
     "en": ("english", "Hello, {}!"),
@@ -14,48 +12,28 @@ _GREETINGS = {
 }
 _NAMES = {name: code for code, (name, _) in _GREETINGS.items()}
 
-Payload = dict[str, object]
 
-
-class HelloTools:
+class HelloTools(AgentToolset):
     """Says hello: what the agent can do without any skill."""
 
-    async def hello_world(self, name: str = "World") -> Payload:
+    def hello_world(self, name: str = "World") -> dict[str, object]:
         """Say hello."""
         return _said(f"Hello, {name.strip() or 'World'}! ◉‿◉")
 
-    async def greet_user(self, name: str, language: str = "en") -> Payload:
-        """Greet a person in a language."""
+    def greet_user(self, name: str, language: str = "en") -> dict[str, object]:
+        """Greet a person in a language.
+
+        Args:
+            name: Who is greeted.
+            language: A code such as fr, or an English name.
+        """
         wanted = language.strip().lower()
         code = _NAMES.get(wanted, wanted.replace("_", "-").partition("-")[0])
         if code not in _GREETINGS:
-            known = ", ".join(_GREETINGS)
-            message = f"No greeting in {language!r}. Languages: {known}"
+            message = f"No greeting in {language!r}. Languages: {', '.join(_GREETINGS)}"
             return {"success": False, "error": "unsupported_language", "message": message}
         return _said(_GREETINGS[code][1].replace("{}", name.strip() or "friend"))
 
-    def tools(self) -> Sequence[Tool]:
-        name = {"type": "string"}
-        language = {"type": "string", "description": "A code such as fr, or an English name"}
-        return (
-            Tool("hello_world", "Say hello.", _schema({"name": name}), self.hello_world),
-            Tool(
-                "greet_user",
-                "Greet a person in a language.",
-                _schema({"name": name, "language": language}, "name"),
-                self.greet_user,
-            ),
-        )
 
-
-def _said(text: str) -> Payload:
-    return {"success": True, "result": text, "message": ""}
-
-
-def _schema(properties: dict[str, dict[str, str]], *required: str) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+def _said(text: str) -> dict[str, object]:
+    return {"success": True, "result": text, "message": f"Said: {text}"}

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from agent_framework import Agent
 
     from skillkit.agent.skills import SkillProvider
-    from skillkit.core.manager import SkillManager
     from skillkit.disclosure import Disclosure
+    from skillkit.install.activation import SkillActivation
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class AgentRuntime:
     """One conversation with one provider. Making it is cheap; the first turn loads what it needs."""
 
     provider: ChatProvider
-    manager: "SkillManager"
+    activation: "SkillActivation"
     conversation: Conversation
     home: Path = field(default_factory=agent_home)
     memory: Memory | None = None
@@ -51,6 +51,8 @@ class AgentRuntime:
         self.store = ConversationStore(self.home)
         self.trace = Trace(self.conversation.id, self.home, on_step=self.observers.step)
         self.approvals = Approvals(ApprovalFile(self.home))
+        self.manager = self.activation.manager
+        self.hello = HelloTools().tools()
         self._agent: Agent[Any] | None = None
         self._skills: SkillProvider | None = None
 
@@ -109,7 +111,7 @@ class AgentRuntime:
             ready(self.provider).client(),
             INSTRUCTIONS,
             name="agent",
-            tools=[as_function(tool) for tool in HelloTools().tools()],
+            tools=[as_function(tool) for tool in self.hello],
             context_providers=providers,
             middleware=[
                 RequestTracer(self.trace, self._skills_text),
@@ -121,16 +123,21 @@ class AgentRuntime:
         return self._agent
 
     def _build_skills(self) -> "SkillProvider":
-        from skillkit.agent.skills import ScriptToolSource, SkillProvider
+        from skillkit.agent.skills import ScriptToolSource, SkillProvider, ToolsetSource, TrustedCode
         from skillkit.disclosure import DisclosureSettings, SkillContextProvider
         from skillkit.scripts import ScriptTools
+        from skillkit.toolsets import ToolsetLoader
 
         wishes = DisclosureSettings.from_environment()
-        sources = [ScriptToolSource(self.manager, ScriptTools(self.manager, policy=self.approvals))]
+        loader = ToolsetLoader(self.manager, TrustedCode(self.activation.judge))
+        sources = [
+            ToolsetSource(self.manager, loader, self.observers.problem),
+            ScriptToolSource(self.manager, ScriptTools(self.manager, policy=self.approvals)),
+        ]
         disclosure = SkillContextProvider(
             self.manager, wishes.max_skills, fallback=wishes.fallback, tool_sources=sources
         )
-        skills = SkillProvider(disclosure, self.observers.disclosed)
+        skills = SkillProvider(disclosure, self.observers.disclosed, [tool.name for tool in self.hello])
         problem = skills.restore(self.conversation.state.get("skills"))
         if problem is not None:
             self.observers.problem(problem)
@@ -141,7 +148,7 @@ class AgentRuntime:
         return disclosed.instructions if disclosed is not None else ""
 
 
-def active_manager(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "SkillManager":
+def activate(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "SkillActivation":
     """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
     from skillkit.install.activation import SkillActivation
 
@@ -152,4 +159,4 @@ def active_manager(problem: Callable[[str], object], search: Sequence[Path] = ()
     for found in activation.manager.diagnostics:
         if found.severity is Severity.ERROR:
             problem(f"A skill could not be loaded: {found}")
-    return activation.manager
+    return activation

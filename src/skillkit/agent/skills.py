@@ -17,11 +17,15 @@ from skillkit.agent.telemetry import span
 from skillkit.disclosure import Disclosure, SessionDataError, SkillSession, Tool
 from skillkit.disclosure import SkillContextProvider as SkillDisclosure
 from skillkit.scripts import ScriptTools, find_scripts
+from skillkit.toolsets import ToolsetError, ToolsetLoader
+from skillkit.toolsets.loader import LoadedToolset, auto_prefix_enabled, collect_tools
 
 if TYPE_CHECKING:
     from agent_framework import SupportsAgentRun
 
     from skillkit.core.manager import SkillManager
+    from skillkit.core.models import SkillMetadata
+    from skillkit.install.trust import TrustJudge
 
 STATE = "skills"
 Observer = Callable[[Disclosure], object]
@@ -39,13 +43,63 @@ class ScriptToolSource:
         return self.scripts.tools() if any(find_scripts(skill) for skill in active) else ()
 
 
+class TrustedCode:
+    """Lets the code of a skill into this process only when its exact bytes are trusted."""
+
+    def __init__(self, judge: "TrustJudge") -> None:
+        self.judge = judge
+
+    def trusts(self, skill: "SkillMetadata", digest: str) -> bool:
+        standing = self.judge.standing(skill)
+        return standing.trusted and standing.digest in (None, digest)
+
+
+class ToolsetSource:
+    """The tools of active skills' toolsets; one that cannot be loaded is reported once and left out."""
+
+    def __init__(
+        self, manager: "SkillManager", loader: ToolsetLoader, problem: Callable[[str], object]
+    ) -> None:
+        self.manager = manager
+        self.loader = loader
+        self.problem = problem
+        self._loaded: dict[tuple[str, str], LoadedToolset | None] = {}
+
+    def tools(self, session: SkillSession) -> Sequence[Tool]:
+        active = [self.manager.get_skill(skill_id) for skill_id in session.active_ids]
+        loaded = [
+            toolset
+            for skill in active
+            for definition in skill.toolsets
+            if (toolset := self._load(skill, definition)) is not None
+        ]
+        return collect_tools(loaded, auto_prefix=auto_prefix_enabled())
+
+    def _load(self, skill: "SkillMetadata", definition: str) -> LoadedToolset | None:
+        key = (skill.qualified_name, definition)
+        if key not in self._loaded:
+            try:
+                self._loaded[key] = self.loader.load_toolset(skill, definition)
+            except ToolsetError as error:
+                self._loaded[key] = None
+                self.problem(str(error))
+        return self._loaded[key]
+
+
 class SkillProvider(ContextProvider):
     """Puts the catalogue, the texts of matching skills and their tools into a request."""
 
-    def __init__(self, disclosure: SkillDisclosure, observer: Observer = lambda disclosed: None) -> None:
+    def __init__(
+        self,
+        disclosure: SkillDisclosure,
+        observer: Observer = lambda disclosed: None,
+        reserved: Sequence[str] = (),
+    ) -> None:
         super().__init__(STATE)
         self.disclosure = disclosure
         self.observer = observer
+        self.reserved = frozenset(reserved)
+        """Names of the agent's own tools, which no skill can take."""
         self.session = SkillSession()
         self.last: Disclosure | None = None
 
@@ -79,12 +133,16 @@ class SkillProvider(ContextProvider):
         if disclosed.instructions:
             context.extend_instructions(self.source_id, disclosed.instructions)
         if disclosed.tools:
-            context.extend_tools(self.source_id, [as_function(tool) for tool in disclosed.tools])
+            context.extend_tools(self.source_id, self._functions(disclosed.tools))
             context.extend_middleware(self.source_id, _Disclosing(self))
 
     def new_tools(self, known: Sequence[str]) -> list[FunctionTool]:
         """Tools that have become of use since the request began."""
-        return [as_function(tool) for tool in self.disclosure.tools(self.session) if tool.name not in known]
+        tools = self.disclosure.tools(self.session)
+        return [function for function in self._functions(tools) if function.name not in known]
+
+    def _functions(self, tools: Sequence[Tool]) -> list[FunctionTool]:
+        return [as_function(tool) for tool in tools if tool.name not in self.reserved]
 
 
 class _Disclosing(FunctionMiddleware):

@@ -38,6 +38,7 @@ def load_skill_tool(
             delivery = activator.deliver(name, arguments, session, Origin.LOADED)
         except SkillRefusedError as refused:
             return envelope.error(name, refused.code, str(refused))
+        session.touch(delivery.activation.skill_id)
         if not delivery.fresh:
             return envelope.already_active(delivery.activation.skill_id)
         if analytics is not None and delivery.activation.skill_id not in known:

@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -40,7 +39,7 @@ def sync_folder(path: Path) -> None:
 
 def replace_file(path: Path, data: bytes, mode: int = 0o644) -> None:
     """`path` holds either what it held or `data`, at every instant."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = _beside(path)
     try:
         write_new(temporary, data, mode)
         os.replace(temporary, path)
@@ -53,10 +52,14 @@ def replace_file(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 def replace_link(path: Path, target: str) -> None:
     """`path` is either the link it was or one to `target`, at every instant."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = _beside(path)
     os.symlink(target, temporary)
     os.replace(temporary, path)
     sync_folder(path.parent)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.urandom(8).hex()}")
 
 
 def make_folder(path: Path) -> None:

@@ -14,7 +14,7 @@ from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.matching import embedding
 from skillkit.matching.body import BodyReader, BodyScorer, read_body
 from skillkit.matching.calibration import CALIBRATIONS
-from skillkit.matching.embedding import Embedder
+from skillkit.matching.embedding import HYBRID_TOKENS, QUERY_TOKENS, Embedder
 from skillkit.matching.hybrid import HybridScorer
 from skillkit.matching.keyword import KeywordScorer
 from skillkit.matching.lexical import LexicalScorer
@@ -207,13 +207,13 @@ class SkillMatcher:
             return self._semantic(embedder)
         return HybridScorer(
             LexicalScorer(),
-            self._semantic(embedder) if embedder or embedding.available() else None,
+            self._semantic(embedder, HYBRID_TOKENS) if embedder or embedding.available() else None,
             BodyScorer(body) if body else None,
         )
 
-    def _semantic(self, embedder: Embedder | None) -> SemanticScorer:
+    def _semantic(self, embedder: Embedder | None, tokens: int = QUERY_TOKENS) -> SemanticScorer:
         vectors = VectorCache(self.settings.cache_dir)
-        return SemanticScorer(embedder or embedding.default_embedder(), vectors)
+        return SemanticScorer(embedder or embedding.default_embedder(), vectors, tokens)
 
     def _stamp(self, skill: SkillMetadata) -> Stamp | None:
         """The state of the file, where its instructions count."""

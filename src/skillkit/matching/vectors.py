@@ -74,7 +74,7 @@ class VectorCache:
 
         none: list[tuple[bytes, bytes]] = []
         known: dict[bytes, Vectors] = {}
-        for digest, packed in self._database.run(work, none):
+        for digest, packed in self._database.write(work, none):
             if len(packed) == DIMENSIONS * 2:
                 vector = np.frombuffer(packed, dtype=np.float16).astype(np.float32)
                 if abs(float(np.linalg.norm(vector)) - 1) < 0.01:
@@ -98,4 +98,4 @@ class VectorCache:
                     (count - self._most,),
                 )
 
-        self._database.run(work, None)
+        self._database.write(work, None)

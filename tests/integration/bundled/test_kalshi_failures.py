@@ -27,7 +27,7 @@ def test_a_refusal_is_an_object_on_stdout_words_on_stderr_and_an_exit_code(kalsh
     ran = kalshi(script, *arguments, "--json")
     assert ran.code == 1
     assert ran.json == {"error": {"code": "bad_request", "status": 400, "message": "HTTP 400: bad filter"}}
-    assert ran.err.endswith("Error: HTTP 400: bad filter\n")
+    assert ran.err.endswith("Error (bad_request): HTTP 400: bad filter\n")
 
 
 @every_script
@@ -187,4 +187,4 @@ def test_text_of_the_api_cannot_steer_a_terminal(kalshi, exchange):
 
 def test_without_json_an_error_is_words_only(kalshi, exchange):
     ran = kalshi("market", "KXNONE")
-    assert (ran.code, ran.out, ran.err) == (1, "", "Error: HTTP 404: not found\n")
+    assert (ran.code, ran.out, ran.err) == (1, "", "Error (not_found): HTTP 404: not found\n")

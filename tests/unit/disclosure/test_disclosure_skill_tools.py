@@ -158,7 +158,8 @@ async def test_a_resource_is_read_in_pages(write_skill, tool):
     read = tool("read_skill_resource")
     page = await read.call({"skill_id": "pdf", "path": "data.txt", "limit": 4})
     assert re.fullmatch(
-        r'<skill_resource id="pdf" path="data.txt" size="10" media_type="text/plain" offset="0" next_offset="4">\n'
+        r'<skill_resource id="pdf" path="data.txt" size="10" media_type="text/plain" offset="0" '
+        r'next_offset="4">\n'
         r"\[(\w{16}) begin\]\nabcd\n\[\1 end\]\n</skill_resource>",
         page,
     )
@@ -202,7 +203,9 @@ async def test_searching_finds_what_the_catalogue_leaves_out(write_skill, provid
     assert "<id>zebra</id>" not in provider.tier1_context()
     search = {tool.name: tool for tool in provider.tools()}["search_skills"]
     answer = await search.call({"query": "turn my invoice into a spreadsheet", "limit": 2})
-    assert answer.startswith('<skill_search query="turn my invoice into a spreadsheet">\n  <skill>\n    <id>zebra</id>')
+    assert answer.startswith(
+        '<skill_search query="turn my invoice into a spreadsheet">\n  <skill>\n    <id>zebra</id>'
+    )
     assert "<description>Converts invoices into spreadsheets</description>" in answer
     assert "<why>" in answer
     nothing = await search.call({"query": "qqqq"})

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from typing import Any
+from typing import IO, Any
 
 import click
 import httpx
@@ -48,6 +48,9 @@ class KalshiError(click.ClickException):
     def __init__(self, code: str, message: str, status: int | None = None) -> None:
         super().__init__(message)
         self.code, self.status = code, status
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(f"Error ({self.code}): {self.message}", file, err=True)
 
 
 class Kalshi:
