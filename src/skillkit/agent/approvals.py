@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from skillkit.install.disk import locked, make_folder, replace_file
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.sources import agent_home
+from skillkit.install.disk import locked, make_folder, replace_file
 from skillkit.scripts.policy import Grants
 
 FORMAT = 1

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from skillkit.install.disk import make_folder, replace_file
 from skillkit.agent.exceptions import ConversationError
 from skillkit.core.sources import agent_home
 from skillkit.core.text import one_line
+from skillkit.install.disk import make_folder, replace_file
 
 FORMAT = 1
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
@@ -124,7 +124,7 @@ class ConversationStore:
             return matching[0]
         if matching:
             raise ConversationError(
-                f"More than one conversation begins with '{identity}'. Give more of the id: agent session list"
+                f"More than one conversation begins with '{identity}'. Give more of it: agent session list"
             )
         raise ConversationError(f"No conversation has the id '{identity}'. See them with: agent session list")
 

@@ -42,7 +42,8 @@ _ABOUT_ME = re.compile(r"\b(?:i|i'm|me|my|mine|our|we|us)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _IDLE_WORDS = frozenset(
     "a about am an and are be can could did do does for from have how i in is it know me my of on or our "
-    "please remember s tell that the this to was we were what when where which who why will with you your".split()
+    "please remember s tell that the this to was we were what when where which who why will "
+    "with you your".split()
 )
 
 
@@ -102,7 +103,10 @@ class Memory:
         if not self.path.exists():
             return []
         with self._open() as database:
-            return [Fact(*row) for row in database.execute("SELECT id, text, stated_at FROM facts ORDER BY id DESC")]
+            return [
+                Fact(*row)
+                for row in database.execute("SELECT id, text, stated_at FROM facts ORDER BY id DESC")
+            ]
 
     def forget(self, identity: int | None = None) -> int:
         """Delete one fact, or all of them; answers how many are gone."""

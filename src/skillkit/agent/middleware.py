@@ -1,4 +1,4 @@
-"""Watching the framework at work: every model request and every call of a tool becomes a step of the trace."""
+"""Between the framework and the outside: each request and call of a tool is noted, scripts need a yes."""
 
 import json
 from collections.abc import Callable
@@ -124,7 +124,9 @@ class ScriptApproval(FunctionMiddleware):
 
 def _arguments(context: FunctionInvocationContext) -> dict[str, Any]:
     given = context.arguments
-    return dict(given) if isinstance(given, dict) else given.model_dump() if hasattr(given, "model_dump") else {}
+    return (
+        dict(given) if isinstance(given, dict) else given.model_dump() if hasattr(given, "model_dump") else {}
+    )
 
 
 def _result(result: object) -> str:

@@ -52,7 +52,6 @@ class AgentRuntime:
         self.trace = Trace(self.conversation.id, self.home, on_step=self.observers.step)
         self.approvals = Approvals(ApprovalFile(self.home))
         self.manager = self.activation.manager
-        self.hello = HelloTools().tools()
         self._agent: Agent[Any] | None = None
         self._skills: SkillProvider | None = None
 
@@ -101,7 +100,6 @@ class AgentRuntime:
 
         from skillkit.agent.history import ConversationHistory, Recollection
         from skillkit.agent.middleware import RequestTracer, ScriptApproval, ToolTracer
-        from skillkit.agent.skills import as_function
 
         skills = self.skills
         providers: list[Any] = [ConversationHistory(self), skills]
@@ -111,7 +109,6 @@ class AgentRuntime:
             ready(self.provider).client(),
             INSTRUCTIONS,
             name="agent",
-            tools=[as_function(tool) for tool in self.hello],
             context_providers=providers,
             middleware=[
                 RequestTracer(self.trace, self._skills_text),
@@ -124,20 +121,20 @@ class AgentRuntime:
 
     def _build_skills(self) -> "SkillProvider":
         from skillkit.agent.skills import ScriptToolSource, SkillProvider, ToolsetSource, TrustedCode
-        from skillkit.disclosure import DisclosureSettings, SkillContextProvider
+        from skillkit.disclosure import DisclosureSettings, SkillContextProvider, ToolSource
         from skillkit.scripts import ScriptTools
         from skillkit.toolsets import ToolsetLoader
 
         wishes = DisclosureSettings.from_environment()
         loader = ToolsetLoader(self.manager, TrustedCode(self.activation.judge))
-        sources = [
+        sources: list[ToolSource] = [
             ToolsetSource(self.manager, loader, self.observers.problem),
             ScriptToolSource(self.manager, ScriptTools(self.manager, policy=self.approvals)),
         ]
         disclosure = SkillContextProvider(
             self.manager, wishes.max_skills, fallback=wishes.fallback, tool_sources=sources
         )
-        skills = SkillProvider(disclosure, self.observers.disclosed, [tool.name for tool in self.hello])
+        skills = SkillProvider(disclosure, self.observers.disclosed, HelloTools().tools())
         problem = skills.restore(self.conversation.state.get("skills"))
         if problem is not None:
             self.observers.problem(problem)

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from skillkit.install.disk import locked, make_folder, replace_file
 from skillkit.agent.exceptions import SettingsError
 from skillkit.core.sources import agent_home
+from skillkit.install.disk import locked, make_folder, replace_file
 
 PROVIDERS = ("local", "openai", "anthropic", "azure", "gemini", "ollama")
 
@@ -22,6 +22,9 @@ class ProviderSettings:
     """The name of the variable that holds the key, when it is not the usual one."""
 
 
+NO_SETTINGS = ProviderSettings()
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set."""
@@ -34,7 +37,7 @@ class Settings:
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
     def of(self, provider: str) -> ProviderSettings:
-        return self.providers.get(provider, ProviderSettings())
+        return self.providers.get(provider, NO_SETTINGS)
 
     def changed(self, key: str, value: str) -> "Settings":
         """The settings with `key` (`provider`, `memory`, `openai.model`, …) set to `value`."""
@@ -44,8 +47,10 @@ class Settings:
         match name:
             case "provider":
                 return replace(self, provider=None if value == "auto" else _known(value))
-            case "memory" | "verbose":
-                return replace(self, **{name: _boolean(key, value)})
+            case "memory":
+                return replace(self, memory=_boolean(key, value))
+            case "verbose":
+                return replace(self, verbose=_boolean(key, value))
             case _:
                 raise SettingsError(f"There is no setting '{key}'. {_choices()}")
 
@@ -86,7 +91,8 @@ class SettingsFile:
             return Settings()
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise SettingsError(
-                f"{self.path} cannot be read ({error}). Mend it, or start afresh with: agent config init --force"
+                f"{self.path} cannot be read ({error}). "
+                "Mend it, or start afresh with: agent config init --force"
             ) from error
 
     def save(self, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Skills as a context provider of Agent Framework: disclosed before a request, tools added as they become of use."""
+"""Skills as a context provider of Agent Framework: texts before a request, tools once they are of use."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -93,13 +93,13 @@ class SkillProvider(ContextProvider):
         self,
         disclosure: SkillDisclosure,
         observer: Observer = lambda disclosed: None,
-        reserved: Sequence[str] = (),
+        basic: Sequence[Tool] = (),
     ) -> None:
         super().__init__(STATE)
         self.disclosure = disclosure
         self.observer = observer
-        self.reserved = frozenset(reserved)
-        """Names of the agent's own tools, which no skill can take."""
+        self.basic = tuple(basic)
+        """What the agent can do without skills; a skill that is in use does it better."""
         self.session = SkillSession()
         self.last: Disclosure | None = None
 
@@ -123,7 +123,9 @@ class SkillProvider(ContextProvider):
         state: dict[str, Any],
     ) -> None:
         known = set(self.session.active_ids)
-        disclosed = await self.disclosure.before_request(context.get_messages(include_input=True), self.session)
+        disclosed = await self.disclosure.before_request(
+            context.get_messages(include_input=True), self.session
+        )
         for skill_id in disclosed.active:
             if skill_id not in known:
                 with span("skill.activate", {"skill.name": skill_id, "skill.origin": "matched"}):
@@ -132,17 +134,14 @@ class SkillProvider(ContextProvider):
         self.observer(disclosed)
         if disclosed.instructions:
             context.extend_instructions(self.source_id, disclosed.instructions)
-        if disclosed.tools:
-            context.extend_tools(self.source_id, self._functions(disclosed.tools))
-            context.extend_middleware(self.source_id, _Disclosing(self))
+        names = {tool.name for tool in disclosed.tools}
+        basic = () if disclosed.active else [tool for tool in self.basic if tool.name not in names]
+        context.extend_tools(self.source_id, [as_function(tool) for tool in (*basic, *disclosed.tools)])
+        context.extend_middleware(self.source_id, _Disclosing(self))
 
     def new_tools(self, known: Sequence[str]) -> list[FunctionTool]:
         """Tools that have become of use since the request began."""
-        tools = self.disclosure.tools(self.session)
-        return [function for function in self._functions(tools) if function.name not in known]
-
-    def _functions(self, tools: Sequence[Tool]) -> list[FunctionTool]:
-        return [as_function(tool) for tool in tools if tool.name not in self.reserved]
+        return [as_function(tool) for tool in self.disclosure.tools(self.session) if tool.name not in known]
 
 
 class _Disclosing(FunctionMiddleware):

@@ -1,4 +1,4 @@
-"""What happened, for people and programs: a trace of every model request, spans where somebody collects them."""
+"""What happened, for people and programs: a trace of every request, spans where somebody collects them."""
 
 import json
 import os

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 
 from skillkit.agent.models.provider import ChatClient, key_of, missing_key, missing_package
-from skillkit.agent.settings import ProviderSettings
+from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
 KEY = "ANTHROPIC_API_KEY"
@@ -14,7 +14,7 @@ KEY = "ANTHROPIC_API_KEY"
 class AnthropicProvider:
     """Messages with a key."""
 
-    settings: ProviderSettings = ProviderSettings()
+    settings: ProviderSettings = NO_SETTINGS
     name: str = "anthropic"
 
     @property

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 
 from skillkit.agent.models.provider import ChatClient, key_of, missing_key, missing_package
-from skillkit.agent.settings import ProviderSettings
+from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 KEY = "AZURE_OPENAI_API_KEY"
 ENDPOINT = "AZURE_OPENAI_ENDPOINT"
@@ -15,7 +15,7 @@ DEPLOYMENT = "AZURE_OPENAI_DEPLOYMENT_NAME"
 class AzureProvider:
     """A deployment with a key; the model's name is the deployment's."""
 
-    settings: ProviderSettings = ProviderSettings()
+    settings: ProviderSettings = NO_SETTINGS
     name: str = "azure"
 
     @property

@@ -86,7 +86,9 @@ def parse(text: str) -> Call | Answer:
 
 
 _OPENING = re.compile(r'\s*\{\s*"(?:answer|cannot)"\s*:\s*"')
-_WHOLE = re.compile(r'(?:[^"\\]|\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|u[0-9a-fA-F]{4}))*')
+_WHOLE = re.compile(
+    r'(?:[^"\\]|\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|u[0-9a-fA-F]{4}))*'
+)
 
 
 class AnswerStream:

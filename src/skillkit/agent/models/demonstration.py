@@ -60,7 +60,7 @@ DEMONSTRATION: list[Turn] = [
         _call("script_run", skill_name="pdf-forms", script_name="count", args=["a.pdf", "--pages", "1"]),
     ),
     *_said(
-        'Result of script_run:\n{"success": false, "error": "timeout", "message": "Script timed out after 60s"}',
+        'Result of script_run:\n{"success": false, "error": "timeout", "message": "Timed out after 60s"}',
         _answer("I could not count: the script timed out after 60 seconds."),
     ),
     *_said("email that to Bob", json.dumps({"cannot": "I cannot send email."})),

@@ -3,14 +3,15 @@
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from skillkit.agent.exceptions import ModelFileError, ProviderError
-from skillkit.agent.models.prompt_states import PromptStates
+from skillkit.agent.models.demonstration import Turn
+from skillkit.agent.models.prompt_states import PromptStates, shared_beginning
 
 if TYPE_CHECKING:
     from xllamacpp import Server
@@ -53,7 +54,7 @@ class LocalEngine:
             ) from error
         self._one_at_a_time = Lock()
         self._key = secrets.token_urlsafe(32)
-        self._begun = False
+        self._processed = ""
         size = model.stat().st_size
         identity = f"{xllamacpp.__version__}\0{model.name}\0{size}\0{context}"
         self.states = PromptStates(states, identity) if states is not None else None
@@ -85,7 +86,7 @@ class LocalEngine:
 
     def reply(
         self,
-        messages: Sequence[Mapping[str, str]],
+        messages: Sequence[Turn],
         *,
         grammar: str | None = None,
         max_tokens: int = MAX_ANSWER_TOKENS,
@@ -94,14 +95,15 @@ class LocalEngine:
     ) -> Reply:
         """The model's next message, kept to `grammar`."""
         with self._one_at_a_time:
-            if not self._begun:
-                self._begun = True
-                self._begin(messages)
-            return self._generate(messages, grammar, max_tokens, temperature, on_text)
+            turns = self._steady(messages)
+            remembered = self._remember(turns)
+            reply = self._generate(turns, grammar, max_tokens, temperature, on_text)
+            self._processed = _as_text(turns)
+            return replace(reply, processed_tokens=reply.processed_tokens + remembered)
 
     def _generate(
         self,
-        messages: Sequence[Mapping[str, str]],
+        messages: Sequence[Turn],
         grammar: str | None,
         max_tokens: int,
         temperature: float,
@@ -145,26 +147,37 @@ class LocalEngine:
             cut=(last.get("choices") or [{}])[0].get("finish_reason") == "length",
         )
 
-    def _begin(self, messages: Sequence[Mapping[str, str]]) -> None:
-        """Take up the state of an earlier program, and leave one for the next."""
-        last = max((place for place, turn in enumerate(messages) if turn["role"] == "system"), default=-1)
+    def _steady(self, messages: Sequence[Turn]) -> list[Turn]:
+        if self.states is None:
+            return list(messages)
+        texts = self.states.steady([turn["content"] for turn in messages])
+        return [{**turn, "content": text} for turn, text in zip(messages, texts, strict=True)]
+
+    def _remember(self, turns: Sequence[Turn]) -> int:
+        """Take up the state of an earlier request or program, or leave one for the next.
+
+        Answers how many tokens had to be processed for that.
+        """
+        last = max((place for place, turn in enumerate(turns) if turn["role"] == "system"), default=-1)
         if self.states is None or last < 0:
-            return
-        beginning = list(messages[: last + 1])
-        prompt = "\0".join(turn["content"] for turn in beginning)
+            return 0
+        beginning = turns[: last + 1]
+        prompt = _as_text(beginning)
+        here = shared_beginning(self._processed, prompt)
         known = self.states.nearest(prompt)
-        if known is not None and not self._slot("restore", known.filename):
-            self.states.forget(known)
-            known = None
-        lasting = self.states.fixed_part(prompt)
-        if known is not None and known.covers(lasting):
-            self.states.touch(known)
-            return
-        beginning[-1] = {"role": "system", "content": lasting.rpartition("\0")[2]}
-        self._generate(beginning, None, 1, 0.0, lambda text: True)
-        fresh = self.states.new(lasting)
+        if known is not None and known.shared(prompt) > here:
+            if self._slot("restore", known.filename):
+                here = known.shared(prompt)
+                self.states.touch(known)
+            else:
+                self.states.forget(known)
+        if here == len(prompt):
+            return 0
+        reply = self._generate(beginning, None, 1, 0.0, lambda text: True)
+        fresh = self.states.new(prompt)
         if self._slot("save", fresh.filename):
             self.states.keep(fresh)
+        return reply.processed_tokens
 
     def _slot(self, action: str, filename: str) -> bool:
         """Save or restore the state of the prompt; a failure costs time, nothing else."""
@@ -180,6 +193,10 @@ class LocalEngine:
                 return bool(response.status == 200)
         except OSError:
             return False
+
+
+def _as_text(turns: Sequence[Turn]) -> str:
+    return "\0".join(f"{turn['role']}\0{turn['content']}" for turn in turns)
 
 
 def _short(error: object) -> str:

@@ -22,7 +22,7 @@ def friendly(error: BaseException, provider: ChatProvider) -> AgentError:
         case 404:
             text = f"{where} does not know the model '{provider.model}'. Choose another: --model NAME"
         case 402 | 429:
-            text = f"{where} says that the quota or rate limit is used up. Wait, or choose another: --provider NAME"
+            text = f"{where} says that the quota is used up. Wait, or choose another: --provider NAME"
         case 400 | 413 | 422:
             text = f"{where} refused the request: {said}"
         case int(code) if code >= 500:

@@ -6,14 +6,14 @@ from pathlib import Path
 from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, Progress, Report
 from skillkit.agent.models.provider import ChatClient, missing_package
-from skillkit.agent.settings import ProviderSettings
+from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 
 @dataclass(frozen=True, slots=True)
 class LocalProvider:
     """Qwen2.5-Coder-1.5B in this process; a setting `local.model` names another GGUF file."""
 
-    settings: ProviderSettings = ProviderSettings()
+    settings: ProviderSettings = NO_SETTINGS
     store: ModelStore = field(default_factory=ModelStore)
     progress: Progress = lambda there, size: None
     report: Report = lambda text: None

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.install.disk import locked
 from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.models.model_sources import (
     CHUNK,
@@ -17,6 +16,7 @@ from skillkit.agent.models.model_sources import (
     PackagePart,
     PackageParts,
 )
+from skillkit.install.disk import locked
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from urllib.request import urlopen
 
 from skillkit.agent.models.openai import completions_client
 from skillkit.agent.models.provider import ChatClient, missing_package
-from skillkit.agent.settings import ProviderSettings
+from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 SECONDS = 0.5
 
@@ -17,7 +17,7 @@ SECONDS = 0.5
 class OllamaProvider:
     """Any model that Ollama has; without a choice, the first one it lists."""
 
-    settings: ProviderSettings = ProviderSettings()
+    settings: ProviderSettings = NO_SETTINGS
     name: str = "ollama"
 
     @property

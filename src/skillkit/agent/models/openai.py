@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 
 from skillkit.agent.models.provider import ChatClient, key_of, missing_key, missing_package
-from skillkit.agent.settings import ProviderSettings
+from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 DEFAULT_MODEL = "gpt-5-mini"
 KEY = "OPENAI_API_KEY"
@@ -14,7 +14,7 @@ KEY = "OPENAI_API_KEY"
 class OpenAIProvider:
     """Chat completions with a key; `base_url` or OPENAI_BASE_URL names another service."""
 
-    settings: ProviderSettings = ProviderSettings()
+    settings: ProviderSettings = NO_SETTINGS
     name: str = "openai"
 
     @property

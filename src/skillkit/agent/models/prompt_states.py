@@ -1,17 +1,19 @@
 """Processed beginnings of prompts, on disk: the next program computes only what is new."""
 
 import hashlib
+import hmac
 import os
 import re
+import secrets
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.install.disk import replace_file
 
-KEEP = 6
-# What stands between the marks of a fence differs in every conversation.
-_FENCE = re.compile(r"\[[0-9a-f]{16} begin\]")
+KEEP = 5
+_FENCED = re.compile(r"\[([0-9a-f]{16}) begin\]\n(.*?)\n\[\1 end\]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,9 @@ class PromptState:
     def filename(self) -> str:
         return f"{self.name}.state"
 
-    def covers(self, text: str) -> bool:
-        return self.text.startswith(text)
+    def shared(self, prompt: str) -> int:
+        """How much of `prompt` it makes unnecessary to process, in characters."""
+        return shared_beginning(self.text, prompt)
 
 
 class PromptStates:
@@ -37,21 +40,13 @@ class PromptStates:
         self.identity = identity
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
-    def fixed_part(self, prompt: str) -> str:
-        """What of a prompt can be the same next time."""
-        fence = _FENCE.search(prompt)
-        return prompt[: fence.start()] if fence else prompt
-
     def nearest(self, prompt: str) -> PromptState | None:
         """The state that shares the longest beginning with `prompt`."""
-        best, shared = None, 0
+        states = []
         for path in self.folder.glob(f"{self._prefix}*.txt"):
             with suppress(OSError, UnicodeDecodeError):
-                state = PromptState(path.stem, path.read_text("utf-8"))
-                common = len(os.path.commonprefix([state.text, prompt]))
-                if common > shared:
-                    best, shared = state, common
-        return best
+                states.append(PromptState(path.stem, path.read_text("utf-8")))
+        return max(states, key=lambda state: state.shared(prompt), default=None)
 
     def new(self, text: str) -> PromptState:
         return PromptState(f"{self._prefix}{_digest(text)}", text)
@@ -71,9 +66,25 @@ class PromptStates:
     def forget(self, state: PromptState) -> None:
         self._delete(state.name)
 
-    def clear(self) -> None:
-        for path in self.folder.glob("*.txt"):
-            self._delete(path.stem)
+    def steady(self, texts: Sequence[str]) -> list[str]:
+        """The texts with the same marks around the same fenced text every time.
+
+        The marks of a fence are new in every conversation, so that nobody can write them beforehand;
+        so are these to all who do not know this machine's secret.
+        """
+        renamed: dict[str, str] = {}
+        for text in texts:
+            for mark, inside in _FENCED.findall(text):
+                fresh = hmac.new(self._secret(), inside.encode(), hashlib.sha256).hexdigest()[:16]
+                if fresh not in inside:
+                    renamed[mark] = fresh
+        return [_replaced(text, renamed) for text in texts]
+
+    def _secret(self) -> bytes:
+        path = self.folder / "secret"
+        if not path.exists():
+            replace_file(path, secrets.token_bytes(32), 0o600)
+        return path.read_bytes()
 
     def _delete(self, name: str) -> None:
         for suffix in (".txt", ".state"):
@@ -83,6 +94,18 @@ class PromptStates:
     @property
     def _prefix(self) -> str:
         return f"{_digest(self.identity)}-"
+
+
+def shared_beginning(one: str, other: str) -> int:
+    """How many characters two texts have in common before they differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _replaced(text: str, renamed: dict[str, str]) -> str:
+    for mark, fresh in renamed.items():
+        text = text.replace(mark, fresh)
+    return text
 
 
 def _digest(text: str) -> str:
