@@ -42,8 +42,8 @@ DEMONSTRATION: list[Turn] = [
     *_said("what is 12 * 12?", _answer("144")),
     *_said("is it cold in Oslo?", _call("get_weather", city="Oslo")),
     *_said(
-        'Result of get_weather:\n{"success": true, "result": "4 °C, rain"}',
-        _answer("Yes: 4 °C and rain in Oslo."),
+        "Result of get_weather: 4 °C, rain",
+        _answer("In Oslo: 4 °C, rain."),
     ),
     *_said(
         "which skills do you have?",
@@ -60,8 +60,8 @@ DEMONSTRATION: list[Turn] = [
         _call("script_run", skill_name="pdf-forms", script_name="count", args=["a.pdf", "--pages", "1"]),
     ),
     *_said(
-        'Result of script_run:\n{"success": false, "error": "timeout", "message": "Timed out after 60s"}',
-        _answer("I could not count: the script timed out after 60 seconds."),
+        "script_run failed: Script timed out after 60s",
+        _answer("That failed: the script timed out after 60s."),
     ),
     *_said("email that to Bob", json.dumps({"cannot": "I cannot send email."})),
     *_said("write one line about rain", _answer("Soft rain taps the window, asking to come in.")),

@@ -220,9 +220,24 @@ def _turns(message: Message, names: Mapping[str | None, str | None]) -> list[Tur
                 turns.append({"role": "assistant", "content": _plain(call)})
             case "function_result":
                 name = names.get(content.call_id) or "the tool"
-                result = _plain(_cut(str(content.result)))
-                turns.append({"role": "user", "content": f"Result of {name}:\n{result}"})
+                turns.append({"role": "user", "content": _plain(_cut(told(name, str(content.result))))})
     return turns
+
+
+def told(tool: str, result: str) -> str:
+    """What a tool answered, in the fewest words: `{"success", "result", "message"}` without its frame."""
+    try:
+        payload = json.loads(result)
+    except ValueError:
+        payload = None
+    match payload:
+        case {"success": True, "result": value}:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            return f"Result of {tool}: {text}"
+        case {"success": False, "message": message}:
+            return f"{tool} failed: {message}"
+        case _:
+            return f"Result of {tool}:\n{result}"
 
 
 def _cut(text: str) -> str:
