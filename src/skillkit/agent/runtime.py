@@ -79,6 +79,14 @@ class AgentRuntime:
         """The whole answer to `text`."""
         return "".join([piece async for piece in self.turn(text)])
 
+    async def close(self) -> None:
+        """Let go of the provider's connections."""
+        if self._agent is not None:
+            connection = getattr(self._agent.client, "client", None)
+            if hasattr(connection, "close"):
+                await connection.close()
+            self._agent = None
+
     @property
     def skills(self) -> "SkillProvider":
         """The skills of this conversation."""

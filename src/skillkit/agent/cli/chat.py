@@ -51,17 +51,20 @@ class Chat:
 
             self.terminal = Terminal(self._completions, self.status)
             output.remark(f"{self.status()}\n{WELCOME}")
-        async for line in self._lines():
-            text = line.strip()
-            if not text:
-                continue
-            if text in ("/exit", "/quit"):
-                return
-            try:
-                if not self._obey(text):
-                    await self._turn(text)
-            except SkillsUseError as error:
-                output.complain(str(error))
+        try:
+            async for line in self._lines():
+                if line.strip() in ("/exit", "/quit"):
+                    return
+                await self._take(line.strip())
+        finally:
+            await self.runtime.close()
+
+    async def _take(self, text: str) -> None:
+        try:
+            if text and not await self._obey(text):
+                await self._turn(text)
+        except SkillsUseError as error:
+            output.complain(str(error))
 
     def status(self) -> str:
         """Model, active skills, tokens used."""
@@ -93,7 +96,7 @@ class Chat:
         sys.stdout.write("\n")
         sys.stdout.flush()
 
-    def _obey(self, text: str) -> bool:
+    async def _obey(self, text: str) -> bool:
         """Carry out a command; False for what the model is to answer."""
         command, _, rest = text.partition(" ")
         match command:
@@ -105,10 +108,10 @@ class Chat:
             case "/cost":
                 output.say(str(Usage.of(self.runtime)))
             case "/clear":
-                self.runtime = self._open(replace(self.options, continued=None))
+                await self._switch(None)
                 output.say("A new conversation.")
             case "/continue":
-                self.runtime = self._open(replace(self.options, continued=rest.strip() or LATEST))
+                await self._switch(rest.strip() or LATEST)
                 output.say(f"Going on with: {escape_hidden(self.runtime.conversation.title)}")
             case _ if (
                 command.startswith("/") and self.runtime.skills.disclosure.get_skill(command[1:]) is None
@@ -117,6 +120,10 @@ class Chat:
             case _:
                 return False
         return True
+
+    async def _switch(self, continued: str | None) -> None:
+        before, self.runtime = self.runtime, self._open(replace(self.options, continued=continued))
+        await before.close()
 
     def _show_skills(self) -> None:
         active = self.runtime.active_skills

@@ -2,10 +2,14 @@
 
 import asyncio
 import sys
+from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.turns import Options, TurnTree, runtime_for, visible
+
+if TYPE_CHECKING:
+    from skillkit.agent.runtime import AgentRuntime
 
 
 def answer(text: str, options: Options) -> None:
@@ -19,10 +23,17 @@ def answer(text: str, options: Options) -> None:
     with Progress() as progress:
         if sys.stderr.isatty():
             progress("Thinking")
-        said = asyncio.run(runtime.answer(request))
+        said = asyncio.run(_answer(runtime, request))
     sys.stdout.write(f"{visible(said).strip()}\n")
     sys.stdout.flush()
     tree.finish(watch.seconds, runtime.conversation.id)
+
+
+async def _answer(runtime: "AgentRuntime", request: str) -> str:
+    try:
+        return await runtime.answer(request)
+    finally:
+        await runtime.close()
 
 
 def show_tools(options: Options) -> None:

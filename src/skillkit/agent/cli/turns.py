@@ -1,7 +1,6 @@
 """What `agent -p` and the chat share: putting a runtime together, and showing what a turn does."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -92,7 +91,6 @@ class TurnTree:
 
     shown: bool
     lines: list[tuple[int, str]] = field(default_factory=list)
-    write: Callable[[str], object] = sys.stderr.write
 
     def disclosed(self, disclosed: "Disclosure") -> None:
         self._add(0, "skills")
@@ -134,7 +132,7 @@ class TurnTree:
             last = depth not in [level for level, _ in _until_above(following, depth)]
             branch = "└─ " if last else "├─ "
             above = "│  " if depth and any(level == 0 for level, _ in following) else "   "
-            self.write(f"{above if depth else ''}{branch}{escape_hidden(text)}\n")
+            sys.stderr.write(f"{above if depth else ''}{branch}{escape_hidden(text)}\n")
         self.lines.clear()
 
     def _add(self, depth: int, text: str) -> None:
