@@ -36,13 +36,13 @@ def test_killed_in_the_middle_of_a_turn_the_conversation_keeps_every_finished_st
     def hold_the_third() -> None:
         if len(online.requests) == 3:
             third_request.set()
-            kill_now.wait(60)
+            kill_now.wait(300)
 
     online.before = hold_the_third
     greet = CallTool("greet_in_language", {"name": "Alice", "language": "fr"})
     online.replies = [greet, CallTool("list_languages", {}), Say("never said")]
     with start("-p", "Greet Alice, then list the languages") as program:
-        assert third_request.wait(60)
+        assert third_request.wait(300)
         os.kill(program.pid, signal.SIGKILL)
         program.wait()
     kill_now.set()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 CONTEXT_TOKENS = 8192
 MAX_ANSWER_TOKENS = 1024
+LOOP_WINDOW = 160
+"""How many of the last pieces are looked at for a small model's habit of saying the same for ever."""
 
 Stop = bool
 OnText = Callable[[str], Stop]
@@ -129,7 +131,7 @@ class LocalEngine:
             if not piece:
                 return False
             pieces.append(piece)
-            return on_text(piece)
+            return on_text(piece) or is_looping("".join(pieces[-LOOP_WINDOW:]))
 
         try:
             self._server.handle_chat_completions(json.dumps(request), take)
@@ -144,7 +146,8 @@ class LocalEngine:
             prompt_tokens=processed + int(timings.get("cache_n", 0)),
             processed_tokens=processed,
             reply_tokens=int(timings.get("predicted_n", len(pieces))),
-            cut=(last.get("choices") or [{}])[0].get("finish_reason") == "length",
+            cut=is_looping("".join(pieces[-LOOP_WINDOW:]))
+            or (last.get("choices") or [{}])[0].get("finish_reason") == "length",
         )
 
     def _steady(self, messages: Sequence[Turn]) -> list[Turn]:
@@ -193,6 +196,14 @@ class LocalEngine:
                 return bool(response.status == 200)
         except OSError:
             return False
+
+
+def is_looping(text: str) -> bool:
+    """Whether the end of `text` is one phrase four times over."""
+    return any(
+        len(text) >= 4 * length and text.endswith(text[-length:] * 4) and text[-length:].strip()
+        for length in range(4, len(text) // 4 + 1)
+    )
 
 
 def _as_text(turns: Sequence[Turn]) -> str:

@@ -100,7 +100,7 @@ class LocalChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Ba
             total_token_count=reply.prompt_tokens + reply.reply_tokens,
             cache_read_input_token_count=reply.prompt_tokens - reply.processed_tokens,
         )
-        contents = [Content.from_usage(usage)]
+        contents = [Content.from_usage(usage)] if reply.prompt_tokens else []
         finish = "length" if reply.cut else "stop"
         if constrained and not answered:
             outcome = parse(reply.text)
