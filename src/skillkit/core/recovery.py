@@ -25,7 +25,7 @@ def _needs_quotes(value: str) -> bool:
     if first in "@`%":
         return True
     if first in "[{":
-        return not value.endswith(("]", "}")) or "] " in value or "} " in value
+        return "] " in value or "} " in value
     return ": " in f"{value} " and first not in "\"'|>&*!#"
 
 
