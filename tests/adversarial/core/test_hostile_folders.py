@@ -13,7 +13,12 @@ from pathlib import Path
 import pytest
 
 from skillkit import SkillManager
-from skillkit.core.exceptions import ContentLoadError, PathSecurityError, SizeLimitExceededError
+from skillkit.core.exceptions import (
+    ContentLoadError,
+    PathSecurityError,
+    SizeLimitExceededError,
+    SkillNotFoundError,
+)
 from skillkit.core.resources import list_resources, read_resource
 
 AS_ROOT = os.geteuid() == 0
@@ -276,16 +281,13 @@ def test_a_skill_file_swapped_for_a_link_never_leaks(skills_dir: Path, write_ski
     thread = swapping(folder / "SKILL.md", folder / "evil", stop)
     try:
         for number in range(READS // 2):
-            with contextlib.suppress(PathSecurityError, ContentLoadError):
+            try:
                 assert "SECRET" not in manager.invoke_skill("pdf", str(number % 3))
+            except (PathSecurityError, ContentLoadError, SkillNotFoundError):
+                pass
             if number % 20 == 0:
                 manager.refresh()
                 assert all("SECRET" not in skill.description for skill in manager.list_skills())
-                if not manager.list_skills():
-                    manager.refresh()
-    except Exception as error:
-        if "not found" not in str(error):
-            raise
     finally:
         stop.set()
         thread.join()
