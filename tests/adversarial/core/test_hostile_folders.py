@@ -281,10 +281,8 @@ def test_a_skill_file_swapped_for_a_link_never_leaks(skills_dir: Path, write_ski
     thread = swapping(folder / "SKILL.md", folder / "evil", stop)
     try:
         for number in range(READS // 2):
-            try:
+            with contextlib.suppress(PathSecurityError, ContentLoadError, SkillNotFoundError):
                 assert "SECRET" not in manager.invoke_skill("pdf", str(number % 3))
-            except (PathSecurityError, ContentLoadError, SkillNotFoundError):
-                pass
             if number % 20 == 0:
                 manager.refresh()
                 assert all("SECRET" not in skill.description for skill in manager.list_skills())
