@@ -7,6 +7,7 @@
     python3 dev.py fix             let ruff mend what it can
     python3 dev.py fuzz SECONDS    throw broken headers at the parser
     python3 dev.py bench NAME …    run benchmarks/NAME
+    python3 dev.py pin             write the installed versions into constraints.txt
     python3 dev.py system          install the system packages that the tests use (Debian, as root)
 
 The first use makes `.venv` and installs the pinned versions from constraints.txt into it.
@@ -40,6 +41,7 @@ def main(arguments: list[str]) -> int:
         "fix": fix,
         "fuzz": fuzz,
         "bench": bench,
+        "pin": pin,
         "system": system,
     }
     if not arguments or arguments[0] not in chores:
@@ -90,6 +92,17 @@ def bench(arguments: list[str]) -> int:
         return 2
     prepare()
     return run("python", "-m", f"benchmarks.{arguments[0]}", *arguments[1:])
+
+
+def pin(_: list[str]) -> int:
+    """Install the newest versions that pyproject.toml admits into a fresh environment and write them down."""
+    (ROOT / "constraints.txt").write_text("")
+    prepare()
+    freeze = [BIN / "python", "-m", "pip", "freeze", "--exclude-editable"]
+    installed = subprocess.run(freeze, check=True, capture_output=True, text=True).stdout
+    pins = [line for line in installed.splitlines() if "==" in line]
+    (ROOT / "constraints.txt").write_text("\n".join(pins) + "\n")
+    return 0
 
 
 def system(_: list[str]) -> int:

@@ -4,7 +4,8 @@ import errno
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -38,6 +39,10 @@ class MetadataMemo(Protocol):
     def put(self, path: str, stamp: Stamp, metadata: SkillMetadata) -> None: ...
 
 
+Rename = Callable[[SkillMetadata], str | None]
+"""What a skill is called instead of what its header says; None leaves it its name."""
+
+
 class SkillDiscovery:
     """Finds skills and reads their headers; remembers both for as long as the files do not change."""
 
@@ -51,12 +56,14 @@ class SkillDiscovery:
         max_folders: int = MAX_FOLDERS,
         include_nested: bool = False,
         memo: MetadataMemo | None = None,
+        rename: Rename | None = None,
     ) -> None:
         self.parser = parser or SkillParser(recover=True)
         self.max_depth = max_depth
         self.max_folders = max_folders
         self.include_nested = include_nested
         self.memo = memo
+        self.rename = rename
         self._known: dict[str, tuple[Stamp, str, SkillMetadata | tuple[Diagnostic, ...]]] = {}
 
     def discover(self, source: SkillSource, met: Met | None = None) -> Iterator[SkillMetadata | Diagnostic]:
@@ -112,8 +119,14 @@ class SkillDiscovery:
                     self.memo.put(found.path, stamp, result)
             except SkillParsingError as error:
                 result = error.diagnostics
+        if isinstance(result, SkillMetadata):
+            result = self._named(result)
         self._known[found.path] = (stamp, source.label, result)
         return result
+
+    def _named(self, skill: SkillMetadata) -> SkillMetadata:
+        name = self.rename(skill) if self.rename is not None else None
+        return skill if name is None else replace(skill, name=name)
 
     # The names of skillkit 0.2
 

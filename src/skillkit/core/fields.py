@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from skillkit.core.header import Value
+from skillkit.core.header import Value, shared
 from skillkit.core.models import NO_PERMISSIONS, NO_TRIGGERS, Permissions, Triggers
 
 _TRUE = frozenset({"true", "yes", "on"})
@@ -123,7 +123,7 @@ def _seconds(value: Value) -> float | None:
 
 def _split_outside_parentheses(value: str) -> tuple[str, ...]:
     if "(" not in value:
-        return tuple(value.replace(",", " ").split())
+        return tuple(map(shared, value.replace(",", " ").split()))
     names: list[str] = []
     start = depth = 0
     for position, character in enumerate(value):

@@ -22,8 +22,6 @@ _HEADER_LINE = re.compile(rb"(?:[A-Za-z][\w-]*:(?=[ \t\r\n]|$)|[ \t]+\S|-[ \t])[
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,127}")
 """Shorter than what YAML takes for a key."""
-_SHORT = 32
-"""Texts up to this length, such as licences and versions, are the same in many skills: kept once."""
 _FLOW_SPECIAL = frozenset("[]{}")
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
@@ -159,9 +157,7 @@ def _scalar(text: str, *, as_text: bool) -> Value:
         return _NOT_SIMPLE if _NOT_SIMPLE in items else items
     if first in _INDICATORS or last == ":" or ": " in text or " #" in text:
         return _NOT_SIMPLE
-    if as_text:
-        return intern(text) if len(text) <= _SHORT else text
-    return typed(text)
+    return shared(text) if as_text else typed(text)
 
 
 def _flow_item(text: str, *, as_text: bool) -> Value:
@@ -217,4 +213,9 @@ def typed(text: str) -> Value:
         return _CONSTANTS[text]
     if len(text) <= _MAX_NUMBER and _NUMBER.fullmatch(text):
         return float(text) if "." in text else int(text)
-    return text
+    return shared(text)
+
+
+def shared(text: str) -> str:
+    """`text`, kept once however many skills have it: licences, versions and tags repeat."""
+    return intern(text) if len(text) <= 32 else text

@@ -14,7 +14,7 @@ from skillkit.core.availability import Refusal, SkillPolicy, out_of_range, unava
 from skillkit.core.cache import CacheStats, ContentCache
 from skillkit.core.catalogue import Catalogue, NameTaken
 from skillkit.core.content import SkillFile, stamp_of
-from skillkit.core.discovery import MetadataMemo, SkillDiscovery
+from skillkit.core.discovery import MetadataMemo, Rename, SkillDiscovery
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.models import (
     Diagnostic,
@@ -82,6 +82,7 @@ class SkillManager:
         offer_recovered: bool = False,
         policy: SkillPolicy | None = None,
         memo: MetadataMemo | None = None,
+        rename: Rename | None = None,
     ) -> None:
         older = skill_dir if skill_dir is not None else skills_dir
         if older is not None and project_skill_dir is None:
@@ -108,6 +109,7 @@ class SkillManager:
             max_folders=max_folders,
             include_nested=include_nested,
             memo=memo,
+            rename=rename,
         )
         self._cache = ContentCache(max_cache_size)
         self._catalogue = Catalogue()

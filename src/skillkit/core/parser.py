@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from skillkit.core.content import read_whole
@@ -339,7 +340,8 @@ class _Parse:
     def note(self, code: str, message: str, *, line: int | None = None, field: str | None = None) -> None:
         severity = Severity.ERROR if self.strict else RULES[code]
         line = self._line(field) if field else line
-        self.diagnostics.append(Diagnostic(self.path, code, severity, message, line))
+        # The same sentence is said of many files.
+        self.diagnostics.append(Diagnostic(self.path, code, severity, intern(message), line))
 
     def _line(self, key: str) -> int | None:
         return next((field.line for field in self.fields if field.key == key), None)

@@ -25,6 +25,7 @@ def _needs_quotes(value: str) -> bool:
     if first in "@`%":
         return True
     if first in "[{":
+        # `[Beta] Does this` is text; a list that is never closed may be anything.
         return "] " in value or "} " in value
     return ": " in f"{value} " and first not in "\"'|>&*!#"
 

@@ -1,1 +1,1 @@
-"""Skills from git: verified, trusted by content, updated with a diff, never half done."""
+"""Git → a verified, immutable store: trust by content, updates shown first, never half done."""

@@ -1,0 +1,1 @@
+"""Speed as numbers: each module prints a table of ratios measured in one run."""

@@ -1,0 +1,32 @@
+# The same commands that .ci/run runs; each works without `just` as `python3 dev.py NAME`.
+
+default:
+    @just --list
+
+# Run the agent program
+agent *arguments:
+    python3 dev.py agent {{arguments}}
+
+# Run the tests; arguments go to pytest
+test *arguments:
+    python3 dev.py test {{arguments}}
+
+# Lint, format, types, import rules
+check:
+    python3 dev.py check
+
+# Let ruff mend what it can
+fix:
+    python3 dev.py fix
+
+# Throw broken headers at the parser
+fuzz seconds="60":
+    python3 dev.py fuzz {{seconds}}
+
+# Print a benchmark's tables
+bench name *arguments:
+    python3 dev.py bench {{name}} {{arguments}}
+
+# Everything CI does
+ci:
+    bash .ci/run

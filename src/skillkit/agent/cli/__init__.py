@@ -1,0 +1,20 @@
+"""The command line: what `agent` does when it is typed."""
+
+import sys
+
+
+def main() -> None:
+    """Run the program and leave with its exit code."""
+    from skillkit.agent.cli.outcome import run
+
+    try:
+        code = run(sys.argv[1:])
+    except ModuleNotFoundError as error:
+        if error.name not in ("rich", "typer"):
+            raise
+        sys.stderr.write(
+            f"The agent program needs {error.name}, which is not installed. "
+            "Install it with: pip install 'skillkit[agent]'\n"
+        )
+        code = 1
+    sys.exit(code)

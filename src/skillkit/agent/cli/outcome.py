@@ -1,0 +1,69 @@
+"""How a command ends: exit codes, and errors as one readable message."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
+
+OK, ERROR, USAGE, DRIFT, REFUSED, PARTIAL = range(6)
+INTERRUPTED = 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the program; every error on purpose becomes a message and an exit code."""
+    try:
+        if _is_plain_list(arguments):
+            from skillkit.agent.cli.overview import show_list
+
+            show_list(map(Path, arguments[2:]))
+            return OK
+        from skillkit.agent.cli.app import app
+
+        app(list(arguments), prog_name="agent", standalone_mode=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else ERROR if end.code else OK
+    except KeyboardInterrupt:
+        sys.stderr.write("\nInterrupted.\n")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; do not let the interpreter complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except SkillsUseError as error:
+        from skillkit.agent.cli.output import complain
+
+        complain(str(error))
+        return exit_code(error)
+    return OK
+
+
+def _is_plain_list(arguments: Sequence[str]) -> bool:
+    """`agent skill list` of folders that exist: no reason to wait for the option parser."""
+    folders = arguments[2:]
+    return list(arguments[:2]) == ["skill", "list"] and all(
+        not folder.startswith("-") and os.path.isdir(folder) for folder in folders
+    )
+
+
+def together(codes: Sequence[int]) -> int:
+    """One exit code for many skills: their common one, or 5 when some failed and some did not."""
+    if len(set(codes)) <= 1:
+        return codes[0] if codes else OK
+    failures = set(codes) - {OK, DRIFT}
+    return PARTIAL if failures else DRIFT
+
+
+def exit_code(error: SkillsUseError) -> int:
+    from skillkit.install import exceptions
+
+    match error:
+        case exceptions.DriftError():
+            return DRIFT
+        case exceptions.ConsentError() | SkillSecurityError():
+            return REFUSED
+        case exceptions.ManyFoundError() | exceptions.SourceError():
+            return USAGE
+        case _:
+            return ERROR

@@ -1,0 +1,110 @@
+"""What the program shows: data on stdout, the rest on stderr, nothing that acts on a terminal."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from skillkit.core.text import escape_hidden, one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+WIDTH_WHEN_PIPED = 80
+
+
+@cache
+def console(*, stderr: bool = False) -> "Console":
+    """A console that wraps at 80 columns when it is no terminal and never reads markup in data."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH_WHEN_PIPED
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+def shown(text: object, style: str = "") -> "Text":
+    """Foreign text as one line that cannot do anything but be read."""
+    from rich.text import Text
+
+    return Text(escape_hidden(str(text)), style=style)
+
+
+def summary(text: str, limit: int = 400) -> str:
+    """A description for a table: one line, nothing hidden, not endless."""
+    line = one_line(text)
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def say(text: str = "", style: str = "") -> None:
+    """A line of our own on stdout; foreign parts of it must have been escaped."""
+    console().print(text, style=style or None)
+
+
+def remark(text: str, style: str = "") -> None:
+    """A line on stderr that is not the result: a hint, a warning, progress."""
+    console(stderr=True).print(text, style=style or None)
+
+
+def complain(text: str) -> None:
+    """An error, in the user's words and with nothing hidden."""
+    console(stderr=True).print(f"Error: {escape_hidden(text.replace(chr(10), ' '))}", style="bold red")
+
+
+def print_json(data: object) -> None:
+    """Data for programs; ASCII only, so that nothing in it reaches a terminal raw."""
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=True, default=str) + "\n")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible: str) -> None:
+    """Rows in columns; the column `flexible` takes what is left of the line and wraps in it.
+
+    Laid out by hand: a table of a hundred rows must not cost more than finding a hundred skills.
+    """
+    cells = [[escape_hidden(str(cell)) for cell in row] for row in rows]
+    width = _width()
+    lines = _layout([list(columns), *cells], list(columns).index(flexible), width)
+    if not sys.stdout.isatty():
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        return
+    for number, line in enumerate(lines):
+        console().print(
+            line, style="bold" if number == 0 else None, no_wrap=True, overflow="ignore", crop=False
+        )
+
+
+def _width() -> int:
+    """Columns of the terminal, or 80 where there is none."""
+    import shutil
+
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return max(20, shutil.get_terminal_size((WIDTH_WHEN_PIPED, 24)).columns)
+    return WIDTH_WHEN_PIPED
+
+
+def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int) -> list[str]:
+    import textwrap
+
+    longest = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    rest = width - sum(longest) + longest[flexible] - 2 * (len(longest) - 1)
+    if rest < 20:  # the words of the other columns must wrap as well
+        share = max(8, (width - 20) // max(1, len(longest) - 1) - 2)
+        longest = [min(size, share) for size in longest]
+        rest = max(8, width - sum(longest) + longest[flexible] - 2 * (len(longest) - 1))
+    longest[flexible] = min(longest[flexible], rest) if longest[flexible] > rest else longest[flexible]
+    lines = []
+    for row in rows:
+        parts = [
+            [cell] if len(cell) <= size else textwrap.wrap(cell, size) or [""]
+            for cell, size in zip(row, longest, strict=True)
+        ]
+        for number in range(max(len(part) for part in parts)):
+            line = "  ".join(
+                (part[number] if number < len(part) else "").ljust(size)
+                for part, size in zip(parts, longest, strict=True)
+            )
+            lines.append(line.rstrip())
+    return lines

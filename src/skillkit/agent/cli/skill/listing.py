@@ -1,0 +1,91 @@
+"""Looking at skills: list, info."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.overview import activated, as_data, diagnostic_as_data, show_list, show_problems
+from skillkit.agent.cli.skill.options import Found, Json, examples
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "list",
+        epilog=examples(
+            "agent skill list",
+            "agent skill list ./my-skills",
+            "agent skill list --json | jq '.skills[].name'",
+        ),
+    )(list_skills)
+    app.command("info", epilog=examples("agent skill info pdf", "agent skill info pdf --json"))(info)
+
+
+def list_skills(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            exists=True,
+            file_okay=False,
+            help="More folders to search, besides the usual places.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the skills that are found, and what is wrong with those that are not."""
+    show_list(paths or (), json=json)
+
+
+def info(name: Found, json: Json = False) -> None:
+    """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
+    from skillkit.install.activation import script_files
+    from skillkit.install.capabilities import capabilities
+    from skillkit.install.plan import ANY_SIZE
+    from skillkit.install.tree import read_folder
+
+    activation = activated()
+    skill = activation.manager.get_skill(name)
+    status = activation.status(skill)
+    tree = read_folder(skill.base_dir, ANY_SIZE)
+    card = capabilities(tree, skill)
+    record = status.installed
+    edits = activation.registry.store.edits(record.stored, record.files) if record else []
+    if json:
+        output.print_json(
+            {
+                **as_data(status),
+                "digest": tree.digest.digest,
+                "edits": [{"kind": edit.kind, "path": edit.path} for edit in edits],
+                "scripts": script_files(skill),
+                "toolsets": list(skill.toolsets),
+                "capabilities": card.as_data(),
+                "files": {path: file.size for path, file in sorted(tree.digest.files.items())},
+                "diagnostics": [diagnostic_as_data(found) for found in skill.diagnostics],
+            }
+        )
+        return
+    rows: list[tuple[str, object]] = [
+        ("name", skill.name),
+        ("description", output.summary(skill.description, 2000)),
+        ("version", skill.version or "-"),
+        ("author", skill.author or "-"),
+        ("license", skill.license or "-"),
+        ("active", "yes" if status.active else f"no: {status.refusal.reason if status.refusal else ''}"),
+        ("trusted", f"{'yes' if status.standing.trusted else 'no'}: {status.standing.reason}"),
+        ("folder", skill.base_dir),
+    ]
+    if record is not None:
+        rows += [
+            ("from", record.origin),
+            ("commit", record.commit_sha or "-"),
+            ("follows", record.tag or record.branch or "nothing (pinned)"),
+            ("installed", record.installed_at),
+            ("earlier", ", ".join((old.commit_sha or old.digest)[:8] for old in record.previous) or "-"),
+        ]
+    rows += [("digest", tree.digest.digest), ("size", f"{len(tree.files)} files, {tree.size:,} bytes")]
+    rows += [("edited", edit) for edit in edits]
+    rows += [(label, ", ".join(values)) for label, values in card.facts()]
+    output.table(("", ""), rows, flexible="")
+    show_problems(skill.diagnostics)

@@ -1,0 +1,125 @@
+"""The digest of a skill's whole tree: what trust is bound to, and what finds a changed byte."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillSecurityError
+from skillkit.core.text import escape_hidden
+
+MAX_FILES = 512
+MAX_BYTES = 16 * 1024 * 1024
+_CHUNK = 1024 * 1024
+_NO_FOLLOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class FileDigest:
+    """One file of a tree."""
+
+    sha256: str
+    size: int
+    executable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDigest:
+    """A tree and every file in it, by relative POSIX path."""
+
+    digest: str
+    files: Mapping[str, FileDigest]
+
+    @staticmethod
+    def of(files: Mapping[str, FileDigest]) -> "TreeDigest":
+        """The digest of files whose own digests are known."""
+        whole = hashlib.sha256()
+        for path in sorted(files):
+            mark = "x" if files[path].executable else "-"
+            whole.update(f"{path}\0{mark}\0{files[path].sha256}\n".encode())
+        return TreeDigest(f"sha256:{whole.hexdigest()}", MappingProxyType(dict(files)))
+
+
+def tree_digest(folder: Path, *, max_files: int = MAX_FILES, max_bytes: int = MAX_BYTES) -> TreeDigest:
+    """The digest of everything beneath `folder`.
+
+    Raises SkillSecurityError for a symbolic link or a special file, SizeLimitExceededError for too
+    much, ContentLoadError for what cannot be read.
+    """
+    files: dict[str, FileDigest] = {}
+    left = max_bytes
+    for path, descriptor in open_tree(folder, max_files=max_files):
+        size = 0
+        content = hashlib.sha256()
+        while chunk := os.read(descriptor, _CHUNK):
+            size += len(chunk)
+            if size > left:
+                raise SizeLimitExceededError(f"{folder} has more than {max_bytes:,} bytes")
+            content.update(chunk)
+        left -= size
+        executable = bool(os.fstat(descriptor).st_mode & 0o111)
+        files[path] = FileDigest(content.hexdigest(), size, executable)
+    return TreeDigest.of(files)
+
+
+def open_tree(
+    folder: Path, *, max_files: int = MAX_FILES, skipped: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, int]]:
+    """Every file beneath `folder` with a descriptor that is open until the next one is asked for.
+
+    Each component is opened from the one before it: nothing can be swapped for a link on the way.
+    """
+    try:
+        root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise ContentLoadError(f"Cannot read the folder {folder}: {error.strerror}") from error
+    count = 0
+    try:
+        for path, descriptor in _walk(root, "", folder, skipped):
+            count += 1
+            if count > max_files:
+                raise SizeLimitExceededError(f"{folder} has more than {max_files:,} files")
+            yield path, descriptor
+    finally:
+        os.close(root)
+
+
+def _walk(here: int, prefix: str, folder: Path, skipped: frozenset[str]) -> Iterator[tuple[str, int]]:
+    for name in sorted(os.listdir(here)):
+        path = prefix + name
+        if path in skipped:
+            continue
+        try:
+            descriptor = os.open(name, _NO_FOLLOW, dir_fd=here)
+        except OSError as error:
+            raise _refused(here, name, path, folder, error) from error
+        try:
+            mode = os.fstat(descriptor).st_mode
+            if stat.S_ISDIR(mode):
+                yield from _walk(descriptor, f"{path}/", folder, skipped)
+            elif stat.S_ISREG(mode):
+                yield path, descriptor
+            else:
+                raise SkillSecurityError(_not_plain(path, folder))
+        finally:
+            os.close(descriptor)
+
+
+def _refused(here: int, name: str, path: str, folder: Path, error: OSError) -> Exception:
+    try:
+        mode = os.stat(name, dir_fd=here, follow_symlinks=False).st_mode
+    except OSError:
+        mode = stat.S_IFREG
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return ContentLoadError(f"Cannot read '{escape_hidden(path)}' in {folder}: {error.strerror}")
+    return SkillSecurityError(_not_plain(path, folder))
+
+
+def _not_plain(path: str, folder: Path) -> str:
+    return (
+        f"'{escape_hidden(path)}' in {folder} is a symbolic link or a special file; "
+        "a skill may hold plain files and folders only"
+    )

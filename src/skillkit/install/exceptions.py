@@ -1,0 +1,77 @@
+"""What can go wrong on the way from a repository into the store."""
+
+from collections.abc import Sequence
+
+from skillkit.core.exceptions import SkillNotFoundError, SkillSecurityError, SkillsUseError
+
+
+class InstallError(SkillsUseError):
+    """A skill could not be installed, updated, removed or checked."""
+
+
+class SourceError(InstallError):
+    """The text does not name a source of skills, or names one that is refused."""
+
+
+class GitError(InstallError):
+    """git did not do what was asked."""
+
+
+class RepositoryNotFoundError(GitError):
+    """There is no such repository, or none that these credentials may see."""
+
+
+class RefNotFoundError(GitError):
+    """The repository has no such branch, tag or commit."""
+
+
+class AuthenticationError(GitError):
+    """The repository wants credentials that the user's git does not have."""
+
+
+class NetworkError(GitError):
+    """The remote cannot be reached; trying again later may help."""
+
+
+class UnsafeTreeError(InstallError, SkillSecurityError):
+    """The skill holds something that could do harm when it is written to disk."""
+
+
+class ManyFoundError(InstallError):
+    """The source holds several skills and nobody said which; `names` are the choices."""
+
+    def __init__(self, message: str, names: Sequence[str]) -> None:
+        super().__init__(message)
+        self.names = tuple(names)
+
+
+class NameConflictError(InstallError):
+    """Another source already owns the name."""
+
+
+class NotInstalledError(InstallError, SkillNotFoundError):
+    """No installed skill has that name."""
+
+
+class ConsentError(InstallError):
+    """Nobody said yes, so nothing was done."""
+
+
+class DriftError(InstallError):
+    """What is installed is not what was approved or locked."""
+
+
+class LocalEditsError(DriftError):
+    """Files of an installed skill were edited; they are not thrown away without being told to."""
+
+
+class LockFileError(InstallError):
+    """skills.lock cannot be used as it is."""
+
+
+class RegistryError(InstallError):
+    """registry.json cannot be used and must not be overwritten."""
+
+
+class DiskSpaceError(InstallError):
+    """The disk is too full."""

@@ -1,0 +1,93 @@
+"""`agent skill list` through the real program."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def write_skill(folder: Path, name: str, description: str = "Does one thing well.") -> Path:
+    skill = folder / name
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\nBody\n")
+    return skill
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+def agent(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {"HOME": str(home), "PATH": os.environ["PATH"], **environment}
+    return subprocess.run(
+        [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
+        cwd=home,
+        env=clean,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_lists_skills_of_the_usual_places_and_of_given_folders(home: Path, tmp_path: Path) -> None:
+    write_skill(home / "skills", "in-project")
+    write_skill(home / ".agent" / "skills", "in-home")
+    write_skill(tmp_path / "elsewhere", "given")
+    shown = agent(home, "skill", "list", str(tmp_path / "elsewhere"))
+    assert shown.returncode == 0, shown.stderr
+    assert {"in-project", "in-home", "given"} <= set(shown.stdout.split())
+
+
+def test_json_holds_skills_and_what_is_wrong(home: Path) -> None:
+    write_skill(home / "skills", "good")
+    (home / "skills" / "bad").mkdir()
+    (home / "skills" / "bad" / "SKILL.md").write_text("---\nname: [\n---\n")
+    data = json.loads(agent(home, "skill", "list", "--json").stdout)
+    assert "good" in [skill["name"] for skill in data["skills"]]
+    assert [found["severity"] for found in data["diagnostics"]] == ["error"]
+
+
+def test_a_table_fits_80_columns_and_carries_no_colour_when_piped(home: Path) -> None:
+    write_skill(home / "skills", "wordy", "words that go on and on " * 30)
+    shown = agent(home, "skill", "list")
+    assert "wordy" in shown.stdout
+    assert max(len(line) for line in shown.stdout.splitlines()) <= 80
+    assert "\x1b" not in shown.stdout
+
+
+def test_hostile_text_is_shown_escaped(home: Path) -> None:
+    write_skill(home / "skills", "sly", r'"red \e[31m and reversed \u202e text"')
+    shown = agent(home, "skill", "list")
+    assert "sly" in shown.stdout
+    assert "\x1b" not in shown.stdout
+    assert "\u202e" not in shown.stdout
+
+
+def test_a_missing_folder_is_a_usage_error(home: Path) -> None:
+    assert agent(home, "skill", "list", "./nowhere").returncode == 2
+
+
+def test_without_arguments_help_is_shown(home: Path) -> None:
+    assert "skill" in agent(home).stdout
+    assert agent(home, "--version").stdout.startswith("skillkit ")
+
+
+def test_a_missing_extra_is_said_in_words(home: Path) -> None:
+    shown = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; sys.modules['typer'] = None\nfrom skillkit.agent.cli import main; main()",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert shown.returncode == 1
+    assert "pip install 'skillkit[agent]'" in shown.stderr

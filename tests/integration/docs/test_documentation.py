@@ -1,0 +1,58 @@
+"""Every example in the documentation runs, and every link leads somewhere."""
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def examples(language: str) -> list[object]:
+    pages = [
+        (page, [code for kind, code in FENCE.findall(page.read_text()) if kind == language]) for page in PAGES
+    ]
+    return [pytest.param(page, codes, id=page.name) for page, codes in pages if codes]
+
+
+@pytest.mark.parametrize(("page", "codes"), examples("python"))
+def test_the_python_examples_of_a_page_run_from_top_to_bottom(page, codes, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for code in codes:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(code, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_the_example_programs_run(script):
+    answer = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout
+
+
+def test_the_first_command_of_the_readme_shows_the_example_skills():
+    first = re.search(r"^python3 dev.py agent (.+?) +#", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert first is not None
+    agent = Path(sys.executable).with_name("agent")
+    answer = subprocess.run(
+        [agent, *first[1].split()], capture_output=True, text=True, cwd=ROOT, env={**os.environ}, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    for folder in (ROOT / "examples" / "skills").iterdir():
+        assert folder.name in answer.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in LINK.findall(page.read_text()):
+        if "://" not in target and not target.startswith("#"):
+            assert (page.parent / target.partition("#")[0]).exists(), target
