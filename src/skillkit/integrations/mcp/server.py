@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.extension import MethodBinding
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.session import ServerSession
@@ -43,6 +43,8 @@ CLIENT_SCOPE_KEY = "skillkit.client"
 """Where the HTTP guard leaves the name of the client that a token belongs to."""
 
 _READ_ONLY = frozenset({"load_skill", "read_skill_resource", "search_skills", "script_list"})
+
+_INTRODUCTIONS = frozenset({"initialize", "server/discover"})
 
 Context = ServerRequestContext[Any, Any]
 Item = TypeVar("Item")
@@ -103,7 +105,7 @@ class SkillServer:
         ):
             self.server.add_request_handler(method.method, method.params_type, method.handler)
         self.server.extensions[EXTENSION] = {}
-        self._say_what_is_here()
+        self.server.middleware.append(self._introduce)
 
     # Running
 
@@ -133,7 +135,6 @@ class SkillServer:
 
     async def announce(self) -> None:
         """Tell every client that is listening that skills have changed."""
-        await asyncio.to_thread(self._say_what_is_here)
         for event in (ToolsListChanged(), ResourcesListChanged(), PromptsListChanged()):
             await self.bus.publish(event)
         for session in list(self._sessions):
@@ -145,8 +146,17 @@ class SkillServer:
                 logger.debug("A client could not be told of changed skills", exc_info=True)
                 self._sessions.discard(session)
 
-    def _say_what_is_here(self) -> None:
-        self.server.instructions = self._provider("").tier1_context(SkillSession()) or None
+    async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Add the catalogue, as it is now and for this client, to the server's introduction of itself."""
+        result = await call_next(ctx)
+        if ctx.method not in _INTRODUCTIONS:
+            return result
+        with serving(self._client(ctx)):
+            provider = self._provider(self._client(ctx))
+            catalogue = await asyncio.to_thread(provider.tier1_context, SkillSession())
+        if isinstance(result, dict):
+            return {**result, "instructions": catalogue} if catalogue else result
+        return result.model_copy(update={"instructions": catalogue or None}) if result is not None else None
 
     # Tools
 

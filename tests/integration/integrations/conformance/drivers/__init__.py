@@ -12,6 +12,7 @@ from conformance.drivers.langchain import (
     LangChainDriver,
     LangChainStreamingDriver,
 )
+from conformance.drivers.mcp import LegacyMCPDriver, MCPDriver
 from conformance.drivers.openai_agents import OpenAIAgentsDriver, OpenAIAgentsStreamingDriver
 from conformance.drivers.plain import PlainDriver
 from conformance.drivers.pydantic_ai import PydanticAIDriver, PydanticAIStreamingDriver
@@ -32,4 +33,6 @@ DRIVERS: tuple[type[Driver], ...] = (
     LangChainStreamingDriver,
     AgentFrameworkDriver,
     AgentFrameworkStreamingDriver,
+    MCPDriver,
+    LegacyMCPDriver,
 )

@@ -15,6 +15,7 @@ from agent_framework import (
     FunctionInvocationLayer,
     Message,
 )
+
 from conformance.script import Driver, Reply, Seen, Turn
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.agent_framework import SkillsContextProvider

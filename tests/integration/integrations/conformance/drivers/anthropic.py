@@ -5,9 +5,10 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 
 from anthropic import Anthropic, AsyncAnthropic
+
 from conformance.script import Driver, Reply, Seen, Turn
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.anthropic import AnthropicSkills
@@ -52,7 +53,7 @@ class AnthropicDriver(Driver):
 
 class AnthropicBlockingDriver(AnthropicDriver):
     variant = "sync"
-    unable = {"cancellation": "a blocking call cannot be cancelled"}
+    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
 
     async def _run(self) -> str:
         return await asyncio.to_thread(self._run_blocking)

@@ -4,13 +4,14 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conformance.script import Driver, Reply, Seen, Turn
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
+
+from conformance.script import Driver, Reply, Seen, Turn
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.langchain import SkillsMiddleware
 
@@ -34,7 +35,9 @@ class ScriptedChatModel(BaseChatModel):
             if not isinstance(message, ToolMessage):
                 break
             results.insert(0, str(message.content))
-        system = next((str(message.content) for message in messages if isinstance(message, SystemMessage)), "")
+        system = next(
+            (str(message.content) for message in messages if isinstance(message, SystemMessage)), ""
+        )
         functions = [tool["function"] for tool in self.bound]
         tools = {function["name"]: function["parameters"] for function in functions}
         reply = self.driver.model.answer(Seen(system, tools, results))
@@ -51,9 +54,7 @@ class ScriptedChatModel(BaseChatModel):
 
     def _stream(self, messages: list[BaseMessage], *_: Any, **__: Any) -> Iterator[ChatGenerationChunk]:
         message = self._message(messages)
-        chunk = AIMessageChunk(
-            content=message.content, tool_calls=message.tool_calls, chunk_position="last"
-        )
+        chunk = AIMessageChunk(content=message.content, tool_calls=message.tool_calls, chunk_position="last")
         yield ChatGenerationChunk(message=chunk)
 
 
@@ -96,7 +97,7 @@ class LangChainDriver(Driver):
 
 class LangChainBlockingDriver(LangChainDriver):
     variant = "sync"
-    unable = {"cancellation": "a blocking call cannot be cancelled"}
+    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
 
     async def _run(self, given: Any) -> Any:
         # Inside a running loop on purpose: that is how a notebook calls it.

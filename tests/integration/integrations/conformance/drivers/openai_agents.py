@@ -6,6 +6,7 @@ from typing import Any
 
 from agents import FunctionTool, RunConfig, Runner, RunState
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
+
 from conformance.script import Driver, Reply, Seen, Turn
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.conversation import Conversation

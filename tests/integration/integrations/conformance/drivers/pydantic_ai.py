@@ -4,7 +4,6 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from conformance.script import Driver, Reply, Seen, Turn
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDenied
 from pydantic_ai.messages import (
     ModelMessage,
@@ -16,6 +15,8 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+
+from conformance.script import Driver, Reply, Seen, Turn
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.pydantic_ai import SkillsCapability
 
@@ -47,7 +48,9 @@ class PydanticAIDriver(Driver):
         sessions = self.capability.toolset.sessions
         saved = json.dumps({key: session.to_data() for key, session in sessions.items()})
         restored = {key: SkillSession.from_data(data) for key, data in json.loads(saved).items()}
-        self.history = ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(self.history))
+        self.history = ModelMessagesTypeAdapter.validate_json(
+            ModelMessagesTypeAdapter.dump_json(self.history)
+        )
         self.capability = SkillsCapability[None](self.provider, sessions=restored)
         self.agent = self._agent()
 
@@ -92,9 +95,7 @@ class PydanticAIStreamingDriver(PydanticAIDriver):
 
     async def _run(self, user: str | None, decided: DeferredToolResults | None) -> Any:
         final = None
-        async with self.agent.iter(
-            user, message_history=self.history, deferred_tool_results=decided
-        ) as run:
+        async with self.agent.iter(user, message_history=self.history, deferred_tool_results=decided) as run:
             async for node in run:
                 if Agent.is_model_request_node(node):
                     async with node.stream(run.ctx) as stream:
