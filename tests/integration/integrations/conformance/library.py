@@ -77,8 +77,8 @@ def friendly(folder: Path) -> Library:
     scripts.mkdir()
     (scripts / "echo.py").write_text(ECHO)
     (scripts / "hold.py").write_text(HOLD)
-    for name in REFUSED:
-        write(folder, name, f"A skill that is {REFUSED[name]}.", "Not for you.\n")
+    for name, code in REFUSED.items():
+        write(folder, name, f"A skill that is {code}.", "Not for you.\n")
     return made(folder)
 
 
@@ -127,7 +127,7 @@ HOSTILE: dict[str, bytes] = {
     "needs-command": b"---\nname: needs-command\ndescription: Needs what is not there.\n"
     b"requires:\n  commands: [no-such-command-anywhere]\n---\nDo it.\n",
     "future": b"---\nname: future\ndescription: For later.\nmin_agent_base_version: 99.0.0\n---\nDo it.\n",
-    "dollar": b"---\nname: dollar\ndescription: Expands $ARGUMENTS.\n---\n$ARGUMENTS $$ARGUMENTS $ARGUMENTS\n",
+    "dollar": b"---\nname: dollar\ndescription: Expands $ARGUMENTS.\n---\n$ARGUMENTS $$ARGUMENTS\n",
 }
 
 

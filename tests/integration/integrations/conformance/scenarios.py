@@ -1,4 +1,4 @@
-"""What every integration must do alike. Each scenario is a promise; the table in the documentation lists them."""
+"""What every integration must do alike; the table in the documentation is made of these promises."""
 
 import asyncio
 import fcntl
@@ -223,5 +223,5 @@ def free(descriptor: int) -> bool:
 
 async def until(happened: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
-        while not happened():
+        while not happened():  # noqa: ASYNC110 -- another process does it, nothing here could set an event
             await asyncio.sleep(0.01)

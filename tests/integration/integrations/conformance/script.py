@@ -81,11 +81,11 @@ class Driver(ABC):
 
     @abstractmethod
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
-        """The user says something, the model answers as scripted; `approve` is what the user says when asked."""
+        """The user says something, the model answers as scripted; `approve` is the answer when asked."""
 
     async def restart(self) -> None:
         """Go on with this conversation as a new process would, from what was saved."""
         raise NotImplementedError
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 -- most drivers hold nothing
         """Give back what the driver holds."""

@@ -1,8 +1,8 @@
 """LangChain's create_agent on LangGraph with a fake chat model."""
 
 import uuid
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
@@ -20,14 +20,14 @@ class ScriptedChatModel(BaseChatModel):
     """Replies as the driver's model says."""
 
     driver: Any
-    bound: list[Any] = []
+    bound: tuple[Any, ...] = ()
 
     @property
     def _llm_type(self) -> str:
         return "scripted"
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
-        return ScriptedChatModel(driver=self.driver, bound=list(tools))
+        return ScriptedChatModel(driver=self.driver, bound=tuple(tools))
 
     def _message(self, messages: list[BaseMessage]) -> AIMessage:
         results = []
@@ -35,9 +35,7 @@ class ScriptedChatModel(BaseChatModel):
             if not isinstance(message, ToolMessage):
                 break
             results.insert(0, str(message.content))
-        system = next(
-            (str(message.content) for message in messages if isinstance(message, SystemMessage)), ""
-        )
+        system = "".join(str(message.content) for message in messages if isinstance(message, SystemMessage))
         functions = [tool["function"] for tool in self.bound]
         tools = {function["name"]: function["parameters"] for function in functions}
         reply = self.driver.model.answer(Seen(system, tools, results))

@@ -1,7 +1,7 @@
 """A client of the MCP server: the model's calls go over the protocol, the rest is up to the client."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from mcp import Client
@@ -18,7 +18,7 @@ ASKS = "the client asks the user, the server offers scripts only when it was sta
 class MCPDriver(Driver):
     title = "MCP"
     mode: ClassVar[Any] = "auto"
-    unable = {
+    unable: ClassVar[Mapping[str, str]] = {
         "deduplication": NO_MEMORY,
         "follow_up": NO_MEMORY,
         "restored": NO_MEMORY,

@@ -48,9 +48,8 @@ class PydanticAIDriver(Driver):
         sessions = self.capability.toolset.sessions
         saved = json.dumps({key: session.to_data() for key, session in sessions.items()})
         restored = {key: SkillSession.from_data(data) for key, data in json.loads(saved).items()}
-        self.history = ModelMessagesTypeAdapter.validate_json(
-            ModelMessagesTypeAdapter.dump_json(self.history)
-        )
+        messages = ModelMessagesTypeAdapter.dump_json(self.history)
+        self.history = ModelMessagesTypeAdapter.validate_json(messages)
         self.capability = SkillsCapability[None](self.provider, sessions=restored)
         self.agent = self._agent()
 
@@ -94,12 +93,10 @@ class PydanticAIStreamingDriver(PydanticAIDriver):
     variant = "streaming"
 
     async def _run(self, user: str | None, decided: DeferredToolResults | None) -> Any:
-        final = None
         async with self.agent.iter(user, message_history=self.history, deferred_tool_results=decided) as run:
             async for node in run:
                 if Agent.is_model_request_node(node):
                     async with node.stream(run.ctx) as stream:
                         async for _ in stream:
                             pass
-            final = run.result
-        return final
+            return run.result
