@@ -231,7 +231,7 @@ class _Parse:
             if field.key in seen:
                 self.note(
                     "duplicate-field",
-                    f"Field '{field.key}' stands there twice; the last one counts",
+                    f"Field '{escape_hidden(field.key)}' stands there twice; the last one counts",
                     line=field.line,
                 )
             seen.add(field.key)
