@@ -536,6 +536,19 @@ def test_a_bad_file_costs_a_diagnostic_and_one_line_in_the_log(
         manager.invoke_skill("bad")
 
 
+def test_what_is_only_worth_knowing_is_logged_once_and_only_to_who_wants_it(
+    manager: SkillManager, write_skill, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_skill("a", tags="x")
+    with caplog.at_level(logging.INFO, "skillkit"):
+        manager.discover()
+    assert "'tags' is not known" not in caplog.text
+    with caplog.at_level(logging.DEBUG, "skillkit"):
+        manager.discover()
+        manager.refresh()
+    assert caplog.text.count("'tags' is not known") == 1
+
+
 def test_a_folder_whose_name_could_forge_a_line_is_refused_and_logged_safely(
     manager: SkillManager, skills_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
