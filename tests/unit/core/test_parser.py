@@ -155,6 +155,22 @@ def test_triggers_are_a_list_or_a_mapping(path: Path, header: str, triggers: Tri
     assert parsed(path, f"{MINIMAL}\n{header}").triggers == triggers
 
 
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("[file]", "[file]"),
+        ("[a, b]", "[a, b]"),
+        ("<issue> [--draft]", "<issue> [--draft]"),
+        ("'[x] [y]'", "[x] [y]"),
+        ("{a: b}", None),
+    ],
+)
+def test_a_hint_is_text_also_when_yaml_takes_it_for_a_list(path: Path, value: str, hint: str | None) -> None:
+    metadata = parsed(path, f"{MINIMAL}\nargument-hint: {value}")
+    assert metadata.argument_hint == hint
+    assert not metadata.recovered
+
+
 # How real files look: what loads, what is said, and what the specification says to the same file.
 
 SHAPES = {
