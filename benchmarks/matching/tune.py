@@ -40,7 +40,7 @@ UNNEEDED = 3.0
 PART_SIZES = (12, 24, 48, 96)
 
 START_WORDS = WordWeights(
-    saturation=1.5, length=0.75, usual_length=50.0, prior=50.0, commonness=0.5, coverage=0.4
+    saturation=1.5, length=0.75, usual_length=50.0, prior=50.0, commonness=0.5, coverage=0.4, evidence=2.0
 )
 START_LEXICAL = LexicalWeights(words=START_WORDS, name=1.0, name_covered=0.4, phrase=0.7, elsewhere=0.3)
 START_BODY = replace(START_WORDS, usual_length=800.0)
