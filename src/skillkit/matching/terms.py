@@ -16,6 +16,7 @@ UNSPACED = (
 )
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|['’{_ABUGIDAS}])*(?:\+\+|\#(?!\w))?|[{_ABUGIDAS}]+")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_UNSPACED_OR_NOT = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _HUMPS = re.compile(
     "(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 )
@@ -63,12 +64,15 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _terms_of_word(word: str) -> tuple[str, ...]:
+    if not word.isascii() and _UNSPACED_RUN.search(folded := fold(word)):
+        found: list[str] = []
+        for piece in _UNSPACED_OR_NOT.findall(folded):
+            found.extend(_pairs(piece) if _UNSPACED_RUN.match(piece) else _terms_of_word(piece))
+        return tuple(found)
     if len(word) > LONGEST_WORD:
         return ()
     whole = fold(word).replace("’", "'")
     whole = whole[:-2] if whole.endswith("'s") else whole.replace("'", "")
-    if not whole.isascii() and (runs := _UNSPACED_RUN.findall(whole)):
-        return tuple(pair for run in runs for pair in _pairs(run))
     found = [] if whole in STOP_WORDS or not whole else [_stem(whole)]
     humps = _HUMPS.split(word)
     if len(humps) > 1:

@@ -53,6 +53,8 @@ def test_spellings_of_one_thing_meet(one, other):
         ("snake_case-word", {"snake", "case", "word"}),
         ("数据分析", {"数据", "据分", "分析"}),
         ("猫", {"猫"}),
+        ("用Python分析", {"用", "python", "分析"}),
+        ("漢字" * 60, {"漢字", "字漢"}),
         ("हिन्दी", {"हिन्दी"}),
     ],
 )
