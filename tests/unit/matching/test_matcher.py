@@ -87,6 +87,13 @@ def test_rank_shows_near_misses_that_match_leaves_out(lexical):
     )
 
 
+def test_rank_lets_no_declared_trigger_hide_a_better_skill(everyday, make_skill):
+    weak = make_skill("weak", "Something", keywords=("tables",))
+    matcher = SkillMatcher([weak, *everyday], mode="lexical", settings=QUIET)
+    ranked = matcher.rank("extract text and tables from scanned PDF files", limit=1)
+    assert names(ranked) == ["pdf-extractor"]
+
+
 def test_the_limit_is_explained_when_it_cuts(lexical):
     request = "/image /git-history /sql-tuning /movie-cutter"
     result = lexical.explain(request, limit=2)

@@ -74,6 +74,8 @@ def test_the_longer_name_wins_over_the_one_inside_it(make_skill):
 )
 def test_a_skill_that_is_ruled_out_does_not_match(everyday, request_):
     assert "git-history" not in names(matcher_of(*everyday).match(request_))
+    eager = SkillMatcher(everyday, mode="lexical", threshold=0.0, settings=QUIET)
+    assert "git-history" not in names(eager.match(request_))
 
 
 def test_the_source_before_the_colon_is_understood(make_skill):
