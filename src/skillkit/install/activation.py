@@ -1,13 +1,12 @@
 """Which of the skills that were found are active: AGENT_SKILLS, what was enabled, and trust."""
 
-import fnmatch
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from skillkit.core.availability import Refusal
+from skillkit.core.availability import Refusal, unavailable
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.names import canonical_name
@@ -67,7 +66,8 @@ class ActivationPolicy:
         self.selection = selection
         self.judge = judge
 
-    def refusal(self, skill: SkillMetadata) -> Refusal | None:
+    def refusal(self, skill: SkillMetadata, standing: Standing | None = None) -> Refusal | None:
+        """Why `skill` is not active; `standing` is what the judge said of it, if it was asked already."""
         if not self.selection.includes(skill):
             return Refusal(
                 "disabled",
@@ -75,7 +75,7 @@ class ActivationPolicy:
             )
         if self.selection.mode == "all-untrusted":
             return None
-        standing = self.judge.standing(skill)
+        standing = standing or self.judge.standing(skill)
         if standing.trusted:
             return None
         return Refusal(
@@ -130,23 +130,25 @@ class SkillActivation:
         self.registry = InstallRegistry(home)
         self.selection = selection or Selection.current(self.registry, environment)
         self.judge = TrustJudge(self.registry, TrustStore(self.registry.home))
+        self.policy = ActivationPolicy(self.selection, self.judge)
         self.manager = SkillManager(
             additional_search_paths=list(search),
             default_sources=True,
             bundled=bundled,
-            policy=ActivationPolicy(self.selection, self.judge),
+            policy=self.policy,
             rename=installed_names(self.registry),
         )
         self.manager.discover()
 
     def status(self, skill: SkillMetadata) -> SkillStatus:
+        standing = self.judge.standing(skill)
         return SkillStatus(
-            skill,
-            self.manager.refusal(skill),
-            self.judge.standing(skill),
-            self.judge.installed(skill),
-            len(script_files(skill)),
-            len(skill.toolsets),
+            skill=skill,
+            refusal=self.policy.refusal(skill, standing) or unavailable(skill),
+            standing=standing,
+            installed=self.judge.installed(skill),
+            scripts=len(script_files(skill)),
+            toolsets=len(skill.toolsets),
         )
 
     def report(self) -> ActivationReport:
@@ -188,6 +190,8 @@ def installed_names(registry: InstallRegistry) -> Callable[[SkillMetadata], str 
 
 def script_files(skill: SkillMetadata) -> list[str]:
     """Names of the scripts a skill offers: those it declares, or what lies in `scripts/`."""
+    from fnmatch import fnmatch
+
     try:
         with os.scandir(skill.base_dir / "scripts") as entries:
             found = sorted(
@@ -196,7 +200,7 @@ def script_files(skill: SkillMetadata) -> list[str]:
                 if entry.is_file(follow_symlinks=False)
                 and not entry.name.startswith(".")
                 and entry.name.endswith(_SCRIPT_ENDINGS)
-                and not any(fnmatch.fnmatch(entry.name, glob) for glob in skill.scripts_ignore)
+                and not any(fnmatch(entry.name, glob) for glob in skill.scripts_ignore)
             )
     except OSError:
         return []

@@ -1,6 +1,5 @@
 """What is different between two trees, in words and in lines that are safe to show."""
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -60,6 +59,8 @@ def diff_lines(
 
 
 def _file_lines(path: str, before: bytes | None, after: bytes | None) -> Iterator[str]:
+    import difflib
+
     shown = escape_hidden(path)
     old, new = _text_lines(before), _text_lines(after)
     if old is None or new is None:

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-import secrets
+import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +13,7 @@ from typing import Any
 from skillkit.install.exceptions import RegistryError
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY = re.compile(r"\.[A-Za-z0-9_.-]+\.[0-9a-f]{16}")
 MAX_JSON = 64 * 1024 * 1024
 
 
@@ -40,7 +41,7 @@ def sync_folder(path: Path) -> None:
 
 def replace_file(path: Path, data: bytes, mode: int = 0o644) -> None:
     """`path` holds either what it held or `data`, at every instant."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = _beside(path)
     try:
         write_new(temporary, data, mode)
         os.replace(temporary, path)
@@ -53,10 +54,21 @@ def replace_file(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 def replace_link(path: Path, target: str) -> None:
     """`path` is either the link it was or one to `target`, at every instant."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = _beside(path)
     os.symlink(target, temporary)
     os.replace(temporary, path)
     sync_folder(path.parent)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+
+
+def clear_temporary(folder: Path) -> None:
+    """Delete what writers that were killed left in `folder`; call it with the lock held."""
+    for name in os.listdir(folder):
+        if _TEMPORARY.fullmatch(name):
+            os.unlink(folder / name)
 
 
 def make_folder(path: Path) -> None:

@@ -9,16 +9,17 @@ Nothing in the store counts until registry.json says so; that file is the only c
 
 import json
 import os
-import secrets
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillkit.core.digest import FileDigest, TreeDigest, tree_digest
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.install.changes import FileChange, file_changes
 from skillkit.install.disk import (
+    clear_temporary,
     make_folder,
     remove_tree,
     replace_file,
@@ -27,7 +28,9 @@ from skillkit.install.disk import (
     write_new,
 )
 from skillkit.install.exceptions import DiskSpaceError, DriftError
-from skillkit.install.tree import SkillTree
+
+if TYPE_CHECKING:
+    from skillkit.install.tree import SkillTree
 
 _TEMPORARY = "tmp-"
 _UNBOUNDED = 1 << 40
@@ -41,6 +44,7 @@ class SkillStore:
     def __init__(self, home: Path) -> None:
         self.root = home / "store"
         self.links = home / "skills"
+        self._real = lru_cache(8)(os.path.realpath)
 
     def path(self, stored: str) -> Path:
         """The folder of a version; `stored` is what `put` answered."""
@@ -48,7 +52,7 @@ class SkillStore:
 
     # Versions
 
-    def put(self, tree: SkillTree, name: str, record: Mapping[str, Any]) -> str:
+    def put(self, tree: "SkillTree", name: str, record: Mapping[str, Any]) -> str:
         """Make sure that `tree` is in the store; answers where, relative to the store.
 
         A copy that somebody edited is left alone: the approved bytes go beside it.
@@ -66,7 +70,7 @@ class SkillStore:
             return stored
         raise DriftError(f"Too many edited copies in {self.root / digest}; delete some")
 
-    def _write(self, tree: SkillTree, path: Path) -> None:
+    def _write(self, tree: "SkillTree", path: Path) -> None:
         staging = self._temporary()
         make_folder(staging)
         folders = {staging}
@@ -106,7 +110,7 @@ class SkillStore:
             os.unlink(path.with_name(f"{path.name}.json"))
 
     def _temporary(self) -> Path:
-        return self.root / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(6)}"
+        return self.root / f"{_TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
 
     def _require_space(self, size: int) -> None:
         free = self.free_space()
@@ -148,8 +152,8 @@ class SkillStore:
             target = os.readlink(self.link(name))
         except OSError:
             return None
-        path = Path(os.path.normpath(os.path.join(os.path.realpath(self.links), target)))
-        return path if path.parent.parent == Path(os.path.realpath(self.root)) else None
+        path = os.path.normpath(os.path.join(self._real(self.links), target))
+        return Path(path) if os.path.dirname(os.path.dirname(path)) == self._real(self.root) else None
 
     def occupied(self, name: str) -> bool:
         """Whether something that is not ours has the place of a link."""
@@ -166,7 +170,7 @@ class SkillStore:
 
     def stale_links(self, wanted: Mapping[str, str]) -> bool:
         """Whether the links tell another story than `wanted` (name → where it is stored)."""
-        root = os.path.realpath(self.root)
+        root = self._real(self.root)
         expected = {name: Path(root, stored) for name, stored in wanted.items()}
         return self.all_linked() != expected
 
@@ -175,16 +179,14 @@ class SkillStore:
         if not wanted and not self.links.is_dir():
             return
         make_folder(self.links)
-        root, links = os.path.realpath(self.root), os.path.realpath(self.links)
+        root, links = self._real(self.root), self._real(self.links)
         for name, stored in wanted.items():
             path = os.path.join(root, stored)
             if not self.occupied(name) and self.linked(name) != Path(path):
                 replace_link(self.link(name), os.path.relpath(path, links))
         for name in self.all_linked().keys() - wanted.keys():
             os.unlink(self.link(name))
-        for name in os.listdir(links):
-            if name.startswith(".") and os.path.islink(os.path.join(links, name)):
-                os.unlink(os.path.join(links, name))  # left by a crash between two steps
+        clear_temporary(self.links)
         sync_folder(self.links)
 
     # Collecting

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from skillkit.core.digest import MAX_FILES, tree_digest
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.sources import agent_home
-from skillkit.install.disk import DamagedFileError, JsonFile, locked
+from skillkit.install.disk import DamagedFileError, JsonFile, clear_temporary, locked
 from skillkit.install.exceptions import RegistryError
 from skillkit.install.registry import InstalledSkill, InstallRegistry
 
@@ -56,6 +57,7 @@ class TrustStore:
     def grant(self, digest: str, *, name: str, path: Path) -> None:
         """Remember a yes."""
         with locked(self.home / "install.lock"):
+            clear_temporary(self.home)
             consents = self._consents()
             consents[digest] = {
                 "name": name,
@@ -94,12 +96,13 @@ class TrustJudge:
         self._digests: dict[str, tuple[object, str | SkillsUseError]] = {}
         self._installed: tuple[object, dict[str, InstalledSkill]] = (None, {})
         self._approved: tuple[object, dict[str, dict[str, str]]] = (None, {})
+        self._real = lru_cache(256)(os.path.realpath)
 
     def installed(self, skill: SkillMetadata) -> InstalledSkill | None:
         """The record of an installed skill; None for one that lies in some folder."""
         store = self.registry.store
         folder = skill.base_dir
-        if os.path.realpath(folder.parent) != os.path.realpath(store.links):
+        if self._real(folder.parent) != self._real(store.links):
             return None
         stamp = _file_stamp(self.registry.file.path)
         if stamp != self._installed[0] or stamp is None:
@@ -145,9 +148,8 @@ class TrustJudge:
             result = tree_digest(folder).digest
         except SkillsUseError as error:
             result = error
-        # What changed while it was hashed must be hashed again next time.
-        if stamp == _tree_stamp(folder):
-            self._digests[str(folder)] = (stamp, result)
+        # The stamp is older than the digest: what changed in between has another stamp by now.
+        self._digests[str(folder)] = (stamp, result)
         return result
 
 
@@ -162,15 +164,18 @@ def _file_stamp(path: Path) -> object:
 def _tree_stamp(folder: Path) -> object:
     """Changes whenever a file beneath `folder` does; None for a tree too large to look at."""
     stamps: list[object] = []
+    waiting = [os.path.realpath(folder)]
     try:
-        for root, folders, names in os.walk(os.path.realpath(folder)):
-            folders.sort()
-            for name in [*folders, *names]:
-                status = os.lstat(os.path.join(root, name))
-                stamps.append((root, name, status.st_ino, status.st_size, status.st_mode))
-                stamps.append((status.st_mtime_ns, status.st_ctime_ns))
-                if len(stamps) > 4 * MAX_FILES:
-                    return None
+        while waiting:
+            if len(stamps) > 2 * MAX_FILES:
+                return None
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    status = entry.stat(follow_symlinks=False)
+                    stamps.append((entry.path, status.st_ino, status.st_size, status.st_mode))
+                    stamps.append((status.st_mtime_ns, status.st_ctime_ns))
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
     except OSError:
         return None
     return tuple(stamps)

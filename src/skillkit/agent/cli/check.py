@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def check(*, json: bool = False) -> int:
     """Show the state of every skill; the exit code says whether one that is wanted failed."""
-    from skillkit.agent.cli.skill.listing import activated, as_data, diagnostic_as_data
+    from skillkit.agent.cli.overview import activated, as_data, diagnostic_as_data
 
     report = activated().report()
     if json:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.overview import activated
 from skillkit.agent.cli.skill.installing import installer
-from skillkit.agent.cli.skill.listing import activated
 from skillkit.agent.cli.skill.options import Found, Json, Yes, examples
 from skillkit.core.text import escape_hidden
 
