@@ -61,6 +61,12 @@ class RememberingMatcher:
     def rank(self, request: str, limit: int = 10) -> Sequence[Match]:
         return self._remembered(("rank", request, limit), lambda: self.matcher.rank(request, limit))
 
+    def prepare(self) -> None:
+        """Let an engine that has something to prepare do it now."""
+        prepare = getattr(self.matcher, "prepare", None)
+        if prepare is not None:
+            prepare()
+
     def _remembered(
         self, question: tuple[str, str, int | None], ask: Callable[[], Sequence[Match]]
     ) -> tuple[Match, ...]:

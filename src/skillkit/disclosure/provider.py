@@ -83,6 +83,14 @@ class SkillContextProvider:
         self._matched_offer = NO_OFFER
         self._lock = RLock()
 
+    def prepare(self) -> None:
+        """Search, render, index and embed now, so that the first request need not wait for it."""
+        self._current_matcher().prepare()
+
+    async def aprepare(self) -> None:
+        """`prepare` without blocking the event loop."""
+        await asyncio.to_thread(self.prepare)
+
     # For a request
 
     async def before_request(
@@ -215,10 +223,10 @@ class SkillContextProvider:
             self.analytics.matched(request, matched, left_out)
         return matched, left_out
 
-    def _current_matcher(self) -> Matcher:
+    def _current_matcher(self) -> RememberingMatcher:
         return self._ready_matcher(self._offers.current())
 
-    def _ready_matcher(self, offer: Offer) -> Matcher:
+    def _ready_matcher(self, offer: Offer) -> RememberingMatcher:
         with self._lock:
             if self._matcher is None:
                 from skillkit.matching import SkillMatcher

@@ -50,6 +50,19 @@ def test_an_answer_that_was_overtaken_by_a_change_is_not_remembered():
     assert matcher.match("a") == (1,)
 
 
+async def test_a_provider_prepares_the_engine_that_has_something_to_prepare(write_skill, provide):
+    write_skill("pdf")
+    prepared = []
+
+    class Slow(Library):
+        def prepare(self):
+            prepared.append(self.version)
+
+    await provide(matcher=Slow()).aprepare()
+    await provide(matcher=Library()).aprepare()
+    assert prepared == [1]
+
+
 def test_the_memory_is_bounded():
     library = Library()
     matcher = RememberingMatcher(library, size=2)
