@@ -186,11 +186,8 @@ class SkillContextProvider:
     def get_skill(self, name: str) -> SkillMetadata | None:
         """A skill that may be used, offered to models or not."""
         self._offers.current()
-        try:
-            skill = self.manager.get_skill(name)
-        except SkillsUseError:
-            return None
-        return skill if self.manager.refusal(skill) is None else None
+        skill = self.manager.find_skill(name)
+        return skill if skill is not None and self.manager.refusal(skill) is None else None
 
     def get_skill_names(self) -> list[str]:
         """The ids on offer, sorted."""
@@ -201,7 +198,7 @@ class SkillContextProvider:
     def _obey(self, request: str | None, session: SkillSession) -> list[str]:
         """`/name arguments` is the user's own order, and the one way to skills that models may not start."""
         command = _COMMAND.fullmatch(request) if request is not None else None
-        if command is None or self._activator.find(command[1]) is None:
+        if command is None or self.manager.find_skill(command[1]) is None:
             return []
         try:
             obeyed = self._activator.deliver(
