@@ -123,7 +123,7 @@ class SkillContextProvider:
             told.append(notes.left_out(self.max_skills, left_out))
         self._put_aside(session, told)
         parts.extend(self._texts(session, told))
-        candidates, advice = self._advise(request, offer, session, quiet=bool(parts))
+        candidates, advice = self._advise(None if matched else request, offer, session, quiet=bool(parts))
         skills = "\n\n".join(part for part in (*parts, advice, "\n".join(told)) if part)
         tools = self._tools(session, offer)
         return Disclosure(
@@ -136,7 +136,7 @@ class SkillContextProvider:
             candidates=candidates,
             notes=tuple(told),
             tokens=TokenUse(
-                catalogue=self.counter.count(session.catalogue),
+                catalogue=self._catalogue_tokens(offer, session),
                 skills=self.counter.count(skills),
                 tools=self.counter.count(_as_json(tools)) if tools else 0,
             ),
@@ -298,6 +298,10 @@ class SkillContextProvider:
         ranked = self._ready_matcher(offer).rank(request, limit + len(active))
         near = [match for match in ranked if match.reasons and match.score >= WORTH_NAMING]
         return tuple(match for match in near if skill_id(match.skill) not in active)[:limit]
+
+    def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
+        same = session.catalogue == offer.catalogue.text
+        return offer.catalogue.tokens if same else self.counter.count(session.catalogue)
 
     def _text(self, name: str) -> str | None:
         if self.get_skill(name) is None:
