@@ -237,6 +237,10 @@ class SkillManager:
         """The skill called `name`, `plugin:name` or `source:name`; spelling is canonical."""
         return self._catalogue.get(name)
 
+    def find_skill(self, name: str) -> SkillMetadata | None:
+        """`get_skill` without an error: None, and no search for near names, when there is no such skill."""
+        return self._catalogue.find(name)
+
     def refusal(self, skill: SkillMetadata) -> Refusal | None:
         """Why `skill` may not be used now: disabled, untrusted or unavailable."""
         decided = self.policy.refusal(skill) if self.policy else None
