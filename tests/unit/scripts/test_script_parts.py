@@ -69,9 +69,9 @@ def test_requires_python_is_understood(requires, met):
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @pytest.mark.parametrize("network", [True, False])
-@pytest.mark.parametrize("keep_session", [True, False])
-def test_every_jump_of_a_filter_lands_inside_it_and_every_path_returns(machine, network, keep_session):
-    program = seccomp.build_filter(network=network, keep_session=keep_session, machine=machine)
+@pytest.mark.parametrize("own_namespaces", [True, False])
+def test_every_jump_of_a_filter_lands_inside_it_and_every_path_returns(machine, network, own_namespaces):
+    program = seccomp.build_filter(network=network, own_namespaces=own_namespaces, machine=machine)
     instructions = list(struct.iter_unpack("=HBBI", program))
     assert len(instructions) < 4096
     for position, (code, yes, no, _) in enumerate(instructions):

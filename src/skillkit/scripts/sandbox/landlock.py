@@ -56,7 +56,7 @@ class Landlock:
                 user=user,
                 landlock=True,
                 filter=seccomp.build_filter(
-                    network=confinement.network, keep_session=True, machine=platform.machine()
+                    network=confinement.network, own_namespaces=False, machine=platform.machine()
                 ),
                 read_only=(*map(os.path.realpath, system), *map(str, confinement.read_only)),
                 devices=_DEVICES,
