@@ -186,6 +186,19 @@ def test_uv_is_told_what_pip_is_told(tmp_path):
     assert given["UV_INSECURE_HOST"] == "a.invalid"
     assert not {"VIRTUAL_ENV", "PYTHONPATH"} & set(given)
     assert pip_settings({**environ, "PIP_FIND_LINKS": "/mine"})["find-links"] == "/mine"
+    assert pip_settings({"PIP_CONFIG_FILE": os.devnull, "PIP_CERT": "x"})["cert"] == "x"
+
+
+@pytest.mark.parametrize(
+    "content", ["[global]\nindex-url = http://mine.invalid", "not a configuration", "\xff"]
+)
+def test_pip_and_we_read_the_same_files(tmp_path, content):
+    folder = tmp_path / ".config" / "pip"
+    folder.mkdir(parents=True)
+    (folder / "pip.conf").write_bytes(content.encode("latin-1"))
+    machine = pip_settings({"HOME": str(tmp_path / "elsewhere")})
+    own = {"index-url": "http://mine.invalid"} if content.startswith("[") else {}
+    assert pip_settings({"HOME": str(tmp_path)}) == {**machine, **own}
 
 
 def test_uv_keeps_its_own_settings(tmp_path):
