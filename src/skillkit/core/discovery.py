@@ -18,7 +18,7 @@ from skillkit.core.exceptions import (
     SkillParsingError,
     SkillsUseError,
 )
-from skillkit.core.header import HEAD_BYTES, split
+from skillkit.core.header import FIRST_READ, HEAD_BYTES, split
 from skillkit.core.models import Diagnostic, PluginManifest, Severity, SkillMetadata, SkillSource
 from skillkit.core.parser import SkillParser
 from skillkit.core.plugins import MANIFEST, parse_plugin_manifest
@@ -27,7 +27,6 @@ from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, SKILL_FILE, Found, Met, S
 
 logger = logging.getLogger(__name__)
 
-_FIRST_READ = 4096
 _MARGIN = 64
 
 
@@ -211,8 +210,8 @@ def read_head(path: str) -> tuple[bytes, Stamp]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        head = _read_up_to(descriptor, b"", min(status.st_size, _FIRST_READ))
-        if len(head) == _FIRST_READ and _may_go_on(head):
+        head = _read_up_to(descriptor, b"", min(status.st_size, FIRST_READ))
+        if len(head) == FIRST_READ and _may_go_on(head):
             head = _read_up_to(descriptor, head, min(status.st_size, HEAD_BYTES))
         return head, stamp_of(status)
     finally:

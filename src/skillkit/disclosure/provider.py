@@ -280,7 +280,8 @@ class SkillContextProvider:
         if self.fallback is FallbackMode.SHOW_ALL:
             return (), show_all(offer.catalogue, self._offers.under(FALLBACK_BUDGET))
         if self.fallback is FallbackMode.ASK_USER:
-            nearest = tuple(self._ready_matcher(offer).rank(request, max(1, self.max_skills)))
+            ranked = self._ready_matcher(offer).rank(request, max(1, self.max_skills))
+            nearest = tuple(match for match in ranked if match.reasons)
             return nearest, ask_user(nearest)
         return (), ""
 

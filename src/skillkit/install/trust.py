@@ -13,7 +13,7 @@ from skillkit.core.digest import MAX_FILES, tree_digest
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.sources import agent_home
-from skillkit.install.disk import DamagedFileError, JsonFile, locked
+from skillkit.install.disk import DamagedFileError, JsonFile, clear_temporary, locked
 from skillkit.install.exceptions import RegistryError
 from skillkit.install.registry import InstalledSkill, InstallRegistry
 
@@ -57,6 +57,7 @@ class TrustStore:
     def grant(self, digest: str, *, name: str, path: Path) -> None:
         """Remember a yes."""
         with locked(self.home / "install.lock"):
+            clear_temporary(self.home)
             consents = self._consents()
             consents[digest] = {
                 "name": name,

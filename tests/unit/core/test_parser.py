@@ -178,6 +178,7 @@ SHAPES = {
     "invisible": (skill("name: pdf\ndescription: a\u200bb"), "hidden-characters"),
     "escaped control": (skill('name: pdf\ndescription: "a\\x1b[31mb"'), "hidden-characters"),
     "hidden in a list": (skill(MINIMAL + '\ntags: [{a: "\\u202e"}]'), "hidden-characters"),
+    "very many fields": (skill(MINIMAL + "".join(f"\nk{n}: v" for n in range(500))), "more"),
     "hidden in a licence": (skill(MINIMAL + '\nlicense: "MIT\\0"'), "hidden-characters"),
 }
 
@@ -454,6 +455,12 @@ def test_every_rule_is_met_by_a_test_of_this_table() -> None:
         {code for _, code in SHAPES.values()} | {code for _, code, _ in BROKEN.values()} | {"grant-dropped"}
     )
     assert shown == set(RULES)
+
+
+def test_a_file_cannot_fill_the_log(path: Path) -> None:
+    metadata = parsed(path, MINIMAL + "".join(f"\nk{n}: v" for n in range(5000)))
+    assert len(metadata.extra) == 5000
+    assert len(metadata.diagnostics) == 101
 
 
 def test_metadata_can_be_copied_pickled_and_hashed(path: Path) -> None:
