@@ -120,9 +120,7 @@ def run(folder: Path, action: str) -> dict[str, object]:
     return {"points": len(points) + len(writes), "operations": sorted(set(points))}
 
 
-def attempt(
-    base: Path, work: Path, act: Callable[[Path], object], number: int, *, torn: bool
-) -> str | None:
+def attempt(base: Path, work: Path, act: Callable[[Path], object], number: int, *, torn: bool) -> str | None:
     """The name of the call at which the action died; None when it came to its end."""
     shutil.rmtree(work)
     shutil.copytree(base, work, symlinks=True)

@@ -82,7 +82,7 @@ Freshnesses = list[Freshness]
 class SkillInstaller:
     """Adds, updates, checks and removes skills. Nothing changes unless `consent` says yes to it.
 
-    Every method has a twin that starts with `a` for use in an event loop.
+    What waits has a twin that starts with `a` for use in an event loop.
     """
 
     def __init__(

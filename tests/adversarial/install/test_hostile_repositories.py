@@ -91,7 +91,8 @@ def test_an_address_that_could_be_anything_else_is_refused(
 
 
 @pytest.mark.parametrize(
-    "ref", ["--upload-pack=x", "-x", "a..b", "a b", "a~1", "a^{tree}", "a:b", "x.lock", "@{u}", "/a", "a\x1b", "*"]
+    "ref",
+    ["--upload-pack=x", "-x", "a..b", "a b", "a~1", "a^{tree}", "a:b", "x.lock", "@{u}", "/a", "a\x1b", "*"],
 )
 def test_a_ref_that_git_could_read_as_something_else_is_refused(ref: str, repository: Repository) -> None:
     with pytest.raises(SourceError):
@@ -195,9 +196,7 @@ def test_a_name_that_means_something_to_some_system_is_refused(
 def test_the_same_names_are_refused_for_folders(repository: Repository, installer: SkillInstaller) -> None:
     blob = repository.blob(skill_text("sly").encode())
     inner = repository.raw_tree([("100644", b"hooks", blob)])
-    repository.commit_tree(
-        repository.raw_tree([("40000", b".GIT", inner), ("100644", b"SKILL.md", blob)])
-    )
+    repository.commit_tree(repository.raw_tree([("40000", b".GIT", inner), ("100644", b"SKILL.md", blob)]))
     with pytest.raises(UnsafeTreeError, match="git"):
         installer.add(repository.url)
 
@@ -261,7 +260,9 @@ def test_a_compression_bomb_is_refused_before_it_is_unpacked(repository: Reposit
     assert nothing_left(home)
 
 
-def test_a_tree_bomb_of_folders_in_folders_is_refused(repository: Repository, installer: SkillInstaller) -> None:
+def test_a_tree_bomb_of_folders_in_folders_is_refused(
+    repository: Repository, installer: SkillInstaller
+) -> None:
     blob = repository.blob(b"x")
     tree = repository.raw_tree([("100644", b"file%02d" % number, blob) for number in range(10)])
     for _ in range(10):
@@ -293,7 +294,14 @@ def test_nothing_of_a_repository_or_of_bad_settings_is_executed(
     touch = tmp_path / "touch.sh"
     touch.write_text(f"#!/bin/sh\ntouch {marker}\ncat\n")
     touch.chmod(0o755)
-    for name in ("post-checkout", "post-merge", "reference-transaction", "pre-auto-gc", "update", "post-index-change"):
+    for name in (
+        "post-checkout",
+        "post-merge",
+        "reference-transaction",
+        "pre-auto-gc",
+        "update",
+        "post-index-change",
+    ):
         hook = repository.path / "hooks" / name
         hook.parent.mkdir(exist_ok=True)
         hook.write_text(touch.read_text())
@@ -307,7 +315,8 @@ def test_nothing_of_a_repository_or_of_bad_settings_is_executed(
         (template / name).chmod(0o755)
     config = tmp_path / "gitconfig"
     config.write_text(
-        f"[init]\n\ttemplateDir = {template.parent}\n[core]\n\thooksPath = {template}\n\tfsmonitor = {touch}\n"
+        f"[init]\n\ttemplateDir = {template.parent}\n"
+        f"[core]\n\thooksPath = {template}\n\tfsmonitor = {touch}\n"
         f'[filter "lfs"]\n\tsmudge = {touch}\n\tprocess = {touch}\n\trequired = true\n'
         f'[filter "evil"]\n\tsmudge = {touch}\n[diff "evil"]\n\ttextconv = {touch}\n'
         f"[submodule]\n\trecurse = true\n[fetch]\n\trecurseSubmodules = true\n"
@@ -370,7 +379,9 @@ def test_setuid_and_odd_modes_do_not_exist_in_a_skill(
 # Between review and installation
 
 
-def test_what_changes_between_review_and_installation_does_not_count(repository: Repository, home: Path) -> None:
+def test_what_changes_between_review_and_installation_does_not_count(
+    repository: Repository, home: Path
+) -> None:
     approved = repository.commit({"SKILL.md": skill_text("shifty")})
 
     def consent(proposal: Proposal) -> bool:
@@ -457,7 +468,9 @@ def test_a_name_that_is_taken_by_another_source_is_refused_with_both_named(
 
 
 @pytest.mark.parametrize("name", ["../evil", "registry.json", ".hidden", "a/b", "con:", "x" * 65, "ünïcode"])
-def test_a_name_never_leads_out_of_the_store(name: str, repository: Repository, installer: SkillInstaller) -> None:
+def test_a_name_never_leads_out_of_the_store(
+    name: str, repository: Repository, installer: SkillInstaller
+) -> None:
     repository.commit({"SKILL.md": skill_text("fine")})
     with pytest.raises(InstallError):
         installer.add(repository.url, name=name)
@@ -511,7 +524,7 @@ def test_a_lock_of_a_stranger_is_read_as_data_or_refused(
 def test_git_is_gone_with_everything_it_started_when_it_is_stopped(tmp_path: Path) -> None:
     fake = tmp_path / "bin" / "git"
     fake.parent.mkdir()
-    fake.write_text("#!/bin/sh\nsleep 1000 &\necho $! > \"$HOME/child\"\nwait\n")
+    fake.write_text('#!/bin/sh\nsleep 1000 &\necho $! > "$HOME/child"\nwait\n')
     fake.chmod(0o755)
     path = f"{fake.parent}{os.pathsep}{os.environ['PATH']}"
     with pytest.MonkeyPatch.context() as patch:

@@ -114,7 +114,9 @@ def test_skills_are_found_where_people_put_them(
     assert (local.subpath, local.git_url, local.commit_sha) == (skill.subpath, None, None)
 
 
-def test_a_source_without_a_skill_says_where_it_looked(installer: SkillInstaller, repository: Repository) -> None:
+def test_a_source_without_a_skill_says_where_it_looked(
+    installer: SkillInstaller, repository: Repository
+) -> None:
     repository.commit({"README.md": "Hello"})
     with pytest.raises(InstallError, match="skills/\\*/"):
         installer.add(repository.url)
@@ -162,7 +164,9 @@ def test_a_path_or_ref_narrows_the_source(installer: SkillInstaller, repository:
         installer.add(repository.url, path="nowhere")
 
 
-def test_a_branch_and_a_tag_of_one_name_are_told_apart(installer: SkillInstaller, repository: Repository) -> None:
+def test_a_branch_and_a_tag_of_one_name_are_told_apart(
+    installer: SkillInstaller, repository: Repository
+) -> None:
     tagged = repository.commit({"SKILL.md": skill_text("x", body="Tagged.")})
     repository.git("tag", "main", tagged)
     repository.commit({"SKILL.md": skill_text("x", body="Branch.")})
@@ -171,7 +175,9 @@ def test_a_branch_and_a_tag_of_one_name_are_told_apart(installer: SkillInstaller
     assert installer.add(repository.url, ref="refs/tags/main")[0].commit_sha == tagged
 
 
-def test_a_skill_that_cannot_be_parsed_is_not_installed(installer: SkillInstaller, repository: Repository) -> None:
+def test_a_skill_that_cannot_be_parsed_is_not_installed(
+    installer: SkillInstaller, repository: Repository
+) -> None:
     repository.commit({"SKILL.md": "---\nname: x\n---\n"})
     with pytest.raises(InstallError, match="description"):
         installer.add(repository.url)
@@ -277,7 +283,9 @@ def test_an_update_without_news_asks_nothing(
     assert len(person.asked) == 1
 
 
-def test_a_declined_update_changes_nothing(installer: SkillInstaller, repository: Repository, person: Person, home: Path) -> None:
+def test_a_declined_update_changes_nothing(
+    installer: SkillInstaller, repository: Repository, person: Person, home: Path
+) -> None:
     repository.commit({"SKILL.md": skill_text("pdf")})
     installer.add(repository.url)
     repository.commit({"SKILL.md": skill_text("pdf", body="Worse.")})
@@ -287,7 +295,9 @@ def test_a_declined_update_changes_nothing(installer: SkillInstaller, repository
     assert "Do it." in text_of(home, "pdf")
 
 
-def test_a_moved_tag_is_said_in_words(installer: SkillInstaller, repository: Repository, person: Person) -> None:
+def test_a_moved_tag_is_said_in_words(
+    installer: SkillInstaller, repository: Repository, person: Person
+) -> None:
     repository.git("tag", "v1", repository.commit({"SKILL.md": skill_text("pdf")}))
     installer.add(repository.url, ref="v1")
     moved = repository.commit({"SKILL.md": skill_text("pdf", body="Other.")})
@@ -590,7 +600,9 @@ def test_a_commit_that_does_not_hold_what_was_locked_is_refused(
 ) -> None:
     lock = tmp_path / "skills.lock"
     locked_team(installer, repository, lock)
-    evil = repository.commit({"skills/a/SKILL.md": skill_text("a", "Evil."), "skills/b/SKILL.md": skill_text("b")})
+    evil = repository.commit(
+        {"skills/a/SKILL.md": skill_text("a", "Evil."), "skills/b/SKILL.md": skill_text("b")}
+    )
     lock.write_text(lock.read_text().replace(installer.list()[0].commit_sha or "", evil))
     other = SkillInstaller(tmp_path / "other", consent=Unattended(trusted=True))
     with pytest.raises(DriftError, match=r"changed: SKILL\.md"):
