@@ -87,5 +87,5 @@ def info(name: Found, json: Json = False) -> None:
     rows += [("digest", tree.digest.digest), ("size", f"{len(tree.files)} files, {tree.size:,} bytes")]
     rows += [("edited", edit) for edit in edits]
     rows += [(label, ", ".join(values)) for label, values in card.facts()]
-    output.table(("", ""), rows, flexible="")
+    output.facts(rows)
     show_problems(skill.diagnostics)
