@@ -1,1 +1,46 @@
 """What the model sees: catalogue, envelope, budget, session memory, the neutral tools."""
+
+from skillkit.disclosure.analytics import MatchAnalytics, MatchRecord, SkillMatches
+from skillkit.disclosure.catalogue import Catalogue, CatalogueStyle, render_catalogue
+from skillkit.disclosure.compaction import CompactionPlan, plan_compaction
+from skillkit.disclosure.cost import CostReport, SkillCost, cost_report
+from skillkit.disclosure.disclosed import Disclosure, TokenUse
+from skillkit.disclosure.exceptions import SessionDataError, SkillRefusedError
+from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
+from skillkit.disclosure.provider import SkillContextProvider
+from skillkit.disclosure.session import Activation, Origin, SkillSession
+from skillkit.disclosure.settings import DisclosureSettings, FallbackMode
+from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
+from skillkit.disclosure.tools import Tool, ToolSource
+
+__all__ = [
+    "Activation",
+    "Catalogue",
+    "CatalogueStyle",
+    "CompactionPlan",
+    "CostReport",
+    "Disclosure",
+    "DisclosureSettings",
+    "EncodingCounter",
+    "FallbackMode",
+    "Match",
+    "MatchAnalytics",
+    "MatchRecord",
+    "Matcher",
+    "Origin",
+    "RememberingMatcher",
+    "SessionDataError",
+    "SkillContextProvider",
+    "SkillCost",
+    "SkillMatches",
+    "SkillRefusedError",
+    "SkillSession",
+    "TokenCounter",
+    "TokenEstimator",
+    "TokenUse",
+    "Tool",
+    "ToolSource",
+    "cost_report",
+    "plan_compaction",
+    "render_catalogue",
+]

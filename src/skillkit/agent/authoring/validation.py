@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from skillkit.core.discovery import SkillWalk
 from skillkit.core.exceptions import ContentLoadError, SkillParsingError, SkillsUseError
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.parser import SkillParser
 from skillkit.core.text import one_line
+from skillkit.core.walk import SkillWalk
 
 CLAUDE_CODE_ENTRY = 1536
 DESCRIPTION_BUDGET = 8000

@@ -9,7 +9,7 @@ from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from skillkit.core.models import Diagnostic
-    from skillkit.install.activation import SkillActivation, SkillStatus
+    from skillkit.install.activation import Selection, SkillActivation, SkillStatus
 
 
 def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
@@ -45,14 +45,14 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
     show_problems(manager.diagnostics)
 
 
-def activated(paths: Iterable[Path] = ()) -> "SkillActivation":
+def activated(paths: Iterable[Path] = (), *, selection: "Selection | None" = None) -> "SkillActivation":
     """The skills of the usual places, of skillkit itself and of `paths`, with what is active."""
     import logging
 
     from skillkit.install.activation import SkillActivation
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
-    activation = SkillActivation(search=paths)
+    activation = SkillActivation(search=paths, selection=selection)
     for notice in activation.registry.notices:
         output.remark(escape_hidden(notice), "yellow")
     return activation

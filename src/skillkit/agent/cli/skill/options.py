@@ -1,5 +1,6 @@
 """Options that several commands share, and completion for the names of skills."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,6 +10,25 @@ Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Answer yes. Without a terminal it counts for full commits only.")
 ]
 Trusted = Annotated[bool, typer.Option("--trusted", help="Trust the source, whatever it holds.")]
+
+Folders = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--in",
+        exists=True,
+        file_okay=False,
+        help="A folder to search besides the usual places; may be given again.",
+        show_default=False,
+    ),
+]
+MatchingMode = Annotated[
+    str | None,
+    typer.Option(
+        "--mode",
+        help="keyword, lexical, semantic or hybrid; SKILL_MATCHING_MODE or the best installed if not given.",
+        show_default=False,
+    ),
+]
 
 
 def complete_installed(incomplete: str) -> list[str]:

@@ -1,0 +1,1 @@
+"""How well, how fast and with which constants requests find their skills."""

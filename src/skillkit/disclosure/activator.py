@@ -1,0 +1,151 @@
+"""Making a skill active in a session: resolved, allowed, rendered, enveloped."""
+
+import hashlib
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from skillkit.core.exceptions import (
+    ContentLoadError,
+    PathSecurityError,
+    SizeLimitExceededError,
+    SkillNotFoundError,
+    SkillsUseError,
+)
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
+from skillkit.core.resources import Resource, ResourcePage
+from skillkit.core.text import one_line
+from skillkit.disclosure import envelope
+from skillkit.disclosure.budget import cut
+from skillkit.disclosure.catalogue import skill_id
+from skillkit.disclosure.exceptions import SkillRefusedError
+from skillkit.disclosure.fence import nonce_for
+from skillkit.disclosure.session import Activation, Origin, SkillSession
+from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
+
+MAX_INSTRUCTION_TOKENS = 25_000
+_MAX_COMPARED_NAMES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A skill's text in its envelope, and whether the session did not have it yet."""
+
+    activation: Activation
+    text: str
+    fresh: bool
+    has_resources: bool
+
+
+class Activator:
+    """Hands out skills to the sessions of one manager."""
+
+    def __init__(
+        self,
+        manager: SkillManager,
+        *,
+        counter: TokenCounter | None = None,
+        max_tokens: int = MAX_INSTRUCTION_TOKENS,
+    ) -> None:
+        self.manager = manager
+        self.counter = counter or TokenEstimator()
+        self.max_tokens = max_tokens
+
+    def usable(self, name: str, session: SkillSession, *, by_user: bool = False) -> SkillMetadata:
+        """The skill that `name` means, unless it may not be used; raises SkillRefusedError."""
+        skill = self.find(name)
+        if skill is None:
+            raise SkillRefusedError("not_found", self._not_found(name))
+        refusal = self.manager.refusal(skill)
+        if refusal is not None:
+            raise SkillRefusedError(refusal.code, refusal.reason)
+        if by_user and not skill.user_invocable:
+            raise SkillRefusedError(
+                "disabled",
+                f"Skill '{skill.name}' is not for use by /{skill.name}; its author turned that off",
+            )
+        hidden = skill.disable_model_invocation and not by_user
+        if hidden and session.get(self.id_of(skill, name)) is None:
+            raise SkillRefusedError(
+                "disabled",
+                f"Skill '{skill.name}' is for the user to start with /{skill.name}; a model may not load it",
+            )
+        return skill
+
+    def id_of(self, skill: SkillMetadata, asked: str) -> str:
+        """The id of `skill` in a session; one that is shadowed by another goes by its qualified name."""
+        for address in (skill_id(skill), skill.qualified_name):
+            if self.find(address) is skill:
+                return address
+        return asked
+
+    def find(self, name: str) -> SkillMetadata | None:
+        try:
+            return self.manager.get_skill(name)
+        except SkillNotFoundError:
+            return None
+
+    def deliver(
+        self, name: str, arguments: str, session: SkillSession, origin: Origin, *, by_user: bool = False
+    ) -> Delivery:
+        """Render a skill and make it active; raises SkillRefusedError."""
+        skill = self.usable(name, session, by_user=by_user)
+        identity = self.id_of(skill, name)
+        before = session.get(identity)
+        if before is not None and not arguments:
+            arguments = before.arguments
+        text, resources = self._read(identity, arguments)
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        same = before is not None and before.digest == digest
+        nonce = nonce_for(text, before.nonce if before is not None and same else None)
+        wanted = Activation(identity, nonce, origin, arguments, digest)
+        activation = session.activate(wanted)
+        shown = envelope.skill_context(identity, text, resources, activation.nonce)
+        return Delivery(activation, shown, fresh=activation is wanted, has_resources=bool(resources))
+
+    def page(self, name: str, path: str, offset: int, limit: int, session: SkillSession) -> ResourcePage:
+        """A page of a skill's file; raises SkillRefusedError."""
+        skill = self.usable(name, session)
+        try:
+            page = self.manager.read_resource(self.id_of(skill, name), path, offset, limit)
+        except PathSecurityError as error:
+            raise SkillRefusedError("read_error", str(error)) from error
+        except ContentLoadError as error:
+            raise SkillRefusedError(_missing_or_broken(error), str(error)) from error
+        except SkillsUseError as error:
+            raise SkillRefusedError("read_error", str(error)) from error
+        session.touch(self.id_of(skill, name))
+        return page
+
+    def _read(self, identity: str, arguments: str) -> tuple[str, list[Resource]]:
+        try:
+            text = self.manager.invoke_skill(identity, arguments)
+            resources = self.manager.list_resources(identity)
+        except SizeLimitExceededError as error:
+            raise SkillRefusedError("too_large", str(error)) from error
+        except SkillsUseError as error:
+            raise SkillRefusedError("read_error", str(error)) from error
+        # A text has at most about two tokens a character, so that short ones need not be counted.
+        if len(text) * 2 > self.max_tokens and (tokens := self.counter.count(text)) > self.max_tokens:
+            raise SkillRefusedError(
+                "too_large",
+                f"The instructions of '{identity}' have about {tokens:,} tokens; the limit is "
+                f"{self.max_tokens:,}. Read them page by page: read_skill_resource with path SKILL.md",
+            )
+        return text, resources
+
+    def _not_found(self, name: str) -> str:
+        shown = cut(one_line(name), 80)
+        offered = [skill_id(skill) for skill in self.manager.offered_skills()]
+        close = (
+            get_close_matches(canonical_name(name), offered, n=3, cutoff=0.6)
+            if len(offered) <= _MAX_COMPARED_NAMES
+            else []
+        )
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        return f"No skill has the id '{shown}'.{hint} Use an id from the list of available skills."
+
+
+def _missing_or_broken(error: ContentLoadError) -> str:
+    return "not_found" if "not found" in str(error) else "read_error"

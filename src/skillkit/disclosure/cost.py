@@ -1,0 +1,126 @@
+"""What skills cost in tokens, tier by tier, against putting all of them into every prompt."""
+
+from dataclasses import asdict, dataclass
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import InitMode, SkillMetadata
+from skillkit.core.resources import Resource
+from skillkit.disclosure.catalogue import (
+    DEFAULT_BUDGET,
+    CatalogueStyle,
+    entry_tokens,
+    render_catalogue,
+    skill_id,
+)
+from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
+
+_SAMPLE = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SkillCost:
+    """Tokens of one skill."""
+
+    id: str
+    tier1: int
+    """Its entry in a catalogue without a budget."""
+    tier2: int | None
+    """Its instructions; None when they cannot be read."""
+    tier3: int
+    """All of its text files together, should every one be read."""
+    files: int
+    offered: bool
+    """Whether models are told of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostReport:
+    """The bill for all skills."""
+
+    skills: tuple[SkillCost, ...]
+    """Every known skill, the largest instructions first."""
+    catalogue: int
+    """What every request pays: the catalogue under its budget."""
+    budget: int
+    listed: int
+    unlisted: int
+    """Skills on offer that the budget leaves to `search_skills`."""
+    static: int
+    """What every request would pay with the instructions of all offered skills in the prompt."""
+    counter: str
+    """Who counted: `estimate` or the name of a vocabulary."""
+
+    @property
+    def saved(self) -> float:
+        """The share of `static` that a request without skills does not pay; below 0 it costs more."""
+        return 1 - self.catalogue / self.static if self.static else 0.0
+
+    def to_data(self) -> dict[str, object]:
+        """For `json.dumps`."""
+        return {
+            "skills": [asdict(skill) for skill in self.skills],
+            "catalogue": self.catalogue,
+            "budget": self.budget,
+            "listed": self.listed,
+            "unlisted": self.unlisted,
+            "static": self.static,
+            "saved": round(self.saved, 4),
+            "counter": self.counter,
+        }
+
+
+def cost_report(
+    manager: SkillManager,
+    *,
+    budget: int = DEFAULT_BUDGET,
+    style: CatalogueStyle | str = CatalogueStyle.ID,
+    counter: TokenCounter | None = None,
+) -> CostReport:
+    """Read and count everything once. A file beyond 256 KiB is counted by its beginning."""
+    counter = counter or TokenEstimator()
+    if manager.init_mode is InitMode.UNINITIALIZED:
+        manager.discover()
+    offered = manager.offered_skills()
+    ids = {skill_id(skill) for skill in offered}
+    catalogue = render_catalogue(offered, budget=budget, style=style, counter=counter)
+    skills = [_cost(manager, skill, skill_id(skill) in ids, counter) for skill in manager.list_skills()]
+    return CostReport(
+        skills=tuple(sorted(skills, key=lambda skill: (-(skill.tier2 or 0), skill.id))),
+        catalogue=catalogue.tokens,
+        budget=budget,
+        listed=catalogue.listed,
+        unlisted=catalogue.unlisted,
+        static=sum(skill.tier2 or 0 for skill in skills if skill.offered),
+        counter=counter.name,
+    )
+
+
+def _cost(manager: SkillManager, skill: SkillMetadata, offered: bool, counter: TokenCounter) -> SkillCost:
+    name = skill_id(skill)
+    resources: list[Resource] = []
+    tier2: int | None = None
+    try:
+        tier2 = counter.count(manager.invoke_skill(name))
+        resources = manager.list_resources(name)
+    except SkillsUseError:
+        pass  # the skill is shown as unreadable; the bill for the others stands
+    return SkillCost(
+        id=name,
+        tier1=entry_tokens(skill, counter),
+        tier2=tier2,
+        tier3=sum(_file_tokens(manager, name, resource, counter) for resource in resources),
+        files=len(resources),
+        offered=offered,
+    )
+
+
+def _file_tokens(manager: SkillManager, name: str, resource: Resource, counter: TokenCounter) -> int:
+    try:
+        page = manager.read_resource(name, resource.path, 0, _SAMPLE)
+    except SkillsUseError:
+        return 0
+    if not page.text:
+        return 0
+    share = page.size / min(page.size, _SAMPLE)
+    return round(counter.count(page.text) * share)

@@ -1,0 +1,77 @@
+"""Asking which skills fit a request, once for each request."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from threading import RLock
+from typing import Protocol
+
+from skillkit.core.models import SkillMetadata
+
+REMEMBERED = 256
+LONGEST_REMEMBERED = 8192
+
+
+class Match(Protocol):
+    """A skill that fits, how surely (0 to 1), and why."""
+
+    @property
+    def skill(self) -> SkillMetadata: ...
+
+    @property
+    def score(self) -> float: ...
+
+    @property
+    def reasons(self) -> tuple[str, ...]: ...
+
+
+class Matcher(Protocol):
+    """What disclosure needs of `skillkit.matching.SkillMatcher`, or of another engine in its place."""
+
+    def update(self, skills: Iterable[SkillMetadata]) -> None:
+        """Make the library exactly these skills."""
+
+    def match(self, request: str, limit: int | None = None) -> Sequence[Match]:
+        """The skills that fit, best first; empty when none does."""
+
+    def rank(self, request: str, limit: int = 10) -> Sequence[Match]:
+        """The nearest skills, whether or not they are near enough to match."""
+
+
+class RememberingMatcher:
+    """A matcher that answers a repeated request from memory until the library changes."""
+
+    def __init__(self, matcher: Matcher, size: int = REMEMBERED) -> None:
+        self.matcher = matcher
+        self.size = size
+        self.hits = 0
+        self.misses = 0
+        self._known: OrderedDict[tuple[str, int | None], tuple[Match, ...]] = OrderedDict()
+        self._generation = 0
+        self._lock = RLock()
+
+    def update(self, skills: Iterable[SkillMetadata]) -> None:
+        with self._lock:
+            self._generation += 1
+            self._known.clear()
+        self.matcher.update(skills)
+
+    def match(self, request: str, limit: int | None = None) -> Sequence[Match]:
+        key = (request, limit)
+        with self._lock:
+            generation = self._generation
+            if (known := self._known.get(key)) is not None:
+                self.hits += 1
+                self._known.move_to_end(key)
+                return known
+            self.misses += 1
+        matches = tuple(self.matcher.match(request, limit))
+        with self._lock:
+            # An answer about a library that has changed meanwhile is not worth remembering.
+            if generation == self._generation and len(request) <= LONGEST_REMEMBERED:
+                self._known[key] = matches
+                while len(self._known) > self.size:
+                    self._known.popitem(last=False)
+        return matches
+
+    def rank(self, request: str, limit: int = 10) -> Sequence[Match]:
+        return self.matcher.rank(request, limit)

@@ -1,0 +1,66 @@
+"""Reading the messages of any framework: strings, mappings, or objects with a role and text or content."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+Messages = str | Sequence[object]
+
+
+def as_messages(messages: Messages) -> list[object]:
+    """One message or many, as a list; a string is what the user said."""
+    return [messages] if isinstance(messages, str) else list(messages)
+
+
+def role_of(message: object) -> str:
+    """`user`, `assistant`, `system` or `tool`; a bare string is the user's."""
+    if isinstance(message, str):
+        return "user"
+    role = _field(message, "role", "type")
+    value = getattr(role, "value", role)
+    return _ROLES.get(str(value).lower(), str(value).lower()) if value is not None else "user"
+
+
+def text_of(message: object) -> str:
+    """All text of a message, results of tools included."""
+    return "\n".join(_texts(message))
+
+
+def latest_user_text(messages: Messages) -> str | None:
+    """What the user asked last, or None when there is no such message.
+
+    Results of tools that a provider files under the user are not what the user said.
+    """
+    for message in reversed(as_messages(messages)):
+        if role_of(message) == "user":
+            said = "\n".join(_texts(message, results=False)).strip()
+            if said:
+                return said
+    return None
+
+
+_ROLES = {"human": "user", "ai": "assistant", "developer": "system", "function": "tool"}
+_RESULTS = frozenset({"tool_result", "function_result", "function_call_output"})
+
+
+def _texts(value: object, *, results: bool = True) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+        return
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part, results=results)
+        return
+    if not results and str(_field(value, "type")) in _RESULTS:
+        return
+    for name in ("text", "content", "contents", "parts", "result", "output"):
+        inner = _field(value, name)
+        if isinstance(inner, str | list | tuple) and inner:
+            yield from _texts(inner, results=results)
+            return
+
+
+def _field(value: object, *names: str) -> object:
+    for name in names:
+        found = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        if found is not None and not callable(found):
+            return found
+    return None

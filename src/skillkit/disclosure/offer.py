@@ -1,0 +1,110 @@
+"""What a manager offers to models at this moment, rendered once until it changes."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import RLock
+
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import InitMode, SkillMetadata
+from skillkit.disclosure.catalogue import (
+    DEFAULT_BUDGET,
+    NO_SKILLS,
+    Catalogue,
+    CatalogueStyle,
+    Rank,
+    by_distance,
+    render_catalogue,
+    skill_id,
+)
+from skillkit.disclosure.tokens import TokenCounter
+
+_LOOKED_INTO = 200
+_LONG = 32 * 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """The skills on offer and their catalogue."""
+
+    skills: tuple[SkillMetadata, ...]
+    ids: tuple[str, ...]
+    catalogue: Catalogue
+    digest: str
+    """Of everything the catalogue depends on."""
+    has_resources: bool
+    """Whether any of the skills has a file beside its SKILL.md, or one so long that it is read in pages."""
+
+
+NO_OFFER = Offer((), (), NO_SKILLS, "", False)
+
+
+class Offers:
+    """Watches one manager; the same object comes back as long as nothing has changed."""
+
+    def __init__(
+        self,
+        manager: SkillManager,
+        *,
+        counter: TokenCounter,
+        budget: int = DEFAULT_BUDGET,
+        style: CatalogueStyle = CatalogueStyle.ID,
+        rank: Rank = by_distance,
+    ) -> None:
+        self.manager = manager
+        self.counter = counter
+        self.budget = budget
+        self.style = style
+        self.rank = rank
+        self._offer = NO_OFFER
+        self._skills: list[SkillMetadata] = []
+        self._lock = RLock()
+
+    def current(self) -> Offer:
+        """What is offered now; a manager that was never filled is filled first."""
+        with self._lock:
+            if self.manager.init_mode is InitMode.UNINITIALIZED:
+                self.manager.discover()
+            skills = self.manager.offered_skills()
+            if skills != self._skills:
+                self._skills = skills
+                self._offer = self._made(skills)
+            return self._offer
+
+    def under(self, budget: int) -> Catalogue:
+        """The current offer under another budget."""
+        return self._rendered(self.current().skills, budget)
+
+    def _made(self, skills: list[SkillMetadata]) -> Offer:
+        if not skills:
+            return NO_OFFER
+        ordered = sorted(skills, key=skill_id)
+        return Offer(
+            skills=tuple(ordered),
+            ids=tuple(skill_id(skill) for skill in ordered),
+            catalogue=self._rendered(ordered, self.budget),
+            digest=self._digest(ordered),
+            has_resources=len(skills) > _LOOKED_INTO or any(_has_pages(skill) for skill in ordered),
+        )
+
+    def _rendered(self, skills: Sequence[SkillMetadata], budget: int) -> Catalogue:
+        return render_catalogue(skills, budget=budget, style=self.style, counter=self.counter, rank=self.rank)
+
+    def _digest(self, skills: list[SkillMetadata]) -> str:
+        digest = hashlib.sha256(f"{self.style.value} {self.budget}\0".encode())
+        for skill in skills:
+            digest.update(f"{skill_id(skill)}\0{skill.description}\0".encode("utf-8", "surrogatepass"))
+            if self.style is CatalogueStyle.LOCATION:
+                digest.update(os.fsencode(skill.skill_path) + b"\0")
+        return digest.hexdigest()
+
+
+def _has_pages(skill: SkillMetadata) -> bool:
+    try:
+        with os.scandir(skill.base_dir) as entries:
+            return any(
+                entry.name != skill.skill_path.name or entry.stat().st_size > _LONG for entry in entries
+            )
+    except OSError:
+        return False

@@ -1,0 +1,357 @@
+"""SkillContextProvider: for each request, the skills it needs and nothing else."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Sequence
+from threading import RLock
+from typing import Literal
+
+from skillkit.core.exceptions import ConfigurationError, SizeLimitExceededError, SkillsUseError
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import SkillMetadata
+from skillkit.core.resources import MAX_PAGE
+from skillkit.disclosure import envelope
+from skillkit.disclosure.activator import Activator
+from skillkit.disclosure.analytics import MatchAnalytics
+from skillkit.disclosure.catalogue import DEFAULT_BUDGET, CatalogueStyle, Rank, by_distance, skill_id
+from skillkit.disclosure.compaction import plan_compaction
+from skillkit.disclosure.disclosed import Disclosure, TokenUse
+from skillkit.disclosure.exceptions import SkillRefusedError
+from skillkit.disclosure.fallback import ask_user, show_all
+from skillkit.disclosure.fence import escaped_line
+from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
+from skillkit.disclosure.messages import Messages, latest_user_text
+from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
+from skillkit.disclosure.session import Origin, SkillSession
+from skillkit.disclosure.settings import DEFAULT_MAX_SKILLS, FallbackMode
+from skillkit.disclosure.skill_tools import load_skill_tool, read_skill_resource_tool, search_skills_tool
+from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
+from skillkit.disclosure.tools import Tool, ToolSource
+
+logger = logging.getLogger(__name__)
+
+ResourceKind = Literal["scripts", "references", "assets"]
+KINDS: tuple[ResourceKind, ...] = ("scripts", "references", "assets")
+MAX_ACTIVE = 10
+FALLBACK_BUDGET = 8000
+MAX_RESOURCE_TEXT = 8 * 1024 * 1024
+_BEYOND_LIMIT = 10
+_NAMED = 5
+_COMMAND = re.compile(r"[/$]([^\s/$]+)(?:\s+(.*))?", re.DOTALL)
+
+
+class SkillContextProvider:
+    """Discloses the skills of one manager to any number of conversations.
+
+    Each conversation has its own `SkillSession`; a program with only one may leave it out. Nothing is
+    read before it is needed: a manager that was never filled is filled at the first request.
+    """
+
+    def __init__(
+        self,
+        manager: SkillManager,
+        max_skills: int = DEFAULT_MAX_SKILLS,
+        *,
+        matcher: Matcher | None = None,
+        budget: int = DEFAULT_BUDGET,
+        style: CatalogueStyle | str = CatalogueStyle.ID,
+        fallback: FallbackMode | str = FallbackMode.NONE,
+        max_active: int = MAX_ACTIVE,
+        counter: TokenCounter | None = None,
+        rank: Rank = by_distance,
+        tool_sources: Sequence[ToolSource] = (),
+        analytics: MatchAnalytics | None = None,
+    ) -> None:
+        if max_skills < 0:
+            raise ConfigurationError(f"max_skills must be 0 or more, got {max_skills}", "max_skills")
+        self.manager = manager
+        self.max_skills = max_skills
+        self.max_active = max(max_active, max_skills)
+        self.fallback = FallbackMode.parse(fallback)
+        self.counter = counter or TokenEstimator()
+        self.tool_sources = tuple(tool_sources)
+        self.analytics = analytics or MatchAnalytics()
+        self.session = SkillSession()
+        """The conversation of calls that name none."""
+        self._activator = Activator(manager, counter=self.counter)
+        self._offers = Offers(
+            manager, counter=self.counter, budget=budget, style=CatalogueStyle(style), rank=rank
+        )
+        self._matcher = RememberingMatcher(matcher) if matcher is not None else None
+        self._matched_offer = NO_OFFER
+        self._lock = RLock()
+
+    # For a request
+
+    async def before_request(
+        self, messages: Messages, session: SkillSession | None = None, *, whole_history: bool = False
+    ) -> Disclosure:
+        """`disclose` without blocking the event loop."""
+        return await asyncio.to_thread(self.disclose, messages, session, whole_history=whole_history)
+
+    def disclose(
+        self, messages: Messages, session: SkillSession | None = None, *, whole_history: bool = False
+    ) -> Disclosure:
+        """What to add to the request that `messages` make.
+
+        Skills that fit the user's latest message become active and stay so for the session. With
+        `whole_history`, `messages` is all that the model will see: the text of a skill that was loaded
+        by a tool call and has since been compacted away is put back.
+        """
+        session = self.session if session is None else session
+        offer = self._offers.current()
+        notes = _freeze(offer, session)
+        if whole_history:
+            for lost in plan_compaction(messages, session).missing:
+                session.bring_back(lost)
+        request = latest_user_text(messages)
+        answers = self._obey(request, session)
+        # An order that is refused is not taken for a request that happens to have the same words.
+        matched, left_out = ([], []) if answers else self._match(request, offer, session)
+        matched = self._activate(matched, session, notes)
+        notes.extend(_explained(self.max_skills, left_out))
+        self._put_aside(session, notes)
+        answers.extend(self._texts(session, notes))
+        candidates: tuple[Match, ...] = ()
+        if request is not None and not answers and not session.active and offer.skills:
+            candidates, advice = self._fall_back(request, offer)
+            answers.append(advice)
+        skills = "\n\n".join(part for part in (*answers, "\n".join(notes)) if part)
+        tools = self.tools(session)
+        return Disclosure(
+            catalogue=session.catalogue,
+            skills=skills,
+            tools=tools,
+            matched=tuple(matched),
+            left_out=tuple(left_out),
+            active=session.active_ids,
+            candidates=candidates,
+            notes=tuple(notes),
+            tokens=TokenUse(
+                catalogue=self.counter.count(session.catalogue),
+                skills=self.counter.count(skills),
+                tools=self.counter.count(_as_json(tools)) if tools else 0,
+            ),
+        )
+
+    def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
+        """The tools that a conversation has something to use on."""
+        session = self.session if session is None else session
+        offer = self._offers.current()
+        tools: list[Tool] = []
+        if offer.skills:
+            tools.append(load_skill_tool(self._activator, session, offer.ids, self.analytics))
+        if offer.has_resources or session.active:
+            tools.append(read_skill_resource_tool(self._activator, session))
+        if not offer.catalogue.complete:
+            tools.append(
+                search_skills_tool(self._activator, lambda: self._ready_matcher(self._offers.current()))
+            )
+        for source in self.tool_sources:
+            tools.extend(source.tools(session))
+        return _without_collisions(tools)
+
+    # The three tiers, one by one
+
+    def tier1_context(self, session: SkillSession | None = None) -> str:
+        """The catalogue as `session` sees it; empty when no skill is on offer."""
+        session = self.session if session is None else session
+        _freeze(self._offers.current(), session)
+        return session.catalogue
+
+    async def tier2_context(self, name: str) -> str | None:
+        """The instructions of a skill, or None when there is no such skill or it may not be used."""
+        skill = self.get_skill(name)
+        return None if skill is None else await asyncio.to_thread(self._text, name)
+
+    async def tier3_resource_list(self, name: str, kind: ResourceKind | None = None) -> list[str]:
+        """The files of a skill, all or those in `scripts/`, `references/` or `assets/`."""
+        if kind is not None and kind not in KINDS:
+            raise ConfigurationError(f"There is no kind of resource {kind!r}: {', '.join(KINDS)}", "kind")
+        if self.get_skill(name) is None:
+            return []
+        resources = await self.manager.alist_resources(name)
+        return [found.path for found in resources if kind is None or found.path.startswith(f"{kind}/")]
+
+    async def tier3_resource(self, name: str, path: str) -> str | None:
+        """The text of a skill's file; None when it is missing, binary, or not the skill's."""
+        if self.get_skill(name) is None:
+            return None
+        return await asyncio.to_thread(self._file_text, name, path)
+
+    def get_skill(self, name: str) -> SkillMetadata | None:
+        """A skill that may be used, offered to models or not."""
+        self._offers.current()
+        try:
+            skill = self.manager.get_skill(name)
+        except SkillsUseError:
+            return None
+        return skill if self.manager.refusal(skill) is None else None
+
+    def get_skill_names(self) -> list[str]:
+        """The ids on offer, sorted."""
+        return list(self._offers.current().ids)
+
+    # The steps of a request
+
+    def _obey(self, request: str | None, session: SkillSession) -> list[str]:
+        """`/name arguments` is the user's own order, and the one way to skills that models may not start."""
+        command = _COMMAND.fullmatch(request) if request is not None else None
+        if command is None or self._activator.find(command[1]) is None:
+            return []
+        try:
+            obeyed = self._activator.deliver(
+                command[1], command[2] or "", session, Origin.INVOKED, by_user=True
+            )
+        except SkillRefusedError as refused:
+            return [envelope.error(command[1], refused.code, str(refused))]
+        session.touch(obeyed.activation.skill_id)
+        return []
+
+    def _match(
+        self, request: str | None, offer: Offer, session: SkillSession
+    ) -> tuple[list[Match], list[Match]]:
+        if request is None or not offer.skills or not self.max_skills:
+            return [], []
+        found = list(self._ready_matcher(offer).match(request, self.max_skills + _BEYOND_LIMIT))
+        matched, left_out = found[: self.max_skills], found[self.max_skills :]
+        if session.hear(request):
+            self.analytics.matched(request, matched, left_out)
+        return matched, left_out
+
+    def _ready_matcher(self, offer: Offer) -> Matcher:
+        with self._lock:
+            if self._matcher is None:
+                from skillkit.matching import SkillMatcher
+
+                self._matcher = RememberingMatcher(SkillMatcher())
+            if offer is not self._matched_offer:
+                self._matcher.update(offer.skills)
+                self._matched_offer = offer
+            return self._matcher
+
+    def _activate(self, matched: list[Match], session: SkillSession, notes: list[str]) -> list[Match]:
+        """Make what matched active; a skill that cannot be read costs the others nothing."""
+        activated = []
+        for match in matched:
+            identity = skill_id(match.skill)
+            if session.get(identity) is None:
+                try:
+                    self._activator.deliver(identity, "", session, Origin.MATCHED)
+                except SkillRefusedError as refused:
+                    logger.warning("Matched skill '%s' cannot be used: %s", identity, refused)
+                    notes.append(f"Skill {escaped_line(identity)} cannot be used: {refused.code}.")
+                    continue
+            session.touch(identity)
+            activated.append(match)
+        return activated
+
+    def _put_aside(self, session: SkillSession, notes: list[str]) -> None:
+        """Keep the number of texts bounded in a long conversation."""
+        held = {activation.skill_id for activation in session.active if not activation.in_messages}
+        oldest_first = [identity for identity in session.least_recent() if identity in held]
+        aside = oldest_first[: max(0, len(held) - self.max_active)]
+        for identity in aside:
+            session.deactivate(identity)
+        if aside:
+            notes.append(f"Put aside to make room: {_listed(aside)}. load_skill brings a skill back.")
+
+    def _texts(self, session: SkillSession, notes: list[str]) -> list[str]:
+        """The active skills whose text is not among the messages; what may no longer be used goes."""
+        texts = []
+        for activation in session.active:
+            try:
+                if activation.in_messages:
+                    self._activator.usable(activation.skill_id, session)
+                    continue
+                delivery = self._activator.deliver(activation.skill_id, "", session, activation.origin)
+                texts.append(delivery.text)
+            except SkillRefusedError as refused:
+                session.deactivate(activation.skill_id)
+                notes.append(
+                    f"Skill {escaped_line(activation.skill_id)} is no longer available "
+                    f"({refused.code}); do not follow it any more."
+                )
+        return texts
+
+    def _fall_back(self, request: str, offer: Offer) -> tuple[tuple[Match, ...], str]:
+        if self.fallback is FallbackMode.SHOW_ALL:
+            return (), show_all(offer.catalogue, self._offers.under(FALLBACK_BUDGET))
+        if self.fallback is FallbackMode.ASK_USER:
+            ranked = self._ready_matcher(offer).rank(request, max(1, self.max_skills))
+            nearest = tuple(match for match in ranked if match.reasons)
+            return nearest, ask_user(nearest)
+        return (), ""
+
+    def _text(self, name: str) -> str | None:
+        try:
+            return self.manager.invoke_skill(name)
+        except SkillsUseError as error:
+            logger.warning("Cannot read the instructions of skill '%s': %s", name, error)
+            return None
+
+    def _file_text(self, name: str, path: str) -> str | None:
+        pages: list[str] = []
+        offset: int | None = 0
+        while offset is not None:
+            if offset > MAX_RESOURCE_TEXT:
+                raise SizeLimitExceededError(
+                    f"'{path}' of skill '{name}' has more than {MAX_RESOURCE_TEXT:,} bytes. "
+                    "Read it page by page with SkillManager.read_resource."
+                )
+            try:
+                page = self.manager.read_resource(name, path, offset, MAX_PAGE)
+            except SkillsUseError as error:
+                logger.warning("Cannot read a resource of skill '%s': %s", name, error)
+                return None
+            if page.text is None:
+                return None
+            pages.append(page.text)
+            offset = page.next_offset
+        return "".join(pages)
+
+
+def _freeze(offer: Offer, session: SkillSession) -> list[str]:
+    """Give the session the catalogue it will keep; answers what is different since the last one."""
+    if session.catalogue_digest == offer.digest:
+        return []
+    before, after = set(session.listed), set(offer.ids)
+    first = not session.catalogue_digest
+    session.show(offer.catalogue.text, offer.digest, offer.ids)
+    if first:
+        return []
+    changes = [
+        f"{word} {_listed(sorted(ids))}"
+        for word, ids in (("new", after - before), ("gone", before - after))
+        if ids
+    ]
+    return [f"The list of skills has changed: {'; '.join(changes) or 'other descriptions'}."]
+
+
+def _explained(limit: int, left_out: list[Match]) -> list[str]:
+    if not left_out:
+        return []
+    names = _listed([skill_id(match.skill) for match in left_out])
+    return [f"Also matching, left out by the limit of {limit} a request: {names}. load_skill loads them."]
+
+
+def _listed(ids: Sequence[str]) -> str:
+    names = ", ".join(escaped_line(identity) for identity in ids[:_NAMED])
+    return f"{names} and {len(ids) - _NAMED} more" if len(ids) > _NAMED else names
+
+
+def _without_collisions(tools: list[Tool]) -> tuple[Tool, ...]:
+    kept: dict[str, Tool] = {}
+    for tool in tools:
+        if kept.setdefault(tool.name, tool) is not tool:
+            logger.warning("Tool name collision: '%s' is offered twice (using first)", tool.name)
+    return tuple(kept.values())
+
+
+def _as_json(tools: tuple[Tool, ...]) -> str:
+    definitions = [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools
+    ]
+    return json.dumps(definitions, separators=(",", ":"), default=dict)

@@ -1,0 +1,221 @@
+"""What one conversation knows: which skills are active, and the catalogue it was shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from threading import RLock
+from typing import TypedDict
+
+from skillkit.disclosure.exceptions import SessionDataError
+
+VERSION = 1
+
+
+class Origin(str, Enum):
+    """How a skill became active, and so where its text is."""
+
+    MATCHED = "matched"
+    """It fitted a request: its text is part of the instructions of every request."""
+    INVOKED = "invoked"
+    """The user named it with `/name`: like matched."""
+    LOADED = "loaded"
+    """The model asked for it: its text is the result of that tool call, in the messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """A skill in use."""
+
+    skill_id: str
+    nonce: str
+    origin: Origin
+    arguments: str = ""
+    digest: str = ""
+    """Of the tier 2 text, so that a changed skill is noticed."""
+
+    @property
+    def in_messages(self) -> bool:
+        return self.origin is Origin.LOADED
+
+
+class ActivationData(TypedDict):
+    skill_id: str
+    nonce: str
+    origin: str
+    arguments: str
+    digest: str
+
+
+class SessionData(TypedDict):
+    """A session as data that `json.dumps` takes."""
+
+    version: int
+    active: list[ActivationData]
+    recent: list[str]
+    past: dict[str, str]
+    catalogue: str
+    catalogue_digest: str
+    listed: list[str]
+
+
+@dataclass(eq=False)
+class SkillSession:
+    """The memory of one conversation. Two conversations never share one; its calls may run in parallel."""
+
+    _active: dict[str, Activation] = field(default_factory=dict)
+    _recent: list[str] = field(default_factory=list)
+    _past: dict[str, str] = field(default_factory=dict)
+    catalogue: str = ""
+    """The list that this conversation was shown, kept to the byte until the offer changes."""
+    catalogue_digest: str = ""
+    listed: tuple[str, ...] = ()
+    """The ids that were on offer then."""
+    _latest: str | None = None
+    _lock: RLock = field(default_factory=RLock, repr=False)
+
+    @property
+    def active(self) -> tuple[Activation, ...]:
+        """Skills in use, in the order in which they became active."""
+        with self._lock:
+            return tuple(self._active.values())
+
+    @property
+    def active_ids(self) -> tuple[str, ...]:
+        return tuple(activation.skill_id for activation in self.active)
+
+    def get(self, skill_id: str) -> Activation | None:
+        with self._lock:
+            return self._active.get(skill_id)
+
+    def activate(self, activation: Activation) -> Activation:
+        """Make a skill active; what was active under its id before is superseded.
+
+        When the same text is active already, that activation is answered and stays, so that of two
+        parallel calls only one delivers.
+        """
+        with self._lock:
+            before = self._active.get(activation.skill_id)
+            if before is not None and before.digest == activation.digest:
+                return before
+            if before is not None:
+                self._past[before.nonce] = before.skill_id
+            self._active[activation.skill_id] = activation
+            self.touch(activation.skill_id)
+            return activation
+
+    def touch(self, skill_id: str) -> None:
+        """Note that a skill was used again."""
+        with self._lock:
+            if skill_id in self._active:
+                self._recent = [*(other for other in self._recent if other != skill_id), skill_id]
+
+    def least_recent(self) -> tuple[str, ...]:
+        """The skills in use, the one that was used longest ago first."""
+        with self._lock:
+            return tuple(self._recent)
+
+    def bring_back(self, skill_id: str) -> None:
+        """Text that is no longer among the messages becomes part of the instructions instead."""
+        with self._lock:
+            if (activation := self._active.get(skill_id)) is not None:
+                self._active[skill_id] = replace(activation, origin=Origin.MATCHED)
+
+    def deactivate(self, skill_id: str) -> None:
+        with self._lock:
+            if (activation := self._active.pop(skill_id, None)) is not None:
+                self._recent.remove(skill_id)
+                self._past[activation.nonce] = skill_id
+
+    def superseded(self) -> Mapping[str, str]:
+        """Nonces of texts that no longer count, with the skill they belong to."""
+        with self._lock:
+            return dict(self._past)
+
+    def hear(self, request: str) -> bool:
+        """Whether `request` is news: a turn may take several requests to a model."""
+        with self._lock:
+            news = request != self._latest
+            self._latest = request
+            return news
+
+    def show(self, catalogue: str, digest: str, listed: Sequence[str]) -> None:
+        """Freeze the catalogue of this conversation."""
+        with self._lock:
+            self.catalogue, self.catalogue_digest, self.listed = catalogue, digest, tuple(listed)
+
+    def to_data(self) -> SessionData:
+        """Everything that is needed to go on later."""
+        with self._lock:
+            return SessionData(
+                version=VERSION,
+                active=[
+                    ActivationData(
+                        skill_id=activation.skill_id,
+                        nonce=activation.nonce,
+                        origin=activation.origin.value,
+                        arguments=activation.arguments,
+                        digest=activation.digest,
+                    )
+                    for activation in self._active.values()
+                ],
+                recent=list(self._recent),
+                past=dict(self._past),
+                catalogue=self.catalogue,
+                catalogue_digest=self.catalogue_digest,
+                listed=list(self.listed),
+            )
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, object]) -> "SkillSession":
+        """The session that `to_data` described; anything else raises SessionDataError."""
+        version = data.get("version")
+        if version != VERSION:
+            raise SessionDataError(
+                f"Skill session data has version {version!r}; this program reads {VERSION}. "
+                "Start a new session."
+            )
+        try:
+            return cls._restored(data)
+        except (KeyError, TypeError, ValueError) as error:
+            raise SessionDataError(
+                f"Skill session data is damaged ({type(error).__name__}: {error}). Start a new session."
+            ) from error
+
+    @classmethod
+    def _restored(cls, data: Mapping[str, object]) -> "SkillSession":
+        session = cls()
+        for entry in _entries(data["active"]):
+            activation = Activation(
+                skill_id=_text(entry["skill_id"]),
+                nonce=_text(entry["nonce"]),
+                origin=Origin(entry["origin"]),
+                arguments=_text(entry["arguments"]),
+                digest=_text(entry["digest"]),
+            )
+            session._active[activation.skill_id] = activation
+        past = data["past"]
+        if not isinstance(past, Mapping):
+            raise TypeError("past is not a mapping")
+        session._past = {_text(nonce): _text(skill_id) for nonce, skill_id in past.items()}
+        recent = [name for name in _texts(data["recent"]) if name in session._active]
+        session._recent = [*(name for name in session._active if name not in recent), *recent]
+        session.show(_text(data["catalogue"]), _text(data["catalogue_digest"]), _texts(data["listed"]))
+        return session
+
+
+def _entries(value: object) -> list[Mapping[str, object]]:
+    if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
+        raise TypeError("active is not a list of mappings")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected text, got {type(value).__name__}")
+    return value
+
+
+def _texts(value: object) -> list[str]:
+    if not isinstance(value, list):
+        raise TypeError("expected a list")
+    return [_text(item) for item in value]

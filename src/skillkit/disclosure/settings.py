@@ -1,0 +1,59 @@
+"""What the environment says about disclosure, read once at the edge."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from skillkit.core.exceptions import ConfigurationError
+
+DEFAULT_MAX_SKILLS = 3
+
+
+class FallbackMode(str, Enum):
+    """What to do when no skill matches a request by itself."""
+
+    NONE = "none"
+    """Nothing: the model has the catalogue and `load_skill`."""
+    SHOW_ALL = "show_all"
+    """Describe the skills that the catalogue had to cut, and ask the model to review them."""
+    ASK_USER = "ask_user"
+    """Name the nearest skills and have the model ask the user."""
+
+    @classmethod
+    def parse(cls, text: "FallbackMode | str") -> "FallbackMode":
+        try:
+            return cls(str(getattr(text, "value", text)).strip().lower())
+        except ValueError:
+            modes = ", ".join(mode.value for mode in cls)
+            raise ConfigurationError(
+                f"SKILL_FALLBACK_MODE is {text!r}; it can be one of: {modes}", "SKILL_FALLBACK_MODE"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class DisclosureSettings:
+    """The user's wishes, for whoever builds a provider."""
+
+    max_skills: int = DEFAULT_MAX_SKILLS
+    fallback: FallbackMode = FallbackMode.NONE
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> "DisclosureSettings":
+        """`SKILL_MAX_PER_REQUEST` and `SKILL_FALLBACK_MODE`."""
+        environment = os.environ if environment is None else environment
+        return cls(
+            max_skills=_max_skills(environment.get("SKILL_MAX_PER_REQUEST", "").strip()),
+            fallback=FallbackMode.parse(environment.get("SKILL_FALLBACK_MODE", "").strip() or "none"),
+        )
+
+
+def _max_skills(text: str) -> int:
+    if not text:
+        return DEFAULT_MAX_SKILLS
+    if not (text.isascii() and text.isdecimal()):
+        raise ConfigurationError(
+            f"SKILL_MAX_PER_REQUEST is {text!r}; it must be a number such as {DEFAULT_MAX_SKILLS}",
+            "SKILL_MAX_PER_REQUEST",
+        )
+    return int(text)

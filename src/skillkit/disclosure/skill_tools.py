@@ -1,0 +1,131 @@
+"""The neutral tools that disclose skills: load_skill, read_skill_resource, search_skills."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from skillkit.core.resources import DEFAULT_PAGE
+from skillkit.disclosure import envelope
+from skillkit.disclosure.activator import Activator
+from skillkit.disclosure.catalogue import skill_id
+from skillkit.disclosure.envelope import Found
+from skillkit.disclosure.exceptions import SkillRefusedError
+from skillkit.disclosure.session import Origin, SkillSession
+from skillkit.disclosure.tools import Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from skillkit.disclosure.analytics import MatchAnalytics
+    from skillkit.disclosure.matches import Matcher
+
+MAX_ENUM = 100
+MAX_READ = 64 * 1024
+MAX_FOUND = 20
+
+
+def load_skill_tool(
+    activator: Activator,
+    session: SkillSession,
+    ids: Sequence[str],
+    analytics: "MatchAnalytics | None" = None,
+) -> Tool:
+    """Tier 2 for the model; `ids` are the skills on offer."""
+
+    def load(name: str, arguments: str) -> str:
+        known = session.active_ids
+        try:
+            delivery = activator.deliver(name, arguments, session, Origin.LOADED)
+        except SkillRefusedError as refused:
+            return envelope.error(name, refused.code, str(refused))
+        session.touch(delivery.activation.skill_id)
+        if not delivery.fresh:
+            return envelope.already_active(delivery.activation.skill_id)
+        if analytics is not None and delivery.activation.skill_id not in known:
+            analytics.loaded(delivery.activation.skill_id)
+        return delivery.text
+
+    async def load_skill(skill_id: str, arguments: str = "") -> str:
+        return await asyncio.to_thread(load, skill_id, arguments)
+
+    return Tool(
+        "load_skill",
+        "Load the instructions of a skill from the list.",
+        _schema(
+            {
+                "skill_id": _id_schema(ids),
+                "arguments": {"type": "string", "description": "Input for the skill"},
+            },
+            "skill_id",
+        ),
+        load_skill,
+    )
+
+
+def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Tool:
+    """Tier 3 for the model: the files beside a SKILL.md."""
+
+    def read(name: str, path: str, offset: int, limit: int) -> str:
+        try:
+            page = activator.page(name, path, offset, limit, session)
+        except SkillRefusedError as refused:
+            return envelope.error(name, refused.code, str(refused))
+        return envelope.resource_page(name, page)
+
+    async def read_skill_resource(
+        skill_id: str, path: str, offset: int = 0, limit: int = DEFAULT_PAGE
+    ) -> str:
+        return await asyncio.to_thread(read, skill_id, path, offset, limit)
+
+    return Tool(
+        "read_skill_resource",
+        "Read a file of a skill, a page at a time.",
+        _schema(
+            {
+                "skill_id": {"type": "string"},
+                "path": {"type": "string"},
+                "offset": {"type": "integer", "minimum": 0},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_READ},
+            },
+            "skill_id",
+            "path",
+        ),
+        read_skill_resource,
+    )
+
+
+def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]") -> Tool:
+    """Finds what the catalogue had to leave out."""
+
+    def search(query: str, limit: int) -> str:
+        offered = {id(skill) for skill in activator.manager.offered_skills()}
+        found = [
+            Found(skill_id(match.skill), match.skill.description, match.reasons)
+            for match in matcher().rank(query, limit)
+            if id(match.skill) in offered and match.reasons
+        ]
+        return envelope.search_result(query, found)
+
+    async def search_skills(query: str, limit: int = 5) -> str:
+        return await asyncio.to_thread(search, query, limit)
+
+    return Tool(
+        "search_skills",
+        "Find skills by what they do, also those that are not listed.",
+        _schema(
+            {
+                "query": {"type": "string"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND},
+            },
+            "query",
+        ),
+        search_skills,
+    )
+
+
+def _id_schema(ids: Sequence[str]) -> dict[str, object]:
+    return {"type": "string", "enum": list(ids)} if 0 < len(ids) <= MAX_ENUM else {"type": "string"}
+
+
+def _schema(properties: dict[str, dict[str, object]], *required: str) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(required)}

@@ -1,0 +1,143 @@
+"""Porter's stemmer: `optimises`, `optimised` and `optimising` are one word to a search."""
+
+import itertools
+from functools import lru_cache
+
+_VOWELS = frozenset("aeiou")
+
+_STEP_2 = {
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+    "abli": "able",
+    "alli": "al",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
+}
+_STEP_3 = {
+    "icate": "ic",
+    "ative": "",
+    "alize": "al",
+    "iciti": "ic",
+    "ical": "ic",
+    "ful": "",
+    "ness": "",
+}
+_STEP_4 = (
+    *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
+    *("ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
+)
+_LONGEST = 7
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The stem of a lower-case word; a word that is not plain ASCII letters stays as it is."""
+    if len(word) < 3 or not (word.isascii() and word.isalpha()):
+        return word
+    word = _plural(word)
+    word = _past_and_gerund(word)
+    if word.endswith("y") and _has_vowel(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(word, _STEP_2)
+    word = _replaced(word, _STEP_3)
+    word = _without_suffix(word)
+    return _tidy(word)
+
+
+def _plural(word: str) -> str:
+    if word.endswith(("sses", "ies")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith("ss"):
+        return word[:-1]
+    return word
+
+
+def _past_and_gerund(word: str) -> str:
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for suffix in ("ed", "ing"):
+        if word.endswith(suffix):
+            rest = word[: -len(suffix)]
+            return _mended(rest) if _has_vowel(rest) else word
+    return word
+
+
+def _mended(rest: str) -> str:
+    """What `hop(ping)`, `fil(ing)` and `conflat(ed)` were before the ending."""
+    if rest.endswith(("at", "bl", "iz")):
+        return rest + "e"
+    if _double_consonant(rest) and rest[-1] not in "lsz":
+        return rest[:-1]
+    if _measure(rest) == 1 and _short_end(rest):
+        return rest + "e"
+    return rest
+
+
+def _replaced(word: str, table: dict[str, str]) -> str:
+    for length in range(min(_LONGEST, len(word)), 2, -1):
+        suffix = word[-length:]
+        if suffix in table:
+            rest = word[:-length]
+            return rest + table[suffix] if _measure(rest) > 0 else word
+    return word
+
+
+def _without_suffix(word: str) -> str:
+    for suffix in sorted((s for s in _STEP_4 if word.endswith(s)), key=len, reverse=True):
+        rest = word[: -len(suffix)]
+        fits = suffix != "ion" or rest.endswith(("s", "t"))
+        return rest if fits and _measure(rest) > 1 else word
+    return word
+
+
+def _tidy(word: str) -> str:
+    if word.endswith("e"):
+        rest = word[:-1]
+        measure = _measure(rest)
+        if measure > 1 or (measure == 1 and not _short_end(rest)):
+            word = rest
+    if word.endswith("ll") and _measure(word[:-1]) > 1:
+        word = word[:-1]
+    return word
+
+
+def _shape(word: str) -> list[bool]:
+    """For each letter whether it is a vowel; `y` is one after a consonant."""
+    shape: list[bool] = []
+    for letter in word:
+        follows_consonant = bool(shape) and not shape[-1]
+        shape.append(letter in _VOWELS or (letter == "y" and follows_consonant))
+    return shape
+
+
+def _measure(word: str) -> int:
+    """How many times a vowel is followed by a consonant."""
+    shape = _shape(word)
+    return sum(one and not other for one, other in itertools.pairwise(shape))
+
+
+def _has_vowel(word: str) -> bool:
+    return any(_shape(word))
+
+
+def _double_consonant(word: str) -> bool:
+    return len(word) > 1 and word[-1] == word[-2] and not _shape(word)[-1]
+
+
+def _short_end(word: str) -> bool:
+    """Ends consonant, vowel, consonant, the last not w, x or y."""
+    return len(word) > 2 and _shape(word)[-3:] == [False, True, False] and word[-1] not in "wxy"

@@ -1,0 +1,38 @@
+"""A request as it is scored: bounded, taken apart once."""
+
+from dataclasses import dataclass, field
+
+from skillkit.core.text import one_line
+from skillkit.matching.terms import fold, terms
+
+LONGEST_SHOWN = 40
+_PUNCTUATION = " .,;:!?\"'`“”‘’()[]{}<>"
+LONGEST = 16_384
+"""Characters that are looked at; what a request is about stands at its beginning and end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a person asked for."""
+
+    text: str
+    words: dict[str, str] = field(compare=False)
+    """Search term → the word it came from, in the order of the request."""
+    folded: str = field(compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> "Request":
+        if len(text) > LONGEST:
+            half = LONGEST // 2
+            text = f"{text[:half]} {text[-half:]}"
+        text = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair is no text
+        words: dict[str, str] = {}
+        for word in text.split():
+            for term in terms(word):
+                words.setdefault(term, shown(word))
+        return cls(text, words, fold(text))
+
+
+def shown(word: str) -> str:
+    """A word of the request as a reason quotes it."""
+    return one_line(word).strip(_PUNCTUATION)[:LONGEST_SHOWN]

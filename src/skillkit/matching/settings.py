@@ -1,0 +1,75 @@
+"""What the environment says about matching, read once at the edge and passed on as values."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from skillkit.core.exceptions import ConfigurationError
+
+DEFAULT_LIMIT = 3
+
+
+class Mode(str, Enum):
+    """How requests are compared with skills."""
+
+    KEYWORD = "keyword"
+    LEXICAL = "lexical"
+    SEMANTIC = "semantic"
+    HYBRID = "hybrid"
+
+    @classmethod
+    def parse(cls, text: str, parameter: str) -> "Mode":
+        try:
+            return cls(text.strip().lower())
+        except ValueError:
+            modes = ", ".join(mode.value for mode in cls)
+            raise ConfigurationError(
+                f"{parameter} is {text!r}; it can be one of: {modes}", parameter_name=parameter
+            ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchingSettings:
+    """The user's wishes; None is where skillkit decides."""
+
+    mode: Mode | None = None
+    limit: int = DEFAULT_LIMIT
+    cache_dir: Path | None = None
+    """Where vectors and the catalogue index are kept; None keeps nothing on disk."""
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> "MatchingSettings":
+        """`SKILL_MATCHING_MODE`, `SKILL_MAX_PER_REQUEST` and `XDG_CACHE_HOME`."""
+        environment = os.environ if environment is None else environment
+        mode = environment.get("SKILL_MATCHING_MODE", "").strip()
+        return cls(
+            mode=Mode.parse(mode, "SKILL_MATCHING_MODE") if mode else None,
+            limit=_limit(environment.get("SKILL_MAX_PER_REQUEST", "")),
+            cache_dir=cache_folder(environment),
+        )
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path | None:
+    """`skillkit` in the user's cache folder, or None when the user has no home."""
+    configured = environment.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(configured):  # the specification says to ignore a relative one
+        return Path(configured) / "skillkit"
+    home = environment.get("HOME", "")
+    return Path(home) / ".cache" / "skillkit" if os.path.isabs(home) else None
+
+
+def _limit(text: str) -> int:
+    if not text.strip():
+        return DEFAULT_LIMIT
+    try:
+        limit = int(text)
+    except ValueError:
+        limit = -1
+    if limit < 0:
+        raise ConfigurationError(
+            f"SKILL_MAX_PER_REQUEST is {text!r}; it must be a number such as {DEFAULT_LIMIT}",
+            parameter_name="SKILL_MAX_PER_REQUEST",
+        )
+    return limit

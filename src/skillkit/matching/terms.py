@@ -1,0 +1,87 @@
+"""Text to search terms: folded, split, stemmed, without the words that every request has."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from skillkit.matching.porter import stem
+
+_ACCENTS = re.compile("[\u0300-\u036f]")
+# Scripts whose vowel signs are not letters to `re`, taken as whole blocks.
+_ABUGIDAS = "\u0590-\u05ff\u0610-\u06ff\u0900-\u109f\u1780-\u17ff"
+# Scripts written without spaces between words.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u303f\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+)
+_WORD = re.compile(rf"[^\W_](?:[^\W_]|['’{_ABUGIDAS}])*(?:\+\+|\#(?!\w))?|[{_ABUGIDAS}]+")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_HUMPS = re.compile(
+    "(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
+)
+LONGEST_WORD = 64
+
+# Function words of English, and the words that any request or any description is made of.
+STOP_WORDS = frozenset(
+    """
+    a about above after again against all also am an and any anyone anything are as at be because
+    been before being below between both but by can cannot could did do does doing done down during
+    each etc few for from further get gets getting give go going got had has have having he help
+    helps her here hers him his how i if im in into is it its itself ive just kind let lets like
+    lot make makes making many may maybe me might more most much must my need needed needs no nor
+    not now of off ok okay on once one only onto or other others our ours out over own per please
+    really same say shall she should so some someone something sort still such sure tell than thank
+    thanks that the their theirs them themselves then there these they thing things this those
+    through to too try trying under until up upon us use used user users uses using very via want
+    wanted wants was way we well were what whatever when whenever where whether which while who
+    whom whose why will with within without would yes yet you your yours yourself
+    dont doesnt didnt isnt arent wasnt werent cant couldnt wont wouldnt shouldnt hasnt havent hadnt
+    youre theyre weve youve id ill youll whats thats heres theres
+    skill skills
+    """.split()
+)
+
+
+_BRITISH = re.compile("(?<=[a-z]{4})is(?=(?:e[drs]?|ers|ing|ations?)$)")
+
+
+def fold(text: str) -> str:
+    """`text` as it is compared: without case, accents and compatibility forms."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text).casefold()
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed))
+
+
+def terms(text: str) -> list[str]:
+    """The search terms of `text` in order, repeated as often as they occur."""
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        found.extend(_terms_of_word(word))
+    return found
+
+
+@lru_cache(maxsize=65_536)
+def _terms_of_word(word: str) -> tuple[str, ...]:
+    if len(word) > LONGEST_WORD:
+        return ()
+    whole = fold(word).replace("’", "'")
+    whole = whole[:-2] if whole.endswith("'s") else whole.replace("'", "")
+    if not whole.isascii() and (runs := _UNSPACED_RUN.findall(whole)):
+        return tuple(pair for run in runs for pair in _pairs(run))
+    found = [] if whole in STOP_WORDS or not whole else [_stem(whole)]
+    humps = _HUMPS.split(word)
+    if len(humps) > 1:
+        parts = (hump.lower() for hump in humps if len(hump) > 1 and not hump.isdigit())
+        found.extend(_stem(part) for part in parts if part not in STOP_WORDS)
+    return tuple(found)
+
+
+def _stem(word: str) -> str:
+    """The stem, the same for `organise` and `organize`."""
+    return stem(_BRITISH.sub("iz", word))
+
+
+def _pairs(run: str) -> list[str]:
+    """Neighbouring characters, which find words where no space marks them."""
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]

@@ -1,0 +1,190 @@
+"""Both pipes of a running script, read at once into bounded memory until it ends or is ended."""
+
+import contextlib
+import os
+import selectors
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from skillkit.scripts.models import Captured, Limits, Outcome
+from skillkit.scripts.sandbox.backend import Running, SandboxError
+
+_CHUNK = 1 << 16
+_WATCH_EVERY = 0.25
+_POLL_EVERY = 0.02
+_LEFT_IN_PIPE = 4 << 20
+_PATIENCE = 10.0
+"""Seconds to wait for a killed tree to be gone before it is left to the kernel."""
+
+
+class Cancellation:
+    """A way to say "stop" from another thread."""
+
+    def __init__(self) -> None:
+        self._reading, self._writing = os.pipe()
+        self._closed = False
+
+    def fileno(self) -> int:
+        return self._reading
+
+    def set(self) -> None:
+        if not self._closed:
+            with contextlib.suppress(OSError):
+                os.write(self._writing, b"x")
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            os.close(self._reading)
+            os.close(self._writing)
+
+
+class Stream:
+    """The head and the tail of what went by, and how much it was."""
+
+    def __init__(self, limit: int) -> None:
+        self._head_limit = limit - limit // 2
+        self._tail_limit = limit // 2
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self.total = 0
+
+    def add(self, chunk: bytes) -> None:
+        self.total += len(chunk)
+        room = self._head_limit - len(self._head)
+        if room > 0:
+            self._head += chunk[:room]
+            chunk = chunk[room:]
+        if not chunk or not self._tail_limit:
+            return
+        self._tail.append(chunk)
+        self._tail_size += len(chunk)
+        while self._tail_size - len(self._tail[0]) >= self._tail_limit:
+            self._tail_size -= len(self._tail.popleft())
+
+    def captured(self) -> Captured:
+        tail = b"".join(self._tail)
+        return Captured(bytes(self._head), tail[-self._tail_limit :] if tail else b"", self.total)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What was read, what ended it, and with which exit code."""
+
+    outcome: Outcome
+    stdout: Captured
+    stderr: Captured
+    exit_code: int
+    """As a shell tells it; meaningless when `failure` says that the command never started."""
+    failure: str = ""
+
+
+def run_to_end(running: Running, limits: Limits, cancellation: Cancellation) -> Ended:
+    """Read, watch and if need be kill `running`; nothing of it is left afterwards."""
+    pump = _Pump(running, limits, cancellation)
+    failure = ""
+    try:
+        pump.run()
+    finally:
+        try:
+            code = running.finish()
+        except SandboxError as error:
+            code, failure = -1, str(error)
+        finally:
+            os.close(running.stdout)
+            os.close(running.stderr)
+    return Ended(pump.outcome, pump.stdout.captured(), pump.stderr.captured(), code, failure)
+
+
+class _Pump:
+    """Reads a running tree to its end within limits."""
+
+    def __init__(self, running: Running, limits: Limits, cancellation: Cancellation) -> None:
+        self._running = running
+        self._limits = limits
+        self.stdout = Stream(limits.output)
+        self.stderr = Stream(limits.output)
+        self._streams = {running.stdout: self.stdout, running.stderr: self.stderr}
+        self._cancellation = cancellation
+        self.outcome = Outcome.EXITED
+
+    def run(self) -> None:
+        running = self._running
+        with selectors.DefaultSelector() as selector:
+            selector.register(running.stdout, selectors.EVENT_READ)
+            selector.register(running.stderr, selectors.EVENT_READ)
+            selector.register(self._cancellation, selectors.EVENT_READ)
+            if running.ended is not None:
+                selector.register(running.ended, selectors.EVENT_READ)
+            self._loop(selector)
+        # Writers are gone; whatever is still in the pipes is finite, and end-of-file is not waited for.
+        for descriptor in self._streams:
+            left = _LEFT_IN_PIPE
+            while left > 0 and (chunk := self._read(descriptor)):
+                left -= len(chunk)
+
+    def _loop(self, selector: selectors.BaseSelector) -> None:
+        running = self._running
+        now = time.monotonic()
+        deadline = now + self._limits.timeout
+        watch = now + _WATCH_EVERY
+        while True:
+            wait = min(deadline, watch) - now
+            if running.ended is None:
+                wait = min(wait, _POLL_EVERY)
+            if self._events(selector, max(wait, 0)) or (running.ended is None and running.poll()):
+                return
+            now = time.monotonic()
+            if self.outcome is Outcome.EXITED:
+                self.outcome = self._exceeded(now, deadline, watch)
+            if self.outcome is not Outcome.EXITED:
+                running.kill()
+                self._wait_for_the_end(selector, now + _PATIENCE)
+                return
+            if now >= watch:
+                watch = now + _WATCH_EVERY
+
+    def _wait_for_the_end(self, selector: selectors.BaseSelector, deadline: float) -> None:
+        running = self._running
+        while (left := deadline - time.monotonic()) > 0:
+            if self._events(selector, left if running.ended is not None else _POLL_EVERY):
+                return
+            if running.ended is None and running.poll():
+                return
+
+    def _events(self, selector: selectors.BaseSelector, wait: float) -> bool:
+        """Read whatever is there; True when the whole tree has ended."""
+        for key, _ in selector.select(wait):
+            if key.fd == self._running.ended:
+                return True
+            if key.fd not in self._streams:
+                selector.unregister(key.fd)
+                self.outcome = Outcome.CANCELLED
+            elif self._read(key.fd) == b"":
+                selector.unregister(key.fd)
+        return False
+
+    def _exceeded(self, now: float, deadline: float, watch: float) -> Outcome:
+        limits = self._limits
+        if now >= deadline:
+            return Outcome.TIMEOUT
+        if sum(stream.total for stream in self._streams.values()) > limits.output_kill:
+            return Outcome.OUTPUT_LIMIT
+        if now >= watch:
+            usage = self._running.usage()
+            if usage.memory is not None and usage.memory > limits.memory:
+                return Outcome.MEMORY_LIMIT
+            if usage.disk is not None and usage.disk > limits.work_size:
+                return Outcome.DISK_LIMIT
+        return Outcome.EXITED
+
+    def _read(self, descriptor: int) -> bytes | None:
+        """The next chunk, empty at the end, None when there is nothing yet."""
+        try:
+            chunk = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return None
+        self._streams[descriptor].add(chunk)
+        return chunk

@@ -1,0 +1,328 @@
+"""Python environments for scripts: locked by hash, built once, named by content, never written again."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.scripts.capture import Cancellation, run_to_end
+from skillkit.scripts.inline_metadata import InlineMetadata
+from skillkit.scripts.models import Limits, Outcome
+from skillkit.scripts.pythons import Python, find_python
+from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
+from skillkit.scripts.uv import find_uv, uv_settings
+
+_FORMAT = "skillkit environment 1"
+_READY = "pyvenv.cfg"
+_USED = "used"
+_RESOLVE_SECONDS = 300.0
+_DAY = 86_400.0
+_NO_UV = "the program 'uv' is not installed; install it, or 'pip install skillkit[scripts]'"
+
+
+class DependencyError(SkillsUseError):
+    """A script's dependencies cannot be had within the rules."""
+
+
+class CancelledError(SkillsUseError):
+    """The caller no longer wants the environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A folder with an interpreter and the packages of one lock, readable and nothing else."""
+
+    folder: Path
+    python: Python
+
+    @property
+    def program(self) -> Path:
+        return self.folder / "bin" / "python"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowances:
+    """What the user allowed for the digest of the skill that is asking."""
+
+    source_builds: bool = False
+    other_sources: bool = False
+
+
+NO_ALLOWANCES = Allowances()
+
+
+def say_on_stderr(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+class EnvironmentStore:
+    """All environments beneath one folder; safe for many threads and processes."""
+
+    def __init__(self, folder: Path, progress: Callable[[str], None] = say_on_stderr) -> None:
+        self.folder = folder
+        self._progress = progress
+        self._locks = folder / "locks"
+
+    def prepare(
+        self,
+        script: Path,
+        metadata: InlineMetadata,
+        allowances: Allowances = NO_ALLOWANCES,
+        *,
+        reachable: bool = False,
+        cancellation: Cancellation | None = None,
+    ) -> Environment:
+        """The environment for a script, built if it is the first to ask for it.
+
+        `reachable` wants an interpreter that any user can read. Raises DependencyError with the
+        reason. What is there already costs two file reads and never touches the network.
+        """
+        python = find_python(metadata.requires_python, reachable=reachable)
+        if python is None:
+            raise DependencyError(
+                f"{script.name} requires Python {metadata.requires_python}, which is not here"
+            )
+        if metadata.other_sources and not allowances.other_sources:
+            raise DependencyError(
+                f"{script.name} asks for {metadata.other_sources[0]}; only the index this machine is "
+                "set up with is used, unless you allow other sources for this version of the skill"
+            )
+        if not metadata:
+            return self._built("", python, lambda _: None)
+        building = _Building(script, metadata, allowances, python, self.folder / "uv-cache", cancellation)
+        lock = self._lock(building)
+        return self._built(lock, python, lambda folder: building.install(lock, folder))
+
+    @contextlib.contextmanager
+    def in_use(self, environment: Environment) -> Iterator[None]:
+        """Keeps `collect` away from an environment while a script runs in it."""
+        marker = environment.folder / _USED
+        descriptor = os.open(marker, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+            if time.time() - os.fstat(descriptor).st_mtime > _DAY:
+                os.utime(descriptor)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def collect(self, older_than: float = 30 * _DAY) -> list[Path]:
+        """Remove the environments that nobody used for so many seconds; answers which."""
+        removed = []
+        for folder in sorted(self.folder.glob("[0-9a-f]*")):
+            try:
+                descriptor = os.open(folder / _USED, os.O_RDWR | os.O_CLOEXEC)
+            except OSError:
+                continue
+            with os.fdopen(descriptor):
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                if time.time() - os.fstat(descriptor).st_mtime < older_than:
+                    continue
+                doomed = folder.with_name(f".removed-{folder.name}-{os.getpid()}")
+                folder.rename(doomed)
+            _remove(doomed)
+            removed.append(folder)
+        for left in (*self.folder.glob(".removed-*"), *self.folder.glob(".building-*")):
+            if time.time() - left.stat().st_mtime > _DAY:
+                _remove(left)
+        shutil.rmtree(self.folder / "uv-cache", ignore_errors=True)
+        return removed
+
+    def _lock(self, building: "_Building") -> str:
+        path = self._locks / f"{building.key()}.txt"
+        try:
+            return path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            pass
+        with self._alone(path.name):
+            if path.exists():
+                return path.read_text(encoding="utf-8")
+            wanted = ", ".join(building.metadata.dependencies)
+            self._progress(f"Resolving the dependencies of {building.script.name}: {wanted}")
+            lock = building.compile()
+            _write(path, lock)
+            return lock
+
+    def _built(self, lock: str, python: Python, fill: Callable[[Path], None]) -> Environment:
+        text = "\n".join((_FORMAT, python.identity, lock))
+        name = hashlib.sha256(text.encode()).hexdigest()
+        environment = Environment(self.folder / name, python)
+        if (environment.folder / _READY).exists():
+            return environment
+        with self._alone(name):
+            if not (environment.folder / _READY).exists():
+                self._build(environment, fill)
+        return environment
+
+    def _build(self, environment: Environment, fill: Callable[[Path], None]) -> None:
+        python = environment.python
+        scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=self.folder))
+        try:
+            packages = scratch / "lib" / f"python{python.version}" / "site-packages"
+            packages.mkdir(parents=True)
+            (scratch / "bin").mkdir()
+            for name in ("python", "python3"):
+                (scratch / "bin" / name).symlink_to(python.program)
+            fill(packages)
+            (scratch / _USED).touch()
+            configuration = f"home = {python.program.parent}\ninclude-system-site-packages = false\n"
+            (scratch / _READY).write_text(configuration)
+            _make_read_only(scratch)
+            scratch.rename(environment.folder)
+        except BaseException:
+            _remove(scratch)
+            raise
+
+    @contextlib.contextmanager
+    def _alone(self, name: str) -> Iterator[None]:
+        """Only one thread of one process makes the same thing."""
+        self._locks.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self._locks / f".{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class _Building:
+    """One resolution and installation by uv."""
+
+    script: Path
+    metadata: InlineMetadata
+    allowances: Allowances
+    python: Python
+    cache: Path
+    cancellation: Cancellation | None
+
+    def key(self) -> str:
+        """Everything the resolution depends on, apart from what the index holds that day."""
+        parts = {
+            "dependencies": sorted(self.metadata.dependencies),
+            "exclude_newer": self.metadata.exclude_newer,
+            "python": self.python.identity,
+            "allowances": [self.allowances.source_builds, self.allowances.other_sources],
+        }
+        if self.metadata.other_sources:
+            parts["script"] = self.script.read_text(encoding="utf-8")
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def compile(self) -> str:
+        """The lock: every package by version and hash."""
+        with tempfile.TemporaryDirectory(prefix="skillkit-lock-") as folder:
+            output = Path(folder) / "lock.txt"
+            if self.metadata.other_sources:
+                source = self.script
+            else:
+                source = Path(folder) / "requirements.in"
+                source.write_text("\n".join(self.metadata.dependencies) + "\n")
+            options = ["--no-header", "--no-annotate", "--no-strip-markers", "-o", str(output)]
+            if self.metadata.exclude_newer:
+                options += ["--exclude-newer", self.metadata.exclude_newer]
+            if not self.metadata.other_sources:
+                options += ["--no-sources", "--generate-hashes"]
+            self._uv("compile", *self._builds(), *options, str(source), folder=folder)
+            return output.read_text(encoding="utf-8")
+
+    def install(self, lock: str, target: Path) -> None:
+        with tempfile.TemporaryDirectory(prefix="skillkit-lock-") as folder:
+            locked = Path(folder) / "lock.txt"
+            locked.write_text(lock, encoding="utf-8")
+            options = ["--no-deps", "--link-mode", "copy", "--target", str(target), "--compile-bytecode"]
+            if not self.metadata.other_sources:
+                options.append("--require-hashes")
+            self._uv("install", *self._builds(), *options, "-r", str(locked), folder=folder)
+        (target / ".lock").unlink(missing_ok=True)
+
+    def _builds(self) -> list[str]:
+        return [] if self.allowances.source_builds else ["--no-build"]
+
+    def _uv(self, verb: str, *options: str, folder: str) -> None:
+        uv = find_uv()
+        if uv is None:
+            raise DependencyError(f"{self.script.name} has dependencies, but {_NO_UV}")
+        fixed = [
+            "--python",
+            str(self.python.program),
+            "--no-python-downloads",
+            "--cache-dir",
+            str(self.cache),
+        ]
+        settings = uv_settings()
+        command = [
+            *uv,
+            "pip",
+            verb,
+            *settings.options,
+            "-q",
+            "--no-progress",
+            "--color",
+            "never",
+            *fixed,
+            *options,
+        ]
+        limits = Limits(timeout=_RESOLVE_SECONDS)
+        confinement = Confinement(tuple(command), Path(folder), settings.environment, limits)
+        running = GroupRunning.spawn(command, confinement)
+        own = self.cancellation or Cancellation()
+        try:
+            ended = run_to_end(running, limits, own)
+        finally:
+            if own is not self.cancellation:
+                own.close()
+        if ended.outcome is Outcome.CANCELLED:
+            raise CancelledError("The preparation of the environment was cancelled")
+        if ended.outcome is not Outcome.EXITED or ended.exit_code != 0:
+            said = ended.stderr.data.decode("utf-8", "replace").strip()[-2000:]
+            raise DependencyError(self._reason(said or f"uv ended with {ended.outcome.value}"))
+
+    def _reason(self, said: str) -> str:
+        wanted = ", ".join(self.metadata.dependencies)
+        reason = f"The dependencies of {self.script.name} ({wanted}) cannot be installed: {said}"
+        if "no-build" in said or "building source distributions is disabled" in said.lower():
+            reason += (
+                "\nBuilding from source would run the package's code on this machine; it is refused "
+                "unless you allow source builds for this version of the skill"
+            )
+        return reason
+
+
+def _make_read_only(folder: Path) -> None:
+    for where, _, files in os.walk(folder):
+        for name in files:
+            path = os.path.join(where, name)
+            if not os.path.islink(path) and name != _USED:
+                executable = os.stat(path).st_mode & stat.S_IXUSR
+                os.chmod(path, 0o555 if executable else 0o444)
+        os.chmod(where, 0o755 if where == os.fspath(folder) else 0o555)
+
+
+def _remove(folder: Path) -> None:
+    for where, _, _ in os.walk(folder):
+        os.chmod(where, 0o755)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all, so that nobody reads half a lock."""
+    descriptor, scratch = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+    os.replace(scratch, path)

@@ -1,0 +1,116 @@
+"""The PEP 723 block of a Python script, found line by line because the reference regex is quadratic."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import cast
+
+MAX_SCRIPT_SIZE = 8 << 20
+MAX_DEPENDENCIES = 200
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_VERSION = r"(?:===?|~=|!=|<=?|>=?)\s*[A-Za-z0-9._*+!-]+"
+_REQUIREMENT = re.compile(
+    rf"(?P<name>{_NAME})\s*(?:\[[A-Za-z0-9._,\s-]*\])?\s*"
+    rf"(?:\(?\s*{_VERSION}(?:\s*,\s*{_VERSION})*\s*,?\s*\)?)?\s*(?:;[^\r\n]*)?"
+)
+_DIRECT = re.compile(rf"{_NAME}\s*(?:\[[^\]]*\])?\s*@")
+_FOREIGN_SETTINGS = ("sources", "index", "index-url", "extra-index-url", "find-links", "no-index")
+
+
+class InlineMetadataError(ValueError):
+    """The block is there but cannot be used; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class InlineMetadata:
+    """What a script asks for before it can start."""
+
+    dependencies: tuple[str, ...] = ()
+    requires_python: str = ""
+    exclude_newer: str = ""
+    other_sources: tuple[str, ...] = ()
+    """What the script wants from anywhere but the user's own index, in its own words."""
+
+    def __bool__(self) -> bool:
+        return bool(self.dependencies)
+
+
+NO_METADATA = InlineMetadata()
+
+
+def parse_inline_metadata(text: str) -> InlineMetadata:
+    """The `# /// script` block of `text`; a script without one asks for nothing."""
+    block = _block(text)
+    if block is None:
+        return NO_METADATA
+    try:
+        data = tomllib.loads(block)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InlineMetadataError(f"the '# /// script' block is not valid TOML: {error}") from error
+    dependencies = _texts(data.get("dependencies", []), "dependencies")
+    if len(dependencies) > MAX_DEPENDENCIES:
+        raise InlineMetadataError(f"more than {MAX_DEPENDENCIES} dependencies")
+    requires = data.get("requires-python", "")
+    if not isinstance(requires, str):
+        raise InlineMetadataError("requires-python is not text")
+    foreign = [reason for text in dependencies if (reason := _foreign(text))]
+    tool = data.get("tool", {})
+    settings = tool.get("uv", {}) if isinstance(tool, dict) else {}
+    if not isinstance(settings, dict):
+        raise InlineMetadataError("[tool.uv] is not a table")
+    foreign.extend(f"[tool.uv] {name}" for name in _FOREIGN_SETTINGS if name in settings)
+    return InlineMetadata(
+        dependencies=dependencies,
+        requires_python=requires.strip(),
+        exclude_newer=str(settings.get("exclude-newer", "")),
+        other_sources=tuple(foreign),
+    )
+
+
+def _block(text: str) -> str | None:
+    """The TOML between `# /// script` and the last `# ///` of the comment lines that follow."""
+    lines = text.splitlines()
+    found: list[str] | None = None
+    position = 0
+    while position < len(lines):
+        if lines[position].rstrip() != "# /// script":
+            position += 1
+            continue
+        start = position + 1
+        position = start
+        end = None
+        while position < len(lines) and _is_comment(lines[position]):
+            if lines[position].rstrip() == "# ///":
+                end = position
+            position += 1
+        if end is None:
+            continue
+        if found is not None:
+            raise InlineMetadataError("there are two '# /// script' blocks")
+        found = lines[start:end]
+    if found is None:
+        return None
+    return "\n".join(line[2:] if line.startswith("# ") else line[1:] for line in found)
+
+
+def _is_comment(line: str) -> bool:
+    return line == "#" or line.startswith("# ")
+
+
+def _texts(value: object, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise InlineMetadataError(f"{name} is not a list of texts")
+    return tuple(item.strip() for item in cast("list[str]", value))
+
+
+def _foreign(requirement: str) -> str | None:
+    """Why `requirement` is more than a name and versions; what is neither is refused outright."""
+    if len(requirement) > 500 or not requirement.isprintable():
+        raise InlineMetadataError(f"not a dependency: {requirement[:80]!r}")
+    if _REQUIREMENT.fullmatch(requirement):
+        return None
+    if _DIRECT.match(requirement):
+        return f"the direct URL '{requirement}'"
+    if requirement.startswith(("-", ".", "/", "~")) or "/" in requirement or "\\" in requirement:
+        return f"the path or option '{requirement}'"
+    raise InlineMetadataError(f"not a dependency: '{requirement}'")

@@ -1,0 +1,141 @@
+"""Which program runs a script: its first line decides, then its suffix."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.scripts.sandbox.backend import SYSTEM_FOLDERS
+
+PYTHON = "python"
+_PYTHON = re.compile(r"(python|pypy)[0-9.]*|uv|uvx|pipx")
+_PYTHON_OPTIONS = frozenset({"-u", "-O", "-OO"})
+_BY_SUFFIX = {
+    ".py": PYTHON,
+    ".sh": "sh",
+    ".bash": "bash",
+    ".js": "node",
+    ".mjs": "node",
+    ".cjs": "node",
+    ".ts": "typescript",
+    ".rb": "ruby",
+    ".pl": "perl",
+}
+_TYPESCRIPT = frozenset({"typescript", "tsx", "ts-node", "bun", "deno"})
+_NODE_STRIPS_TYPES = (22, 6)
+_HINTS = {
+    "node": "install Node.js",
+    "ruby": "install Ruby",
+    "perl": "install Perl",
+    "bash": "install bash",
+}
+
+
+class MissingInterpreterError(SkillsUseError):
+    """A script cannot be run because the program that runs it is not here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """What stands before the script's path on its command line."""
+
+    kind: str
+    """`python`, whose program the environment provides, or the name of the program."""
+    command: tuple[str, ...]
+    folders: tuple[Path, ...] = ()
+    """What has to be readable besides the system's own folders."""
+
+
+def find_interpreter(script: str, first_bytes: bytes, environ: Mapping[str, str] = os.environ) -> Interpreter:
+    """The interpreter for a script that starts with `first_bytes`."""
+    search = environ.get("PATH", os.defpath)
+    kind, options = _asked_for(script, first_bytes)
+    if kind == PYTHON:
+        return Interpreter(PYTHON, tuple(opt for opt in options if opt in _PYTHON_OPTIONS))
+    if kind in _TYPESCRIPT:
+        return _typescript(script, search)
+    program = shutil.which(kind, path=search)
+    if program is None:
+        hint = _HINTS.get(kind, f"install {kind}")
+        raise MissingInterpreterError(
+            f"The script {script} needs the program '{kind}', which is not installed; {hint}"
+        )
+    return Interpreter(kind, (program, *options), folders_of(Path(program)))
+
+
+def folders_of(program: Path) -> tuple[Path, ...]:
+    """The installation that `program` belongs to, and never a home folder or the whole disk."""
+    needed: set[Path] = set()
+    for path in {program, Path(os.path.realpath(program))}:
+        if path.is_relative_to("/usr") or any(path.is_relative_to(top) for top in SYSTEM_FOLDERS):
+            continue
+        prefix = path.parent.parent
+        shared = prefix in (Path("/"), Path("/opt"), Path.home()) or prefix.name == ".local"
+        if path.parent.name != "bin" or shared or Path.home().is_relative_to(prefix):
+            needed.add(path)
+        else:
+            needed.add(prefix)
+    return tuple(sorted(needed))
+
+
+def _asked_for(script: str, first_bytes: bytes) -> tuple[str, list[str]]:
+    suffix = os.path.splitext(script)[1].lower()
+    words = _shebang(first_bytes)
+    if not words:
+        kind = _BY_SUFFIX.get(suffix)
+        if kind is None:
+            raise MissingInterpreterError(
+                f"The script {script} has neither a first line that names its interpreter "
+                f"nor a known suffix ({', '.join(_BY_SUFFIX)})"
+            )
+        return kind, []
+    name = os.path.basename(words[0])
+    if _PYTHON.fullmatch(name):
+        return PYTHON, words[1:]
+    return ("node" if name == "nodejs" else name), words[1:]
+
+
+def _shebang(first_bytes: bytes) -> list[str]:
+    first, _, _ = first_bytes.partition(b"\n")
+    if not first.startswith(b"#!"):
+        return []
+    try:
+        words = shlex.split(first[2:].decode("utf-8").strip())
+    except ValueError:
+        return []
+    if words and os.path.basename(words[0]) == "env":
+        words = [word for word in words[1:] if word not in ("-S", "--split-string")]
+        while words and ("=" in words[0] or words[0].startswith("-")):
+            words = words[1:]
+    return words
+
+
+def _typescript(script: str, search: str) -> Interpreter:
+    for name, options in (("bun", ("run",)), ("deno", ("run", "-A", "--no-prompt")), ("tsx", ())):
+        if (program := shutil.which(name, path=search)) is not None:
+            return Interpreter(name, (program, *options), folders_of(Path(program)))
+    program = shutil.which("node", path=search)
+    if program is not None and (version := _node_version(program)) >= _NODE_STRIPS_TYPES:
+        flags = ("--experimental-strip-types", "--no-warnings") if version < (23, 6) else ()
+        return Interpreter("node", (program, *flags), folders_of(Path(program)))
+    raise MissingInterpreterError(
+        f"The script {script} is TypeScript and nothing here runs that; "
+        "install bun, deno, tsx or Node.js 22.6 or newer"
+    )
+
+
+@lru_cache(maxsize=8)
+def _node_version(program: str) -> tuple[int, ...]:
+    try:
+        answer = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=20, check=False
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return (0,)
+    return tuple(int(number) for number in re.findall(r"\d+", answer)[:2]) or (0,)

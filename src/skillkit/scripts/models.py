@@ -1,0 +1,154 @@
+"""The nouns of running a script: what is asked, what is granted, what came of it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a run may use; the skill can only lower them, the user may raise them."""
+
+    timeout: float = 60.0
+    """Seconds of wall clock."""
+    output: int = 1 << 20
+    """Bytes of stdout that are kept, head and tail; as much again is kept of stderr."""
+    output_kill: int = 512 << 20
+    """Bytes of output after which the script is killed."""
+    arguments: int = 100
+    argument_bytes: int = 4096
+    memory: int = 1 << 30
+    """Bytes of data of one process, and of resident memory of all of them together."""
+    processes: int = 64
+    file_size: int = 256 << 20
+    work_size: int = 256 << 20
+    """Bytes of the private work folder."""
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Limits":
+        """The defaults with SCRIPT_TIMEOUT (seconds) and MAX_SCRIPT_OUTPUT (bytes) applied."""
+        limits = cls()
+        if timeout := _positive(environ.get("SCRIPT_TIMEOUT")):
+            limits = replace(limits, timeout=timeout)
+        if output := _positive(environ.get("MAX_SCRIPT_OUTPUT")):
+            limits = replace(limits, output=int(output))
+        return limits
+
+    def lowered(self, timeout: float | None) -> "Limits":
+        """The same limits with a shorter timeout; a longer one changes nothing."""
+        if timeout is None or timeout >= self.timeout:
+            return self
+        return replace(self, timeout=max(timeout, 0.0))
+
+
+def _positive(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 < number < float("inf") else None
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRequest:
+    """One run, as plain data: any engine that has the tree of `digest` can execute it."""
+
+    skill: str
+    base_dir: Path
+    digest: str
+    """Of the skill's whole folder; every allowance below was decided for exactly this tree."""
+    script: str
+    """Relative to `base_dir`, with forward slashes."""
+    arguments: tuple[str, ...] = ()
+    version: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    environment: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    """Granted variables and their values; the few that every script gets are the runner's."""
+    network: bool = False
+    read_paths: tuple[Path, ...] = ()
+    write_paths: tuple[Path, ...] = ()
+    unsandboxed: bool = False
+    """May run where no sandbox holds it."""
+    source_builds: bool = False
+    """May have dependencies built from source, which executes their code at install time."""
+    other_sources: bool = False
+    """May name its own indexes, direct URLs and path dependencies."""
+
+    @property
+    def script_path(self) -> Path:
+        return self.base_dir / self.script
+
+
+class Outcome(str, Enum):
+    """How a run ended."""
+
+    EXITED = "exited"
+    TIMEOUT = "timeout"
+    OUTPUT_LIMIT = "output_limit"
+    MEMORY_LIMIT = "memory_limit"
+    DISK_LIMIT = "disk_limit"
+    CANCELLED = "cancelled"
+    REFUSED = "refused"
+    """No sandbox that holds, and no allowance to run without one."""
+    DEPENDENCY = "dependency"
+    """An interpreter or a package is missing or cannot be had within the rules."""
+    BROKEN = "broken"
+    """The sandbox itself failed; the script did not start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What a stream said: all of it, or its head and its tail."""
+
+    head: bytes = b""
+    tail: bytes = b""
+    total: int = 0
+
+    @property
+    def truncated(self) -> bool:
+        return self.total > len(self.head) + len(self.tail)
+
+    @property
+    def data(self) -> bytes:
+        """Head and tail; a line between them says how much is missing."""
+        missing = self.total - len(self.head) - len(self.tail)
+        if not missing:
+            return self.head + self.tail
+        return self.head + f"\n… {missing} bytes left out …\n".encode() + self.tail
+
+    def ending(self, size: int) -> bytes:
+        return (self.head + self.tail)[-size:] if len(self.tail) < size else self.tail[-size:]
+
+
+SILENCE = Captured()
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptResult:
+    """What came of a request, and what held it."""
+
+    outcome: Outcome
+    backend: str
+    exit_code: int | None = None
+    """As a shell tells it: 128 + n when signal n ended the script."""
+    stdout: Captured = SILENCE
+    stderr: Captured = SILENCE
+    duration_ms: float = 0.0
+    message: str = ""
+    """Why the script did not run, or did not end by itself."""
+
+
+class ScriptRunner(Protocol):
+    """Whatever can execute a request: this machine's sandbox, or an engine elsewhere."""
+
+    def run(self, request: ScriptRequest) -> ScriptResult: ...
+
+    async def arun(self, request: ScriptRequest) -> ScriptResult:
+        """`run` without blocking the event loop; cancelling the task kills the script."""
+        ...

@@ -1,0 +1,151 @@
+"""What a caller is answered: success with a result, or an error with a code, and what held the run."""
+
+import json
+import re
+from typing import Any
+
+from skillkit.core.text import strip_hidden
+from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
+
+Payload = dict[str, Any]
+
+STDERR_TAIL = 500
+_SHOWN = 200
+_CODES = {
+    Outcome.TIMEOUT: "timeout",
+    Outcome.OUTPUT_LIMIT: "execution_failed",
+    Outcome.MEMORY_LIMIT: "execution_failed",
+    Outcome.DISK_LIMIT: "execution_failed",
+    Outcome.CANCELLED: "execution_failed",
+    Outcome.REFUSED: "permission_denied",
+    Outcome.DEPENDENCY: "dependency_failed",
+    Outcome.BROKEN: "execution_failed",
+}
+# Sequences that move the cursor, recolour, retitle or link; anything left of them is a control character.
+_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def success(result: object, message: str, meta: Payload | None = None) -> Payload:
+    payload: Payload = {"success": True, "result": result, "message": message}
+    return payload if meta is None else {**payload, "meta": meta}
+
+
+def failure(code: str, message: str, meta: Payload | None = None) -> Payload:
+    payload: Payload = {"success": False, "error": code, "message": message}
+    return payload if meta is None else {**payload, "meta": meta}
+
+
+def meta_of(request: ScriptRequest, result: ScriptResult) -> Payload:
+    """How the run went and what it was granted."""
+    return {
+        "backend": result.backend,
+        "duration_ms": round(result.duration_ms, 1),
+        "exit_code": result.exit_code,
+        "stdout_bytes": result.stdout.total,
+        "stderr_bytes": result.stderr.total,
+        "truncated": result.stdout.truncated or result.stderr.truncated,
+        "grants": {
+            "network": request.network,
+            "env": sorted(request.environment),
+            "read": [str(request.base_dir), *map(str, request.read_paths)],
+            "write": [*map(str, request.write_paths)],
+            "timeout": request.limits.timeout,
+        },
+    }
+
+
+def of_run(name: str, request: ScriptRequest, result: ScriptResult, *, as_json: bool) -> Payload:
+    """The answer of `script_run`."""
+    meta = meta_of(request, result)
+    if (failed := _failed(result, meta)) is not None:
+        return failed
+    stdout = result.stdout
+    warning = _truncation(stdout)
+    if not as_json:
+        return success(plain_text(stdout.data), f"Executed {name} script{warning}", meta)
+    if stdout.truncated:
+        message = f"Expected JSON output, but it is incomplete{warning}{_stderr(result)}"
+        return failure("parse_error", message, meta)
+    try:
+        parsed = parse_json(stdout.data)
+    except ValueError:
+        shown = plain_text(stdout.head[: 4 * _SHOWN])[:_SHOWN]
+        return failure("parse_error", f"Expected JSON output, got: {shown}{_stderr(result)}", meta)
+    return success(parsed, f"Executed {name} script", meta)
+
+
+def of_help(name: str, request: ScriptRequest, result: ScriptResult) -> Payload:
+    """The answer of `script_help`."""
+    meta = meta_of(request, result)
+    if (failed := _failed(result, meta)) is not None:
+        return failed
+    said = result.stdout if result.stdout.total else result.stderr
+    text = plain_text(said.data).strip()
+    message = f"Retrieved help for {name}{_truncation(said)}"
+    return success({"help_text": text, "usage": _usage(text)}, message, meta)
+
+
+def parse_json(data: bytes) -> object:
+    """One JSON document of UTF-8; ValueError if it is anything else, or too deep to be one."""
+    text = data.decode("utf-8-sig", "replace")
+    try:
+        parsed = json.loads(text, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    return _encodable(parsed) if _ESCAPED_SURROGATE.search(text) else parsed
+
+
+def plain_text(data: bytes) -> str:
+    """Output as text that can be shown: UTF-8 with replacement, nothing that steers a terminal."""
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    return strip_hidden(_TERMINAL.sub("", text))
+
+
+def _failed(result: ScriptResult, meta: Payload) -> Payload | None:
+    if result.outcome is Outcome.EXITED:
+        if result.exit_code == 0:
+            return None
+        message = f"Script failed with exit code {result.exit_code}{_stderr(result)}"
+        return failure("execution_failed", message, meta)
+    return failure(_CODES[result.outcome], f"{result.message}{_stderr(result)}", meta)
+
+
+def _stderr(result: ScriptResult) -> str:
+    tail = plain_text(result.stderr.ending(STDERR_TAIL)).strip()
+    return f"\nstderr: {tail}" if tail else ""
+
+
+def _truncation(captured: Captured) -> str:
+    if not captured.truncated:
+        return ""
+    kept = len(captured.head) + len(captured.tail)
+    return f"\nWarning: output truncated: {captured.total} bytes printed, {kept} kept"
+
+
+def _usage(text: str) -> str:
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if line.strip().lower().startswith("usage"):
+            wanted = lines[number:]
+            break
+    else:
+        return lines[0] if lines else ""
+    end = next((number for number, line in enumerate(wanted) if not line.strip()), len(wanted))
+    return "\n".join(wanted[:end])
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _encodable(value: object) -> object:
+    """The same value without lone surrogates, which no later encoder would accept."""
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    return value

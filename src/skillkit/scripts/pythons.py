@@ -1,0 +1,118 @@
+"""Which Python runs a script: the one under skillkit if it fits, else another one of this machine."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from skillkit.scripts.sandbox.backend import unreachable
+
+_CLAUSE = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?[a-z0-9.+-]*\s*")
+_TELL = (
+    "import sys, sysconfig; "
+    "print('%d.%d.%d' % sys.version_info[:3], sysconfig.get_platform(), sys.base_prefix)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """An interpreter that belongs to no virtual environment."""
+
+    program: Path
+    full_version: str
+    platform: str
+    prefix: Path
+
+    @property
+    def version(self) -> str:
+        return ".".join(self.full_version.split(".")[:2])
+
+    @property
+    def identity(self) -> str:
+        return f"{self.program} {self.full_version} {self.platform}"
+
+
+def find_python(requires: str, *, reachable: bool = False) -> Python | None:
+    """The first interpreter whose version is within `requires`; `reachable` means by any user."""
+    for candidate in (own_python(), *_others()):
+        if satisfies(candidate.full_version, requires) and not (
+            reachable and (unreachable(candidate.program) or unreachable(candidate.prefix))
+        ):
+            return candidate
+    return None
+
+
+@lru_cache(maxsize=1)
+def own_python() -> Python:
+    import sysconfig
+
+    program = Path(os.path.realpath(getattr(sys, "_base_executable", sys.executable)))
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Python(program, version, sysconfig.get_platform(), Path(sys.base_prefix))
+
+
+def _others() -> tuple[Python, ...]:
+    """Interpreters on the search path and in the system's folders, newest name first."""
+    names = [f"python3.{minor}" for minor in range(20, 8, -1)] + ["python3"]
+    found: dict[Path, Python] = {}
+    for name in names:
+        for search in (os.environ.get("PATH", os.defpath), "/usr/local/bin:/usr/bin"):
+            program = shutil.which(name, path=search)
+            if program is not None and (python := _describe(program)) is not None:
+                found.setdefault(python.program, python)
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=64)
+def _describe(program: str) -> Python | None:
+    try:
+        answer = subprocess.run(
+            [program, "-I", "-S", "-c", _TELL],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+            cwd="/",
+        ).stdout
+        version, platform, prefix = answer.strip().split(" ", 2)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    folder = Path(prefix) / "bin"
+    own = folder / f"python{'.'.join(version.split('.')[:2])}"
+    return Python(Path(os.path.realpath(own if own.exists() else program)), version, platform, Path(prefix))
+
+
+def satisfies(version: str, requires: str) -> bool:
+    """Whether a release is within a `requires-python`; a clause that cannot be read is not met."""
+    return all(_meets(version, clause) for clause in requires.split(",") if clause.strip())
+
+
+def _meets(version: str, clause: str) -> bool:
+    match = _CLAUSE.fullmatch(clause)
+    if match is None:
+        return False
+    operator, text, wildcard = match.groups()
+    wanted = tuple(map(int, text.split(".")))
+    have = tuple(map(int, version.split(".")))
+    prefix = have[: len(wanted)]
+    if operator in ("==", "===", "!="):
+        equal = prefix == wanted if wildcard else _padded(have) == _padded(wanted)
+        return equal is not (operator == "!=")
+    if operator == "~=":
+        return _padded(have) >= _padded(wanted) and have[: len(wanted) - 1] == wanted[:-1]
+    compare: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
+        "<": lambda left, right: left < right,
+        "<=": lambda left, right: left <= right,
+        ">": lambda left, right: left > right,
+        ">=": lambda left, right: left >= right,
+    }
+    return compare[operator](_padded(have), _padded(wanted))
+
+
+def _padded(release: tuple[int, ...]) -> tuple[int, ...]:
+    return (*release, 0, 0, 0, 0)[:4]

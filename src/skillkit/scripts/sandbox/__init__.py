@@ -1,0 +1,1 @@
+"""Backends that hold a script: one file each, chosen by a self-test."""

@@ -1,0 +1,280 @@
+"""What a sandbox is asked to hold, what it answers, and what every backend has in common."""
+
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.scripts.models import Limits
+
+SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+SYSTEM_FILES = (
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/pki/tls/certs",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+)
+NETWORK_FILES = ("/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/services")
+SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
+_STRANGERS = 2_000_000_000
+
+
+class SandboxError(SkillsUseError):
+    """The sandbox could not be set up; the script has not run."""
+
+
+class OutOfReachError(SkillsUseError):
+    """A file that the script needs cannot be read by the user it is to run as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """A command and everything it may touch; what is not named here does not exist for it."""
+
+    command: tuple[str, ...]
+    folder: Path
+    """Where it starts."""
+    environment: Mapping[str, str]
+    limits: Limits
+    read_only: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+    network: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a running tree holds at this moment; None where the kernel itself enforces the limit."""
+
+    memory: int | None = None
+    disk: int | None = None
+
+
+class Running(Protocol):
+    """A tree of processes that has been started and can be ended."""
+
+    stdout: int
+    stderr: int
+    ended: int | None
+    """A descriptor that becomes readable when nothing of the tree is left; None: ask `poll`."""
+
+    def poll(self) -> bool:
+        """Whether everything has ended."""
+        ...
+
+    def kill(self) -> None:
+        """End the whole tree now; may be called at any time and more than once."""
+        ...
+
+    def usage(self) -> Usage: ...
+
+    def finish(self) -> int:
+        """Reap what is left and give the exit code; SandboxError if the command never started."""
+        ...
+
+
+class Backend(Protocol):
+    """A way to hold a script."""
+
+    name: str
+    confines: bool
+    """Whether grants are enforced; a backend that does not confine runs only what the user allowed."""
+    mounts: bool
+    """Whether it shows the script what only our own user can reach."""
+
+    def missing(self) -> str | None:
+        """Why this backend cannot work here, as far as can be told without trying it."""
+        ...
+
+    def identity(self) -> str:
+        """What a self-test's verdict depends on besides the kernel, such as a program's version."""
+        ...
+
+    def work_folder(self) -> str:
+        """Where the script's private folder will be, as the script sees it; created at the start."""
+        ...
+
+    def start(self, confinement: Confinement, work: str) -> Running: ...
+
+
+def another_user() -> int | None:
+    """Root never lends its identity: a user id that nobody has, fresh for every run."""
+    if os.geteuid() != 0:
+        return None
+    return _STRANGERS + secrets.randbelow(100_000_000)
+
+
+def needs_reachable_files(backend: Backend) -> bool:
+    """Whether the script's user must be able to read everything by itself."""
+    return not backend.mounts and os.geteuid() == 0
+
+
+def unreachable(path: Path) -> Path | None:
+    """The file or folder whose mode keeps a stranger from reading `path`."""
+    real = Path(os.path.realpath(path))
+    for parent in real.parents:
+        if not parent.stat().st_mode & stat.S_IXOTH:
+            return parent
+    mode = real.stat().st_mode
+    wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
+    return real if mode & wanted != wanted else None
+
+
+def hand_over(work: str, confinement: Confinement) -> int | None:
+    """Give the work folder to the user the script will be, who must be able to read its files."""
+    user = another_user()
+    if user is None:
+        return None
+    for path in (*confinement.read_only, Path(confinement.command[0])):
+        if (blocked := unreachable(path)) is not None:
+            os.rmdir(work)
+            raise OutOfReachError(
+                f"{path} cannot be read by another user than root because of {blocked}; "
+                "install bubblewrap, keep it where others may read, or do not run as root"
+            )
+    os.chown(work, user, user)
+    return user
+
+
+def resource_limits(limits: Limits) -> dict[int, int]:
+    """The kernel's own limits that every process of the tree inherits."""
+    import resource
+
+    return {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_DATA: limits.memory,
+        resource.RLIMIT_FSIZE: limits.file_size,
+        resource.RLIMIT_NOFILE: 1024,
+    }
+
+
+def pipe_pair() -> tuple[int, int]:
+    """A pipe whose reading end never blocks and that holds a megabyte if the system lets it."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    if sys.platform == "linux":
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, 1 << 20)
+    return reading, writing
+
+
+def folder_size(path: str) -> int:
+    """Bytes allocated beneath `path`, each file once."""
+    total = 0
+    seen: set[int] = set()
+    for folder, _, files in os.walk(path):
+        for name in files:
+            with contextlib.suppress(OSError):
+                found = os.lstat(os.path.join(folder, name))
+                if found.st_ino not in seen:
+                    seen.add(found.st_ino)
+                    total += found.st_blocks * 512
+    return total
+
+
+def tree_memory(root: int) -> int:
+    """Anonymous and shared resident bytes of a process and all its descendants.
+
+    File-backed pages belong to the page cache, which the kernel can take back, and do not count.
+    """
+    total = 0
+    waiting = [root]
+    while waiting:
+        process = waiting.pop()
+        with contextlib.suppress(OSError, ValueError):
+            total += _private_memory(process)
+            for task in os.listdir(f"/proc/{process}/task"):
+                with open(f"/proc/{process}/task/{task}/children", "rb") as file:
+                    waiting.extend(int(child) for child in file.read().split())
+    return total
+
+
+def _private_memory(process: int) -> int:
+    with open(f"/proc/{process}/status", "rb") as file:
+        lines = file.read().splitlines()
+    counted = (b"RssAnon:", b"RssShmem:")
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(counted))
+
+
+@dataclass(slots=True)
+class GroupRunning:
+    """A process group, for systems where nothing stronger is at hand."""
+
+    process: subprocess.Popen[bytes]
+    stdout: int
+    stderr: int
+    work: str
+    ended: int | None = field(default=None)
+
+    @classmethod
+    def start(cls, command: list[str], confinement: Confinement, work: str) -> "GroupRunning":
+        """Start `command` for a script, as another user if this is root."""
+        user = hand_over(work, confinement)
+        try:
+            return cls.spawn(command, confinement, work=work, user=user)
+        except SandboxError:
+            shutil.rmtree(work, ignore_errors=True)
+            raise
+
+    @classmethod
+    def spawn(
+        cls, command: list[str], confinement: Confinement, *, work: str = "", user: int | None = None
+    ) -> "GroupRunning":
+        stdout, stdout_end = pipe_pair()
+        stderr, stderr_end = pipe_pair()
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout_end,
+                stderr=stderr_end,
+                cwd=confinement.folder,
+                env=dict(confinement.environment),
+                start_new_session=True,
+                user=user,
+                group=user,
+                extra_groups=None if user is None else [],
+            )
+        except OSError as error:
+            os.close(stdout)
+            os.close(stderr)
+            raise SandboxError(f"Cannot start {command[0]}: {error.strerror}") from error
+        finally:
+            os.close(stdout_end)
+            os.close(stderr_end)
+        return cls(process, stdout, stderr, work)
+
+    def poll(self) -> bool:
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def usage(self) -> Usage:
+        return Usage(disk=folder_size(self.work) if self.work else None)
+
+    def finish(self) -> int:
+        self.kill()
+        code = self.process.wait()
+        if self.work:
+            shutil.rmtree(self.work, ignore_errors=True)
+        return code if code >= 0 else 128 - code

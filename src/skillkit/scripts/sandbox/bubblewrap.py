@@ -1,0 +1,298 @@
+"""Bubblewrap with a seccomp filter: its own namespaces, a private /tmp, nothing else in sight."""
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from skillkit.scripts.sandbox import seccomp
+from skillkit.scripts.sandbox.backend import (
+    NETWORK_FILES,
+    SYSTEM_FILES,
+    SYSTEM_FOLDERS,
+    Confinement,
+    SandboxError,
+    Usage,
+    another_user,
+    pipe_pair,
+    resource_limits,
+    tree_memory,
+)
+
+WORK_FOLDER = "/tmp"
+_SHARED_MEMORY = 16 << 20
+_SETUP_SECONDS = 20
+# Root's bwrap makes no user namespace: it reads what only root can reach, then setpriv leaves root.
+_AS_ROOT = [
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--cap-drop",
+    "ALL",
+    "--cap-add",
+    "CAP_SETUID",
+    "--cap-add",
+    "CAP_SETGID",
+    "--cap-add",
+    "CAP_SETPCAP",
+]
+_AS_USER = [
+    "--unshare-user",
+    "--unshare-ipc",
+    "--unshare-pid",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--cap-drop",
+    "ALL",
+]
+_LEAVE_ROOT = [
+    "--clear-groups",
+    "--bounding-set=-all",
+    "--inh-caps=-all",
+    "--ambient-caps=-all",
+    "--no-new-privs",
+]
+
+
+class Bubblewrap:
+    """Namespaces by `bwrap`, system calls by seccomp."""
+
+    name = "bwrap"
+    confines = True
+    mounts = True
+
+    def missing(self) -> str | None:
+        if os.name != "posix" or not hasattr(os, "pidfd_open"):
+            return "it needs Linux 5.3 or newer"
+        if _program("bwrap") is None:
+            return "the program bwrap is not installed (package bubblewrap)"
+        if os.geteuid() == 0 and _program("setpriv") is None:
+            return "root needs the program setpriv to leave root (package util-linux)"
+        if not seccomp.supported():
+            return "there is no seccomp filter for this kind of machine"
+        return None
+
+    def identity(self) -> str:
+        program = _program("bwrap") or ""
+        try:
+            found = os.stat(program)
+        except OSError:
+            return ""
+        return f"{program} {found.st_size} {found.st_mtime_ns} {_filter_key()}"
+
+    def work_folder(self) -> str:
+        return WORK_FOLDER
+
+    def start(self, confinement: Confinement, work: str) -> "BubblewrapRunning":
+        program = _program("bwrap")
+        if program is None:
+            raise SandboxError("The program bwrap has gone")
+        user = another_user()
+        status, status_end = os.pipe()
+        gate_end, gate = os.pipe()
+        stdout, stdout_end = pipe_pair()
+        stderr, stderr_end = pipe_pair()
+        rules = os.memfd_create("seccomp")
+        os.write(rules, seccomp.build_filter(network=confinement.network))
+        os.lseek(rules, 0, os.SEEK_SET)
+        inherited = (status_end, gate_end, rules)
+        command = [
+            program,
+            *(_AS_USER if user is None else _AS_ROOT),
+            *([] if confinement.network else ["--unshare-net"]),
+            *("--die-with-parent", "--new-session"),
+            *("--json-status-fd", str(status_end), "--block-fd", str(gate_end)),
+            *("--seccomp", str(rules)),
+            *_mounts(confinement),
+            *("--chdir", os.fspath(confinement.folder), "--"),
+            *_leave_root(user),
+            *confinement.command,
+        ]
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout_end,
+                stderr=stderr_end,
+                # Not --clearenv: the caller's environment would stay readable in /proc/1/environ.
+                env=dict(confinement.environment),
+                cwd="/",
+                pass_fds=inherited,
+            )
+        except OSError as error:
+            for descriptor in (status, gate, stdout, stderr):
+                os.close(descriptor)
+            raise SandboxError(f"Cannot start bwrap: {error.strerror}") from error
+        finally:
+            for descriptor in (*inherited, stdout_end, stderr_end):
+                os.close(descriptor)
+        running = BubblewrapRunning(process, stdout, stderr, status)
+        running.open_gate(gate, confinement)
+        return running
+
+
+@dataclass(slots=True)
+class BubblewrapRunning:
+    """A pid namespace: when its first process is gone, so is everything in it."""
+
+    process: subprocess.Popen[bytes]
+    stdout: int
+    stderr: int
+    status: int
+    ended: int | None = None
+    first: int | None = None
+    """The process that is number 1 inside."""
+    killed: bool = False
+
+    def open_gate(self, gate: int, confinement: Confinement) -> None:
+        """Let the command start once its first process is known and limited.
+
+        bwrap waits at the gate after it has made the namespaces, so the process that its status
+        names cannot have ended, nor its number have been given to another one.
+        """
+        import resource
+
+        try:
+            answer = self._answer()
+            if answer is None:
+                return
+            self.first = int(answer["child-pid"])
+            self.ended = os.pidfd_open(self.first)
+            limits = resource_limits(confinement.limits)
+            limits[resource.RLIMIT_NPROC] = confinement.limits.processes
+            for which, value in limits.items():
+                with contextlib.suppress(ValueError):  # it is lower already
+                    resource.prlimit(self.first, which, (value, value))
+            os.write(gate, b"x")
+        except (OSError, ValueError, KeyError):
+            self._end()
+        finally:
+            os.close(gate)
+
+    def _answer(self) -> dict[str, int] | None:
+        """The first line of bwrap's status, which it writes piece by piece."""
+        line = b""
+        while not line.endswith(b"\n"):
+            readable, _, _ = select.select([self.status], [], [], _SETUP_SECONDS)
+            piece = os.read(self.status, 4096) if readable else b""
+            if not piece:
+                self._end()
+                self.ended = os.pidfd_open(self.process.pid)
+                return None
+            line += piece
+        answer: dict[str, int] = json.loads(line)
+        return answer
+
+    def poll(self) -> bool:
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        self.killed = True
+        self._end()
+
+    def _end(self) -> None:
+        # The first process rather than bwrap itself: bwrap then waits until the namespace is empty.
+        with contextlib.suppress(ProcessLookupError):
+            if self.ended is not None and self.first is not None:
+                signal.pidfd_send_signal(self.ended, signal.SIGKILL)
+            else:
+                self.process.kill()
+
+    def usage(self) -> Usage:
+        return Usage(memory=tree_memory(self.first) if self.first is not None else None)
+
+    def finish(self) -> int:
+        self._end()
+        code = self.process.wait()
+        answers = b""
+        while chunk := os.read(self.status, 4096):
+            answers += chunk
+        os.close(self.status)
+        if self.ended is not None:
+            os.close(self.ended)
+        for line in answers.splitlines():
+            answer = json.loads(line)
+            if "exit-code" in answer:
+                return int(answer["exit-code"])
+        if self.killed and self.first is not None:
+            return 128 + signal.SIGKILL
+        raise SandboxError(f"bwrap failed with exit code {code} before the script started")
+
+
+def _mounts(confinement: Confinement) -> list[str]:
+    """The file system as the script will see it, in the order in which it is put together."""
+    work = str(confinement.limits.work_size)
+    arguments = [*_system_mounts()]
+    if confinement.network:
+        for file in NETWORK_FILES:
+            arguments += ["--ro-bind-try", os.path.realpath(file), file]
+    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    arguments += ["--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
+    arguments += ["--perms", "1777", "--size", work, "--tmpfs", WORK_FOLDER]
+    parents: set[str] = set()
+    for option, paths in (
+        ("--ro-bind", confinement.read_only),
+        ("--bind", confinement.writable),
+    ):
+        for path in sorted(paths):
+            arguments += _parents(path, parents)
+            arguments += [option, os.fspath(path), os.fspath(path)]
+    return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
+
+
+@lru_cache(maxsize=1)
+def _system_mounts() -> tuple[str, ...]:
+    arguments: list[str] = []
+    for path in SYSTEM_FOLDERS:
+        if os.path.islink(path):
+            arguments += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path):
+            arguments += ["--ro-bind", path, path]
+    arguments += ["--perms", "0755", "--dir", "/etc"]
+    parents = {"/etc"}
+    for path in SYSTEM_FILES:
+        if os.path.exists(path):
+            arguments += _parents(Path(path), parents)
+            arguments += ["--ro-bind-try", os.path.realpath(path), path]
+    return tuple(arguments)
+
+
+def _parents(path: Path, made: set[str]) -> list[str]:
+    """Folders on the way to a mount; bwrap would make them so that only their owner may pass."""
+    arguments: list[str] = []
+    for parent in reversed(path.parents):
+        text = os.fspath(parent)
+        exists = text in ("/", WORK_FOLDER) or text in made or _is_system(text)
+        if not exists:
+            made.add(text)
+            arguments += ["--perms", "0755", "--dir", text]
+    return arguments
+
+
+def _is_system(path: str) -> bool:
+    return path.startswith(tuple(f"{folder}/" for folder in SYSTEM_FOLDERS)) or (path in SYSTEM_FOLDERS)
+
+
+def _leave_root(user: int | None) -> list[str]:
+    if user is None:
+        return []
+    program = _program("setpriv") or "setpriv"
+    return [program, "--reuid", str(user), "--regid", str(user), *_LEAVE_ROOT, "--"]
+
+
+@lru_cache(maxsize=4)
+def _program(name: str) -> str | None:
+    return shutil.which(name)
+
+
+def _filter_key() -> str:
+    import hashlib
+
+    return hashlib.sha256(seccomp.build_filter(network=False)).hexdigest()[:16]

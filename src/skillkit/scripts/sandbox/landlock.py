@@ -1,0 +1,70 @@
+"""Landlock and seccomp for machines without user namespaces: no mounts, the kernel says no instead."""
+
+import ctypes
+import os
+import platform
+import sys
+from pathlib import Path
+
+from skillkit.scripts.sandbox import seccomp, supervisor
+from skillkit.scripts.sandbox.backend import (
+    NETWORK_FILES,
+    SYSTEM_FILES,
+    SYSTEM_FOLDERS,
+    Confinement,
+    hand_over,
+)
+from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, new_work_folder
+
+_NEEDED = 6
+"""The first version that keeps signals and abstract sockets inside (Linux 6.12)."""
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_CREATE_RULESET, _ASK_VERSION = 444, 1
+
+
+class Landlock:
+    """Files, signals and TCP by Landlock; every other way out by seccomp."""
+
+    name = "landlock"
+    confines = True
+    mounts = False
+
+    def missing(self) -> str | None:
+        if sys.platform != "linux":
+            return "it needs Linux"
+        if not seccomp.supported():
+            return "there is no seccomp filter for this kind of machine"
+        version = _version()
+        if version < _NEEDED:
+            known = f"version {version}" if version > 0 else "none"
+            return f"the kernel must have Landlock version {_NEEDED} or newer; it has {known}"
+        return None
+
+    def identity(self) -> str:
+        return f"landlock {_version()} {Path(supervisor.__file__).stat().st_mtime_ns}"
+
+    def work_folder(self) -> str:
+        return new_work_folder()
+
+    def start(self, confinement: Confinement, work: str) -> SupervisedRunning:
+        user = hand_over(work, confinement)
+        system = SYSTEM_FOLDERS + SYSTEM_FILES + (NETWORK_FILES if confinement.network else ())
+        return SupervisedRunning.start(
+            confinement,
+            work,
+            Order(
+                user=user,
+                landlock=True,
+                filter=seccomp.build_filter(
+                    network=confinement.network, keep_session=True, machine=platform.machine()
+                ),
+                read_only=(*map(os.path.realpath, system), *map(str, confinement.read_only)),
+                devices=_DEVICES,
+                writable=(work, *map(str, confinement.writable)),
+            ),
+        )
+
+
+def _version() -> int:
+    library = ctypes.CDLL(None, use_errno=True)
+    return int(library.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION))

@@ -1,0 +1,215 @@
+"""A small seccomp filter as BPF bytes: what no script needs and what leads out of a sandbox."""
+
+import errno
+import platform
+import struct
+from functools import lru_cache
+
+_LOAD_WORD = 0x20
+_JUMP_EQUAL = 0x15
+_JUMP_GREATER_OR_EQUAL = 0x35
+_JUMP_ANY_BIT = 0x45
+_RETURN = 0x06
+
+_ALLOW = 0x7FFF0000
+_ERROR = 0x00050000
+_KILL = 0x80000000
+
+_NUMBER, _ARCHITECTURE = 0, 4
+_AF_INET, _AF_INET6 = 2, 10
+_NEW_NAMESPACES = 0x7E020000
+_TTY_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+_X32 = 0x40000000
+
+
+def _argument(position: int) -> int:
+    """Where the low half of an argument stands; both supported machines are little-endian."""
+    return 16 + 8 * position
+
+
+_ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+_COMMON_NUMBERS = {
+    # Identical on every machine: the calls added since Linux 5.1.
+    "io_uring_setup": 425,
+    "io_uring_enter": 426,
+    "io_uring_register": 427,
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "fsconfig": 431,
+    "fsmount": 432,
+    "fspick": 433,
+    "clone3": 435,
+    "pidfd_getfd": 438,
+    "mount_setattr": 442,
+    "quotactl_fd": 443,
+    "memfd_secret": 447,
+    "open_tree_attr": 467,
+}
+_NUMBERS = {
+    "x86_64": {
+        "socket": 41,
+        "clone": 56,
+        "ioctl": 16,
+        "shmget": 29,
+        "semget": 64,
+        "msgget": 68,
+        "setpgid": 109,
+        "setsid": 112,
+        "ptrace": 101,
+        "syslog": 103,
+        "pivot_root": 155,
+        "adjtimex": 159,
+        "chroot": 161,
+        "acct": 163,
+        "settimeofday": 164,
+        "mount": 165,
+        "umount2": 166,
+        "swapon": 167,
+        "swapoff": 168,
+        "reboot": 169,
+        "sethostname": 170,
+        "setdomainname": 171,
+        "iopl": 172,
+        "ioperm": 173,
+        "init_module": 175,
+        "delete_module": 176,
+        "quotactl": 179,
+        "lookup_dcookie": 212,
+        "clock_settime": 227,
+        "mq_open": 240,
+        "kexec_load": 246,
+        "add_key": 248,
+        "request_key": 249,
+        "keyctl": 250,
+        "unshare": 272,
+        "perf_event_open": 298,
+        "name_to_handle_at": 303,
+        "open_by_handle_at": 304,
+        "clock_adjtime": 305,
+        "setns": 308,
+        "process_vm_readv": 310,
+        "process_vm_writev": 311,
+        "kcmp": 312,
+        "finit_module": 313,
+        "memfd_create": 319,
+        "kexec_file_load": 320,
+        "bpf": 321,
+        "userfaultfd": 323,
+    },
+    "aarch64": {
+        "lookup_dcookie": 18,
+        "ioctl": 29,
+        "umount2": 39,
+        "mount": 40,
+        "pivot_root": 41,
+        "chroot": 51,
+        "quotactl": 60,
+        "acct": 89,
+        "unshare": 97,
+        "kexec_load": 104,
+        "init_module": 105,
+        "delete_module": 106,
+        "clock_settime": 112,
+        "syslog": 116,
+        "ptrace": 117,
+        "reboot": 142,
+        "setpgid": 154,
+        "setsid": 157,
+        "sethostname": 161,
+        "setdomainname": 162,
+        "settimeofday": 170,
+        "adjtimex": 171,
+        "mq_open": 180,
+        "msgget": 186,
+        "semget": 190,
+        "shmget": 194,
+        "socket": 198,
+        "add_key": 217,
+        "request_key": 218,
+        "keyctl": 219,
+        "clone": 220,
+        "swapon": 224,
+        "swapoff": 225,
+        "perf_event_open": 241,
+        "name_to_handle_at": 264,
+        "open_by_handle_at": 265,
+        "clock_adjtime": 266,
+        "setns": 268,
+        "process_vm_readv": 270,
+        "process_vm_writev": 271,
+        "kcmp": 272,
+        "finit_module": 273,
+        "memfd_create": 279,
+        "bpf": 280,
+        "userfaultfd": 282,
+        "kexec_file_load": 294,
+    },
+}
+_NEEDS_ITS_ARGUMENTS = frozenset({"socket", "clone", "ioctl"})
+# Programs fall back to older calls when they are told that these do not exist. Memory files are
+# among them because no limit counts what is written into one.
+_NOT_IMPLEMENTED = frozenset(
+    {"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_create"}
+)
+_SESSIONS = frozenset({"setsid", "setpgid"})
+
+
+def supported(machine: str = platform.machine()) -> bool:
+    return machine in _NUMBERS
+
+
+@lru_cache(maxsize=8)
+def build_filter(*, network: bool, keep_session: bool = False, machine: str = platform.machine()) -> bytes:
+    """The program for `machine`, ready for `seccomp(2)` or `bwrap --seccomp`.
+
+    Without `network` no socket can be made (a socket pair can, event loops need one); with it
+    only IPv4 and IPv6 ones. `keep_session` also forbids leaving the session and process group,
+    for backends that have no pid namespace to end the whole tree with.
+    """
+    numbers = {**_NUMBERS[machine], **_COMMON_NUMBERS}
+    program: list[tuple[int, int, int, int]] = [
+        (_LOAD_WORD, 0, 0, _ARCHITECTURE),
+        (_JUMP_EQUAL, 1, 0, _ARCHITECTURES[machine]),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD_WORD, 0, 0, _NUMBER),
+    ]
+    if machine == "x86_64":
+        program += [(_JUMP_GREATER_OR_EQUAL, 0, 1, _X32), (_RETURN, 0, 0, _KILL)]
+    for name, number in sorted(numbers.items(), key=lambda item: item[1]):
+        if name in _NEEDS_ITS_ARGUMENTS or (name in _SESSIONS and not keep_session):
+            continue
+        reason = errno.ENOSYS if name in _NOT_IMPLEMENTED else errno.EPERM
+        program += _when(number, [(_RETURN, 0, 0, _ERROR | reason)])
+    denied = (_RETURN, 0, 0, _ERROR | errno.EPERM)
+    allowed = (_RETURN, 0, 0, _ALLOW)
+    program += _when(
+        numbers["clone"],
+        [(_LOAD_WORD, 0, 0, _argument(0)), (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACES), denied, allowed],
+    )
+    program += _when(
+        numbers["ioctl"],
+        [
+            (_LOAD_WORD, 0, 0, _argument(1)),
+            (_JUMP_EQUAL, 1, 0, _TTY_INJECTION[0]),
+            (_JUMP_EQUAL, 0, 1, _TTY_INJECTION[1]),
+            denied,
+            allowed,
+        ],
+    )
+    families = [
+        (_LOAD_WORD, 0, 0, _argument(0)),
+        (_JUMP_EQUAL, 2, 0, _AF_INET),
+        (_JUMP_EQUAL, 1, 0, _AF_INET6),
+        denied,
+        allowed,
+    ]
+    program += _when(numbers["socket"], families if network else [denied])
+    program.append(allowed)
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def _when(number: int, instructions: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """`instructions` if the call is `number`; they must all end in a return."""
+    return [(_JUMP_EQUAL, 0, len(instructions), number), *instructions]

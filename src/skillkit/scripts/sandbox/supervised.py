@@ -1,0 +1,158 @@
+"""A tree that a supervisor process starts, confines as ordered, and ends."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkit.scripts.sandbox import supervisor
+from skillkit.scripts.sandbox.backend import (
+    Confinement,
+    SandboxError,
+    Usage,
+    folder_size,
+    pipe_pair,
+    resource_limits,
+    tree_memory,
+)
+
+
+def new_work_folder() -> str:
+    """An empty folder that only its owner may enter."""
+    return os.path.realpath(tempfile.mkdtemp(prefix="skillkit-run-"))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the supervisor is to enforce; nothing of it means plain execution."""
+
+    user: int | None = None
+    landlock: bool = False
+    filter: bytes = b""
+    read_only: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    limit_processes: bool = True
+
+
+@dataclass(slots=True)
+class SupervisedRunning:
+    """The supervisor ends only after everything beneath it has ended."""
+
+    process: subprocess.Popen[bytes]
+    stdout: int
+    stderr: int
+    control: int
+    status: int
+    work: str
+    ended: int | None = None
+
+    @classmethod
+    def start(cls, confinement: Confinement, work: str, order: Order) -> "SupervisedRunning":
+        control_end, control = os.pipe()
+        status, status_end = os.pipe()
+        stdout, stdout_end = pipe_pair()
+        stderr, stderr_end = pipe_pair()
+        with tempfile.TemporaryFile() as file:
+            written = _written(confinement, work, order, control_end, status_end)
+            file.write(json.dumps(written).encode())
+            file.seek(0)
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", supervisor.__file__, str(file.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout_end,
+                    stderr=stderr_end,
+                    env={},
+                    cwd="/",
+                    pass_fds=(file.fileno(), control_end, status_end),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                for descriptor in (control, status, stdout, stderr):
+                    os.close(descriptor)
+                shutil.rmtree(work, ignore_errors=True)
+                raise SandboxError(f"Cannot start the supervisor: {error.strerror}") from error
+            finally:
+                for descriptor in (control_end, status_end, stdout_end, stderr_end):
+                    os.close(descriptor)
+        return cls(process, stdout, stderr, control, status, work, ended=os.pidfd_open(process.pid))
+
+    def poll(self) -> bool:
+        return self.process.poll() is not None
+
+    def kill(self) -> None:
+        if self.control >= 0:
+            os.close(self.control)
+            self.control = -1
+
+    def usage(self) -> Usage:
+        return Usage(memory=tree_memory(self.process.pid), disk=folder_size(self.work))
+
+    def finish(self) -> int:
+        self.kill()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+        said = b""
+        while chunk := os.read(self.status, 4096):
+            said += chunk
+        os.close(self.status)
+        if self.ended is not None:
+            os.close(self.ended)
+        shutil.rmtree(self.work, ignore_errors=True)
+        lines = dict(line.split(" ", 1) for line in said.decode("utf-8", "replace").splitlines())
+        if "failed" in lines or "exit" not in lines:
+            reason = lines.get("failed", "the supervisor ended early")
+            raise SandboxError(f"The sandbox could not be set up: {reason}")
+        return int(lines["exit"])
+
+
+def _written(
+    confinement: Confinement, work: str, order: Order, control: int, status: int
+) -> dict[str, object]:
+    import resource
+
+    names = {getattr(resource, name): name for name in dir(resource) if name.startswith("RLIMIT_")}
+    limits = {names[key]: value for key, value in resource_limits(confinement.limits).items()}
+    if order.limit_processes:
+        limits["RLIMIT_NPROC"] = confinement.limits.processes + (
+            0 if order.user is not None else _tasks_of_this_user()
+        )
+    return {
+        "command": list(confinement.command),
+        "environment": dict(confinement.environment),
+        "folder": os.fspath(confinement.folder),
+        "work": work,
+        "network": confinement.network,
+        "limits": limits,
+        "user": order.user,
+        "landlock": order.landlock,
+        "filter": order.filter.hex(),
+        "read_only": list(order.read_only),
+        "devices": list(order.devices),
+        "writable": list(order.writable),
+        "control": control,
+        "status": status,
+    }
+
+
+def _tasks_of_this_user() -> int:
+    """Threads of this user now: without a user namespace the kernel counts them with the script's."""
+    mine = os.getuid()
+    total = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if entry.stat().st_uid == mine:
+                    total += len(os.listdir(entry / "task"))
+    return total

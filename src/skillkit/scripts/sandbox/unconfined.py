@@ -1,0 +1,30 @@
+"""No sandbox: the script runs in limits but without walls. Only for what the user allowed."""
+
+import sys
+
+from skillkit.scripts.sandbox.backend import Confinement, GroupRunning, Running, hand_over
+from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, new_work_folder
+
+
+class Unconfined:
+    """Execution with a clean environment, limits and a supervised end."""
+
+    name = "none"
+    confines = False
+    mounts = False
+
+    def missing(self) -> str | None:
+        return None
+
+    def identity(self) -> str:
+        return ""
+
+    def work_folder(self) -> str:
+        return new_work_folder()
+
+    def start(self, confinement: Confinement, work: str) -> Running:
+        if sys.platform != "linux":
+            return GroupRunning.start(list(confinement.command), confinement, work)
+        user = hand_over(work, confinement)
+        order = Order(user=user, limit_processes=user is not None)
+        return SupervisedRunning.start(confinement, work, order)

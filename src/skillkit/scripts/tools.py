@@ -1,0 +1,387 @@
+"""`script_list`, `script_help`, `script_run`: as Python calls, sync and async, and as tools for a model."""
+
+import asyncio
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.models import SkillMetadata
+from skillkit.core.names import refusal
+from skillkit.core.text import escape_hidden
+from skillkit.disclosure.session import SkillSession
+from skillkit.disclosure.tools import Tool
+from skillkit.scripts import payloads, telemetry
+from skillkit.scripts.catalogue import Script, find_script, find_scripts
+from skillkit.scripts.digests import DigestMemo
+from skillkit.scripts.models import Limits, ScriptRequest, ScriptResult, ScriptRunner
+from skillkit.scripts.payloads import Payload, failure, success
+from skillkit.scripts.policy import (
+    DeniedVariableError,
+    Grants,
+    NothingGranted,
+    ScriptPolicy,
+    SkillDirectory,
+    granted_environment,
+)
+from skillkit.scripts.runner import LocalRunner
+
+_HELP_SECONDS = 10.0
+_HELP_TEXTS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A script that was found and may run, and how its result is answered."""
+
+    script: Script
+    request: ScriptRequest
+    as_json: bool = False
+    help: bool = False
+
+    def payload(self, result: ScriptResult) -> Payload:
+        if self.help:
+            return payloads.of_help(self.script.name, self.request, result)
+        return payloads.of_run(self.script.name, self.request, result, as_json=self.as_json)
+
+
+class ScriptTools:
+    """The scripts of all skills in a directory, behind three calls.
+
+    `skills` says which skills exist and may be used (a SkillManager), `policy` what the user granted
+    to the exact tree on disk, `runner` executes. Everything a caller can get wrong comes back as data.
+    """
+
+    def __init__(
+        self,
+        skills: SkillDirectory,
+        runner: ScriptRunner | None = None,
+        policy: ScriptPolicy | None = None,
+        *,
+        limits: Limits | None = None,
+    ) -> None:
+        self._skills = skills
+        self._runner = runner or LocalRunner()
+        self._policy = policy or NothingGranted()
+        self._limits = limits
+        self._digests = DigestMemo()
+        self._help: OrderedDict[tuple[str, str], Payload] = OrderedDict()
+        self._help_lock = Lock()
+
+    @property
+    def script_count(self) -> int:
+        return sum(len(find_scripts(skill)) for skill in self._usable())
+
+    # Listing: reads names, runs nothing
+
+    def script_list(self, skill_name: str | None = None) -> Payload:
+        """The scripts of one skill or of all."""
+        if skill_name is None:
+            skills = self._usable()
+        else:
+            skill = self._skill(skill_name, "Skill '{}' not found")
+            if isinstance(skill, dict):
+                return skill
+            skills = [skill]
+        listed = {
+            skill.name: [{"name": script.name, "path": str(script.path)} for script in scripts]
+            for skill in skills
+            if (scripts := find_scripts(skill)) or skill_name is not None
+        }
+        count = sum(map(len, listed.values()))
+        message = (
+            f"Found {count} script{'s' * (count != 1)} across {len(listed)} skill{'s' * (len(listed) != 1)}"
+        )
+        return success(listed, message)
+
+    async def ascript_list(self, skill_name: str | None = None) -> Payload:
+        """`script_list` without blocking the event loop."""
+        return await asyncio.to_thread(self.script_list, skill_name)
+
+    # Help
+
+    def script_help(self, skill_name: str, script_name: str) -> Payload:
+        """What `--help` prints, asked for in the sandbox without network and within 10 seconds."""
+        prepared = self._prepare_help(skill_name, script_name)
+        if isinstance(prepared, dict):
+            return prepared
+        return self._remember(prepared, self._run(prepared))
+
+    async def ascript_help(self, skill_name: str, script_name: str) -> Payload:
+        """`script_help` without blocking the event loop."""
+        prepared = await asyncio.to_thread(self._prepare_help, skill_name, script_name)
+        if isinstance(prepared, dict):
+            return prepared
+        return self._remember(prepared, await self._arun(prepared))
+
+    # Running
+
+    def script_run(
+        self,
+        skill_name: str,
+        script_name: str,
+        args: Sequence[str] | None = None,
+        json: bool = True,
+        *,
+        seconds: float | None = None,
+    ) -> Payload:
+        """Run a script; with `json` it is given `--json` and must print one JSON document.
+
+        `seconds` shortens the time limit for this call.
+        """
+        prepared = self._prepare_run(skill_name, script_name, args, json, seconds)
+        return prepared if isinstance(prepared, dict) else self._run(prepared)
+
+    async def ascript_run(
+        self,
+        skill_name: str,
+        script_name: str,
+        args: Sequence[str] | None = None,
+        json: bool = True,
+        *,
+        seconds: float | None = None,
+    ) -> Payload:
+        """`script_run` without blocking; cancelling the task kills the script."""
+        prepared = await asyncio.to_thread(self._prepare_run, skill_name, script_name, args, json, seconds)
+        return prepared if isinstance(prepared, dict) else await self._arun(prepared)
+
+    # For a model
+
+    def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
+        """The neutral definitions that every integration wraps, the same in every conversation."""
+        skill = {"type": "string", "description": "Skill name, for example 'kalshi-markets'"}
+        script = {"type": "string", "description": "Script name, for example 'status' or 'status.py'"}
+        return (
+            Tool(
+                "script_list",
+                "List the scripts of a skill, or of all skills.",
+                _schema({"skill_name": {**skill, "description": "Skill name; all skills if left out"}}),
+                self._tool_list,
+            ),
+            Tool(
+                "script_help",
+                "Show which arguments and options a skill's script takes. Use it before script_run.",
+                _schema({"skill_name": skill, "script_name": script}, "skill_name", "script_name"),
+                self._tool_help,
+            ),
+            Tool(
+                "script_run",
+                "Run a skill's script in a sandbox. Most scripts print JSON when `json` is true.",
+                _schema(
+                    {
+                        "skill_name": skill,
+                        "script_name": script,
+                        "args": {
+                            "type": "array",
+                            "items": {"type": "string"},
+                            "description": "Command line arguments, one item each",
+                        },
+                        "json": {
+                            "type": "boolean",
+                            "default": True,
+                            "description": "Ask for JSON output; false for scripts that print text",
+                        },
+                    },
+                    "skill_name",
+                    "script_name",
+                ),
+                self._tool_run,
+            ),
+        )
+
+    async def _tool_list(self, skill_name: str | None = None, **_: object) -> Payload:
+        return await self.ascript_list(skill_name or None)
+
+    async def _tool_help(self, skill_name: str = "", script_name: str = "", **_: object) -> Payload:
+        return await self.ascript_help(skill_name, script_name)
+
+    async def _tool_run(
+        self,
+        skill_name: str = "",
+        script_name: str = "",
+        args: Sequence[str] | None = None,
+        json: bool = True,
+        **_: object,
+    ) -> Payload:
+        return await self.ascript_run(skill_name, script_name, args, json is not False)
+
+    # From names to a request
+
+    def _usable(self) -> list[SkillMetadata]:
+        return [skill for skill in self._skills.list_skills() if self._skills.refusal(skill) is None]
+
+    def _skill(self, name: object, unknown: str) -> SkillMetadata | Payload:
+        if not isinstance(name, str) or not name.strip() or refusal(name) is not None:
+            return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
+        try:
+            skill = self._skills.get_skill(name)
+        except SkillNotFoundError:
+            return failure("not_found", unknown.format(_shown(name)))
+        except (SkillsUseError, ValueError):
+            return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
+        refused = self._skills.refusal(skill)
+        if refused is None:
+            return skill
+        code = "dependency_failed" if refused.code == "unavailable" else "permission_denied"
+        return failure(code, refused.reason)
+
+    def _find(self, skill_name: object, script_name: object) -> tuple[SkillMetadata, Script] | Payload:
+        skill = self._skill(skill_name, "Skill '{}' not loaded or installed")
+        if isinstance(skill, dict):
+            return skill
+        if not isinstance(script_name, str) or not script_name.strip() or refusal(script_name):
+            return failure("invalid_name", f"Invalid script name: '{_shown(script_name)}'")
+        script = find_script(skill, script_name.strip())
+        if script is None:
+            shown = _shown(script_name)
+            return failure("not_found", f"Script '{shown}' not found in skill '{skill.name}'")
+        return skill, script
+
+    def _prepare_run(
+        self,
+        skill_name: str,
+        script_name: str,
+        args: Sequence[str] | None,
+        as_json: bool,
+        seconds: float | None,
+    ) -> _Prepared | Payload:
+        found = self._find(skill_name, script_name)
+        if isinstance(found, dict):
+            return found
+        skill, script = found
+        granted = self._grants(skill)
+        if isinstance(granted, dict):
+            return granted
+        digest, grants = granted
+        limits = (grants.limits or self._limits or Limits.from_environment()).lowered(
+            skill.permissions.timeout
+        )
+        limits = limits.lowered(seconds)
+        arguments = [args] if isinstance(args, str) else [_text(argument) for argument in args or ()]
+        if (refused := _too_large(arguments, limits)) is not None:
+            return refused
+        try:
+            environment = granted_environment(skill, grants, os.environ)
+        except DeniedVariableError as error:
+            return failure("permission_denied", f"{error}; grant or withhold it for this skill")
+        request = ScriptRequest(
+            skill=skill.name,
+            base_dir=skill.base_dir.absolute(),
+            digest=digest,
+            script=script.relative_path,
+            arguments=tuple(_with_json(arguments) if as_json else arguments),
+            version=skill.version,
+            limits=limits,
+            environment=environment,
+            network=grants.network,
+            read_paths=_existing(grants.read_paths),
+            write_paths=_existing(grants.write_paths),
+            unsandboxed=grants.unsandboxed,
+            source_builds=grants.source_builds,
+            other_sources=grants.other_sources,
+        )
+        return _Prepared(script, request, as_json=as_json)
+
+    def _prepare_help(self, skill_name: str, script_name: str) -> _Prepared | Payload:
+        found = self._find(skill_name, script_name)
+        if isinstance(found, dict):
+            return found
+        skill, script = found
+        granted = self._grants(skill)
+        if isinstance(granted, dict):
+            return granted
+        digest, grants = granted
+        with self._help_lock:
+            if (known := self._help.get((digest, script.file))) is not None:
+                self._help.move_to_end((digest, script.file))
+                return known
+        request = ScriptRequest(
+            skill=skill.name,
+            base_dir=skill.base_dir.absolute(),
+            digest=digest,
+            script=script.relative_path,
+            arguments=("--help",),
+            version=skill.version,
+            limits=(self._limits or Limits()).lowered(_HELP_SECONDS),
+            unsandboxed=grants.unsandboxed,
+            source_builds=grants.source_builds,
+            other_sources=grants.other_sources,
+        )
+        return _Prepared(script, request, help=True)
+
+    def _grants(self, skill: SkillMetadata) -> tuple[str, Grants] | Payload:
+        try:
+            digest = self._digests.digest(skill.base_dir)
+        except SkillsUseError as error:
+            return failure("permission_denied", str(error))
+        grants = self._policy.grants(skill, digest)
+        if not grants.run:
+            reason = grants.reason or f"Scripts of the skill '{skill.name}' are not allowed to run"
+            return failure("permission_denied", reason)
+        return digest, grants
+
+    # From a request to an answer
+
+    def _run(self, prepared: _Prepared) -> Payload:
+        with telemetry.script_span(prepared.request) as span:
+            payload = prepared.payload(self._runner.run(prepared.request))
+            span.finish(payload)
+        return payload
+
+    async def _arun(self, prepared: _Prepared) -> Payload:
+        with telemetry.script_span(prepared.request) as span:
+            payload = prepared.payload(await self._runner.arun(prepared.request))
+            span.finish(payload)
+        return payload
+
+    def _remember(self, prepared: _Prepared, payload: Payload) -> Payload:
+        if payload["success"]:
+            with self._help_lock:
+                self._help[prepared.request.digest, prepared.script.file] = payload
+                while len(self._help) > _HELP_TEXTS:
+                    self._help.popitem(last=False)
+        return payload
+
+
+def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _with_json(arguments: list[str]) -> list[str]:
+    """`--json` where the script's parser will still take it for an option."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    if "--json" in arguments[:end]:
+        return arguments
+    return [*arguments[:end], "--json", *arguments[end:]]
+
+
+def _too_large(arguments: list[str], limits: Limits) -> Payload | None:
+    if len(arguments) > limits.arguments:
+        message = f"Too many arguments: {len(arguments)} (max {limits.arguments})"
+        return failure("args_too_large", message)
+    size = sum(len(argument.encode("utf-8")) for argument in arguments)
+    if size > limits.argument_bytes:
+        message = f"Arguments too large: {size} bytes (max {limits.argument_bytes})"
+        return failure("args_too_large", message)
+    return None
+
+
+def _text(argument: object) -> str:
+    """An argument that the system can pass on: text without NUL and without halves of characters."""
+    return str(argument).replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _existing(paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    return tuple(path.absolute() for path in paths if path.exists())
+
+
+def _shown(name: object) -> str:
+    return escape_hidden(str(name))[:100]
