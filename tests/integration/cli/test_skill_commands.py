@@ -177,7 +177,7 @@ def test_info_shows_a_skill_from_all_sides(agent: Agent, repository: Repository)
     for part in (commit, "1.0.0", repository.url, "scripts/run.py (python)", "approved"):
         assert part.replace(" ", "") in "".join(shown.stdout.split())
     data = json.loads(agent("skill", "info", "pdf", "--json").stdout)
-    assert (data["commit_sha"], data["scripts"], data["edits"]) == (commit, ["run.py"], [])
+    assert (data["commit_sha"], data["scripts"], data["edits"]) == (commit, ["run"], [])
     assert agent("skill", "info", "nope").returncode == 1
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from skill_repositories import skill_text
 
-from skillkit.install.activation import NO_TRUSTED, Selection, SkillActivation, script_files
+from skillkit.install.activation import NO_TRUSTED, Selection, SkillActivation
 from skillkit.install.installer import SkillInstaller
 
 
@@ -142,7 +142,7 @@ def test_the_report_tells_counts_failures_and_hints(project: Path, tmp_path: Pat
     (bad / "SKILL.md").write_text("---\nname: [\n---\n")
     report = SkillActivation(bundled=False, environment={}).report()
     [status] = report.skills
-    assert (status.scripts, status.toolsets, status.active) == (1, 1, False)
+    assert (status.scripts, status.skill.toolsets, status.active) == (("run",), ("tools.x:Y",), False)
     assert report.hint == "To enable: export AGENT_SKILLS=pdf"
     assert [found.path for found in report.failed] == [bad / "SKILL.md"]
     missing = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "pdf,ghost"}).report()
@@ -154,16 +154,22 @@ def test_the_report_tells_counts_failures_and_hints(project: Path, tmp_path: Pat
     assert SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all"}).report().hint == ""
 
 
-def test_declared_scripts_are_the_ones_that_count(project: Path) -> None:
-    folder = write(project / "skills", "pdf")
+def test_trust_decides_what_scripts_and_toolsets_get(project: Path, tmp_path: Path) -> None:
+    folder = write(tmp_path / "a", "pdf")
     (folder / "SKILL.md").write_text(
-        "---\nname: pdf\ndescription: d\nscripts: [Run, other.sh, missing]\n---\n"
+        "---\nname: pdf\ndescription: d\npermissions: {env: [API_KEY], network: true}\n---\n"
     )
-    (folder / "scripts").mkdir()
-    for name in ("run.py", "other.sh", "more.py"):
-        (folder / "scripts" / name).write_text("x")
-    manager = SkillActivation(bundled=False).manager
-    assert script_files(manager.get_skill("pdf")) == ["other.sh", "run.py"]
+    [record] = installer().add(str(folder))
+    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all-untrusted"})
+    skill = activation.manager.get_skill("pdf")
+    assert activation.judge.trusts(skill, record.digest)
+    assert not activation.judge.trusts(skill, "sha256:other")
+    granted = activation.judge.grants(skill, record.digest)
+    assert (granted.env, granted.network) == (("API_KEY",), True)
+    installer().revoke("pdf")
+    held = activation.judge.grants(skill, record.digest)
+    assert (held.env, held.withheld_env, held.network) == ((), ("API_KEY",), False)
+    assert not activation.judge.trusts(skill, record.digest)
 
 
 def test_a_project_skill_that_cannot_be_hashed_cannot_be_approved(project: Path) -> None:

@@ -46,7 +46,7 @@ def _line(status: "SkillStatus") -> object:
     mark, state, style = ("✓", "active", "green") if status.active else ("○", "inactive", "")
     if status.refusal is not None and status.refusal.code != "disabled":
         mark, state, style = "✗", status.refusal.code, "yellow"
-    counts = f"{_count(status.scripts, 'script')}, {_count(status.toolsets, 'toolset')}"
+    counts = f"{_count(len(status.scripts), 'script')}, {_count(len(status.skill.toolsets), 'toolset')}"
     trust = "trusted" if status.standing.trusted else f"untrusted: {status.standing.reason}"
     text = f"  {mark} {status.skill.name} ({state}) - {counts}"
     return output.shown(f"{text}{f' [{commit[:8]}]' if commit else ''} - {trust}", style)
