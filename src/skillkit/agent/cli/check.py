@@ -25,10 +25,12 @@ def check(*, json: bool = False) -> int:
         return 0
     output.say(f"Skills (AGENT_SKILLS={output.summary(str(report.selection))}):")
     for status in report.skills:
-        output.console().print(_line(status))
+        output.console().print(_line(status), soft_wrap=True)
     for found in report.failed:
         folder = found.path.parent.name
-        output.console().print(output.shown(f"  ✗ {folder} - Load failed: {found.message}", "red"))
+        output.console().print(
+            output.shown(f"  ✗ {folder} - Load failed: {found.message}", "red"), soft_wrap=True
+        )
     if not report.skills and not report.failed:
         output.say("  none found")
     untrusted = sum(not status.standing.trusted for status in report.skills)

@@ -41,17 +41,19 @@ def summary(text: str, limit: int = 400) -> str:
 
 def say(text: str = "", style: str = "") -> None:
     """A line of our own on stdout; foreign parts of it must have been escaped."""
-    console().print(text, style=style or None)
+    console().print(text, style=style or None, soft_wrap=True)
 
 
 def remark(text: str, style: str = "") -> None:
     """A line on stderr that is not the result: a hint, a warning, progress."""
-    console(stderr=True).print(text, style=style or None)
+    console(stderr=True).print(text, style=style or None, soft_wrap=True)
 
 
 def complain(text: str) -> None:
     """An error, in the user's words and with nothing hidden."""
-    console(stderr=True).print(f"Error: {escape_hidden(text.replace(chr(10), ' '))}", style="bold red")
+    console(stderr=True).print(
+        f"Error: {escape_hidden(text.replace(chr(10), ' '))}", style="bold red", soft_wrap=True
+    )
 
 
 def print_json(data: object) -> None:

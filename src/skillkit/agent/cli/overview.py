@@ -96,7 +96,7 @@ def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:
     for found in diagnostics:
         if found.severity.value != "info":
             style = "red" if found.severity.value == "error" else "yellow"
-            output.console(stderr=True).print(output.shown(str(found), style))
+            output.console(stderr=True).print(output.shown(str(found), style), soft_wrap=True)
 
 
 def _source(status: "SkillStatus") -> str:
