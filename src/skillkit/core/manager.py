@@ -3,7 +3,7 @@
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
@@ -33,6 +33,7 @@ from skillkit.core.text import escape_hidden
 from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, Met
 
 if TYPE_CHECKING:
+    from skillkit.core.toolbox import Toolbox
     from skillkit.core.watcher import Watcher
 
 logger = logging.getLogger(__name__)
@@ -117,6 +118,7 @@ class SkillManager:
         self._logged: set[Diagnostic] = set()
         self._init_mode = InitMode.UNINITIALIZED
         self._scanning = RLock()
+        self._toolbox: Toolbox | None = None
 
     # Tier 1: finding
 
@@ -320,6 +322,25 @@ class SkillManager:
         import asyncio
 
         return await asyncio.to_thread(self.read_resource, name, path, offset, limit)
+
+    # For models, without a framework
+
+    def tools(self) -> list[dict[str, object]]:
+        """The tools for a model as JSON-schema dictionaries; programs with many conversations keep a
+        `skillkit.integrations.SkillTools` for each."""
+        return self._own_toolbox().tools()
+
+    async def call(self, name: str, arguments: Mapping[str, object] | str | None = None) -> str:
+        """What the tool `name` answers to the model."""
+        return await self._own_toolbox().call(name, arguments)
+
+    def _own_toolbox(self) -> "Toolbox":
+        with self._scanning:
+            if self._toolbox is None:
+                from skillkit.core.toolbox import installed_toolbox
+
+                self._toolbox = installed_toolbox(self)
+            return self._toolbox
 
     # Scanning
 

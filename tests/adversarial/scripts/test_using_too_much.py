@@ -371,7 +371,7 @@ def test_runs_in_a_row_leak_neither_descriptors_nor_processes_nor_folders(worksh
     descriptors = len(os.listdir("/proc/self/fd"))
     for _ in range(40):
         assert tools.script_run("quick", "run")["success"]
-    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert len(os.listdir("/proc/self/fd")) <= descriptors  # others may close theirs meanwhile
     children = Path(f"/proc/{me}/task/{me}/children").read_text().split()
     states = [Path(f"/proc/{child}/stat").read_text().split()[2] for child in children]
     assert "Z" not in states

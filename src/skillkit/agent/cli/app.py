@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from skillkit._version import __version__
+from skillkit.agent.cli import serve
 from skillkit.agent.cli.skill import app as skill_app
 
 app = typer.Typer(
@@ -15,6 +16,7 @@ app = typer.Typer(
     help="Agent Skills: find, check, install and use them.",
 )
 app.add_typer(skill_app, name="skill")
+serve.register(app)
 
 
 def _version(wanted: bool) -> None:
