@@ -1,11 +1,15 @@
 """What every test shares: skills written to disk, and a home folder of its own."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 WriteSkill = Callable[..., Path]
+RunAgent = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(autouse=True)
@@ -49,3 +53,24 @@ def write_skill(skills_dir: Path) -> WriteSkill:
         return folder
 
     return write
+
+
+@pytest.fixture
+def run_agent(own_home: Path, tmp_path: Path) -> RunAgent:
+    """The real program in a process of its own, in an empty folder and with the test's home."""
+
+    def run(
+        *arguments: object, cwd: Path | None = None, **environment: str
+    ) -> "subprocess.CompletedProcess[str]":
+        program = "from skillkit.agent.cli import main; main()"
+        return subprocess.run(
+            [sys.executable, "-c", program, *map(str, arguments)],
+            cwd=cwd or tmp_path,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run

@@ -35,9 +35,7 @@ def measure(
     library: Library, none: Sequence[str], mode: Mode, *, body: bool = True, cache: Path | None = None
 ) -> Quality:
     settings = MatchingSettings(cache_dir=cache)
-    matcher = SkillMatcher(
-        library.skills, mode=mode, body=library.body if body else None, settings=settings
-    )
+    matcher = SkillMatcher(library.skills, mode=mode, body=library.body if body else None, settings=settings)
     ranks, hits = [], []
     for case in library.positive:
         ranked = matcher.rank(case.request, DEEP)
@@ -76,9 +74,7 @@ def table(libraries: Sequence[Library], none: Sequence[str]) -> None:
             ("hybrid without bodies", Mode.HYBRID, False),
             ("hybrid", Mode.HYBRID, True),
         ):
-            rows = [
-                measure(library, none, mode, body=body, cache=Path(folder)) for library in libraries
-            ]
+            rows = [measure(library, none, mode, body=body, cache=Path(folder)) for library in libraries]
             for row in rows:
                 _print(label, row)
             _print(label, _mean(rows))

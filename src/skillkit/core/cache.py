@@ -30,7 +30,6 @@ class CacheStats:
 
 
 class _Entry(NamedTuple):
-    skill_name: str
     stamp: Stamp
     text: str
 
@@ -64,23 +63,23 @@ class ContentCache:
             self._entries.move_to_end(key)
             return entry.text
 
-    def put(self, path: str, arguments: str, stamp: Stamp, text: str, skill_name: str = "") -> None:
+    def put(self, path: str, arguments: str, stamp: Stamp, text: str) -> None:
         """Keep `text`; the entry used longest ago makes room."""
         key = (path, arguments)
         with self._lock:
-            self._entries[key] = _Entry(skill_name, stamp, text)
+            self._entries[key] = _Entry(stamp, text)
             self._entries.move_to_end(key)
             if len(self._entries) > self._max_size:
                 self._entries.popitem(last=False)
 
-    def clear(self, skill_name: str | None = None) -> int:
-        """Forget one skill's texts, or all of them; answers how many."""
+    def clear(self, path: str | None = None) -> int:
+        """Forget the texts of one SKILL.md, or all of them; answers how many."""
         with self._lock:
-            if skill_name is None:
+            if path is None:
                 cleared = len(self._entries)
                 self._entries.clear()
                 return cleared
-            keys = [key for key, entry in self._entries.items() if entry.skill_name == skill_name]
+            keys = [key for key in self._entries if key[0] == path]
             for key in keys:
                 del self._entries[key]
             return len(keys)

@@ -1,6 +1,7 @@
 """Names → skills: the in-memory index of what was discovered."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from skillkit.core.exceptions import SkillNotFoundError
 from skillkit.core.models import QualifiedSkillName, SkillMetadata
@@ -8,6 +9,14 @@ from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 
 _MAX_NAMED = 20
+
+
+class NameTaken(NamedTuple):
+    """The outcome for a skill whose name another one already has."""
+
+    winner: SkillMetadata
+    address: str
+    """The qualified name that finds the one that came too late."""
 
 
 class Catalogue:
@@ -25,58 +34,59 @@ class Catalogue:
         """The winners, sorted by canonical name."""
         return (self._by_name[name] for name in sorted(self._by_name))
 
-    def add(self, skill: SkillMetadata) -> SkillMetadata | None:
-        """Take in `skill`; answers the skill that keeps its name, if another one has it already."""
+    def add(self, skill: SkillMetadata) -> NameTaken | None:
+        """Take in `skill`; answers who keeps its name, if another skill has it already."""
         name = skill.canonical_name
         winner = self._by_name.setdefault(name, skill)
         of_source = self._by_source.get(skill.source_label)
         if of_source is None:
             of_source = self._by_source[skill.source_label] = {}
-        if of_source.setdefault(name, skill) is not skill:
-            # Two of one name in one source: the later one answers to its folder.
-            of_source.setdefault(canonical_name(skill.base_dir.name), skill)
         if winner is skill:
+            of_source[name] = skill
             return None
-        self._shadowed[self.address(skill)] = skill
-        return winner
-
-    def address(self, skill: SkillMetadata) -> str:
-        """The name that finds exactly this skill."""
-        if self._by_name.get(skill.canonical_name) is skill:
-            return skill.name
-        of_source = self._by_source.get(skill.source_label, {})
-        if of_source.get(skill.canonical_name) is skill:
-            return skill.qualified_name
-        return f"{skill.source_label}:{skill.base_dir.name}"
+        address = skill.qualified_name
+        if of_source.setdefault(name, skill) is not skill:
+            # Two of one name in one source: the later one answers to its folder. No name has a '/'.
+            folder = _shortest_free(skill.base_dir.parts, of_source)
+            of_source[folder] = skill
+            address = f"{skill.source_label}:{folder}"
+        self._shadowed[address] = skill
+        return NameTaken(winner, address)
 
     @property
     def shadowed(self) -> dict[str, SkillMetadata]:
         """Skills whose name belongs to another one, by the qualified name that finds them."""
         return dict(self._shadowed)
 
+    @property
+    def everything(self) -> dict[str, SkillMetadata]:
+        """All skills, each by a qualified name that finds exactly this one."""
+        return {skill.qualified_name: skill for skill in self} | self._shadowed
+
     def find(self, name: str) -> SkillMetadata | None:
-        skill = self._by_name.get(name)
-        if skill is not None or not isinstance(name, str):
-            return skill
-        canonical = canonical_name(name)
-        skill = self._by_name.get(canonical)
-        if skill is not None or ":" not in canonical:
-            return skill
-        label, _, rest = name.partition(":")
-        return self._by_source.get(label, {}).get(canonical_name(rest))
+        if ":" in name:
+            # First, so that no skill can take the address of another one by calling itself so.
+            label, _, rest = name.partition(":")
+            of_source = self._by_source.get(label, {})
+            if (skill := of_source.get(rest) or of_source.get(canonical_name(rest))) is not None:
+                return skill
+        return self._by_name.get(name) or self._by_name.get(canonical_name(name))
 
     def get(self, name: str) -> SkillMetadata:
         """The skill of that name, canonical or qualified; raises SkillNotFoundError with near misses."""
-        skill = self.find(name)
+        try:
+            skill = self.find(name)
+        except TypeError as error:
+            raise SkillNotFoundError(f"A skill's name is text, not {type(name).__name__}") from error
         if skill is None:
             raise SkillNotFoundError(self._not_found(name))
         return skill
 
     def _not_found(self, name: str) -> str:
-        shown = escape_hidden(str(name))
+        shown = escape_hidden(name)
         try:
             parsed = QualifiedSkillName.parse(name)
-        except (ValueError, AttributeError, TypeError) as error:
+        except ValueError as error:
             return f"Skill '{shown}' not found: {error}"
         if parsed.plugin is None:
             return f"Skill '{shown}' not found. {_offer(shown, self._by_name, 'Available skills')}"
@@ -85,6 +95,12 @@ class Catalogue:
             return f"Plugin '{escape_hidden(parsed.plugin)}' not found. {offer}"
         offer = _offer(parsed.skill, self._by_source[parsed.plugin], "Available skills there")
         return f"Skill '{escape_hidden(parsed.skill)}' not found in plugin '{parsed.plugin}'. {offer}"
+
+
+def _shortest_free(parts: tuple[str, ...], taken: dict[str, SkillMetadata]) -> str:
+    """As many of the last folders in a path as it takes to be told from the others."""
+    folders = ("/".join(parts[-count:]) for count in range(2, len(parts) + 1))
+    return next((folder for folder in folders if folder not in taken), "/".join(parts))
 
 
 def _offer(

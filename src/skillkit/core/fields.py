@@ -55,10 +55,23 @@ def tools(value: Value) -> tuple[str, ...]:
     raise WrongTypeError("a list, or a text with spaces or commas")
 
 
+def tools_as_specified(value: Value) -> tuple[str, ...]:
+    if isinstance(value, str) and "," not in re.sub(r"\([^()]*\)", "", value):
+        return tools(value)
+    raise WrongTypeError("a text with spaces between the tools")
+
+
 def mapping(value: Value) -> Mapping[str, object]:
     if isinstance(value, dict):
-        return MappingProxyType(value)
+        return value
     raise WrongTypeError("a mapping")
+
+
+def mapping_as_specified(value: Value) -> Mapping[str, object]:
+    entries = mapping(value)
+    if all(isinstance(entry, str) for entry in entries.values()):
+        return entries
+    raise WrongTypeError("a mapping of texts")
 
 
 def triggers(value: Value) -> Triggers:
@@ -132,6 +145,10 @@ class FieldRule(NamedTuple):
     read: Callable[[Value], object]
     specified: bool = False
     """One of the six fields of the Agent Skills specification."""
+    as_specified: Callable[[Value], object] | None = None
+    """A narrower reader for `strict`, where the specification takes less than we do."""
+    denied: bool | None = None
+    """What counts when the value cannot be read, where absent would allow more."""
 
 
 FIELDS: Mapping[str, FieldRule] = MappingProxyType(
@@ -140,14 +157,14 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
         "description": FieldRule("description", text, specified=True),
         "license": FieldRule("license", text, specified=True),
         "compatibility": FieldRule("compatibility", text, specified=True),
-        "metadata": FieldRule("metadata", mapping, specified=True),
-        "allowed-tools": FieldRule("allowed_tools", tools, specified=True),
+        "metadata": FieldRule("metadata", mapping, specified=True, as_specified=mapping_as_specified),
+        "allowed-tools": FieldRule("allowed_tools", tools, specified=True, as_specified=tools_as_specified),
         "version": FieldRule("version", text),
         "author": FieldRule("author", text),
         "repository": FieldRule("repository", text),
         "model": FieldRule("model", text),
-        "disable-model-invocation": FieldRule("disable_model_invocation", flag),
-        "user-invocable": FieldRule("user_invocable", flag),
+        "disable-model-invocation": FieldRule("disable_model_invocation", flag, denied=True),
+        "user-invocable": FieldRule("user_invocable", flag, denied=False),
         "argument-hint": FieldRule("argument_hint", text),
         "triggers": FieldRule("triggers", triggers),
         "toolsets": FieldRule("toolsets", texts),
@@ -157,7 +174,7 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
         "requires": FieldRule("required_commands", required_commands),
         "min_agent_base_version": FieldRule("min_agent_base_version", semver),
         "max_agent_base_version": FieldRule("max_agent_base_version", semver),
-        "default_enabled": FieldRule("default_enabled", flag),
+        "default_enabled": FieldRule("default_enabled", flag, denied=False),
     }
 )
 KNOWN = frozenset(FIELDS)

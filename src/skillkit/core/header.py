@@ -9,17 +9,25 @@ from sys import intern
 from typing import Any, NamedTuple
 
 MAX_HEADER_BYTES = 64 * 1024
+_MAX_BLANK = 1024
+HEAD_BYTES = MAX_HEADER_BYTES + _MAX_BLANK + 1024
+"""No more of a file than this is ever looked at to find its header."""
+FIRST_READ = 4096
+"""Enough for nearly every header; without one, no more than this is looked at."""
 BOM = b"\xef\xbb\xbf"
 
-_OPENING = re.compile(rb"---[ \t]*(?:\r?\n|\r|$)")
-_CLOSING = re.compile(rb"(?:\r\n|\n|\r)---[ \t]*(?=\r|\n|$)")
+_BLANK = re.compile(rb"[ \t\r\n]{0,%d}" % _MAX_BLANK)
+_OPENING = re.compile(rb"---[ \t]{0,32}(?:\r?\n|\r|$)")
+_CLOSING = re.compile(rb"(?:\r\n|\n|\r)---[ \t]{0,32}(?=\r|\n|$)")
 _LINE_BREAK = re.compile(rb"\r\n|\n|\r")
 _HEADER_LINE = re.compile(rb"(?:[A-Za-z][\w-]*:(?=[ \t\r\n]|$)|[ \t]+\S|-[ \t])[^\r\n]*(?:\r\n|\n|\r|$)")
 
-_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,127}")
+"""Shorter than what YAML takes for a key."""
 _FLOW_SPECIAL = frozenset("[]{}")
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
-_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_MAX_NUMBER = 20
 _CONSTANTS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
     spelling: value
     for word, value in (("true", True), ("false", False))
@@ -41,8 +49,8 @@ class Split(NamedTuple):
     body_start: int
     first_line: int
     """The number of the header's first line in the file."""
-    skipped_lines: int
-    """Blank lines before the opening fence."""
+    late: bool
+    """Something blank stands before the opening fence."""
     bom: bool
 
 
@@ -58,44 +66,38 @@ class Field(NamedTuple):
 def split(data: bytes) -> Split:
     """Find the fences. Each is a whole line; `---` inside a value is none.
 
-    A header that does not end is taken to end at the first line that looks like prose.
+    A header that does not end within its limit is taken to end at the first line that looks like prose.
+    The answer is the same for a whole file and for its first `HEAD_BYTES`.
     """
-    if data.startswith(b"---\n") and (end := data.find(b"\n---\n", 3)) >= 0:
-        closing = _CLOSING.search(data, 3, end + 5)
-        if closing is not None and closing.start() == end:
-            return Split(True, True, 4, max(4, end), end + 5, 2, 0, False)
+    # Nearly every file: plain fences, and no other spelling of one before the second.
+    end = data.find(b"\n---\n", 3) if data.startswith(b"---\n") else -1
+    if 0 <= end <= MAX_HEADER_BYTES and data.find(b"\n---", 3) == end and data.find(b"\r", 0, end) < 0:
+        return Split(True, True, 4, max(4, end), end + 5, 2, False, False)
+    data = data[:HEAD_BYTES]
     start = len(BOM) if data.startswith(BOM) else 0
-    bom = start > 0
-    fence = start
-    while data[fence : fence + 1] in (b"\n", b"\r", b" ", b"\t"):
-        fence += 1
+    blank = _BLANK.match(data, start)
+    fence = blank.end() if blank else start
     opening = _OPENING.match(data, fence)
-    skipped = len(_LINE_BREAK.findall(data, start, fence))
     if not opening:
-        return Split(False, False, start, start, start, 1, 0, bom)
+        return Split(False, False, start, start, start, 1, False, start > 0)
     header_start = opening.end()
-    first_line = skipped + 2
+    first_line = len(_LINE_BREAK.findall(data, start, fence)) + 2
     # The line break that ends the opening fence may also begin the closing one.
     closing = _CLOSING.search(data, max(header_start - 1, fence + 3))
-    if not closing:
-        end = header_start
-        while end < len(data) and (line := _HEADER_LINE.match(data, end)):
-            end = line.end()
-        return Split(True, False, header_start, end, end, first_line, skipped, bom)
-    body_start = closing.end()
-    line_break = _LINE_BREAK.match(data, body_start)
-    if line_break:
-        body_start = line_break.end()
-    return Split(
-        True,
-        True,
-        header_start,
-        max(header_start, closing.start()),
-        body_start,
-        first_line,
-        skipped,
-        bom,
-    )
+    terminated = closing is not None and closing.start() - header_start <= MAX_HEADER_BYTES
+    if closing is not None and terminated:
+        line_break = _LINE_BREAK.match(data, closing.end())
+        header_end = max(header_start, closing.start())
+        body_start = line_break.end() if line_break else closing.end()
+    else:
+        header_end = body_start = _first_prose(data, header_start)
+    return Split(True, terminated, header_start, header_end, body_start, first_line, fence > start, start > 0)
+
+
+def _first_prose(data: bytes, position: int) -> int:
+    while position < len(data) and (line := _HEADER_LINE.match(data, position)):
+        position = line.end()
+    return position
 
 
 def load(text: str, first_line: int = 1, *, text_only: frozenset[str] = frozenset()) -> list[Field]:
@@ -136,7 +138,7 @@ def load_simple(text: str, first_line: int, text_only: frozenset[str]) -> list[F
         elif rest[0] != " ":
             return None
         elif (value := _scalar(rest.lstrip(" "), as_text=as_text)) is not _NOT_SIMPLE:
-            fields.append(Field(key, value, number, line[-1] in "\"'"))
+            fields.append(Field(key, value, number, rest.lstrip(" ")[0] in "\"'"))
         else:
             return None
     return fields
@@ -202,8 +204,8 @@ class _Block:
     def _differs(self, indent: int, kind: type) -> bool:
         if self._value is None:
             self._indent, self._value = indent, kind()
-            field = self._fields[self._position]
-            self._fields[self._position] = field._replace(value=self._value)
+            key, _, line, _ = self._fields[self._position]
+            self._fields[self._position] = Field(key, self._value, line, False)
         return indent != self._indent or not isinstance(self._value, kind)
 
 
@@ -211,8 +213,8 @@ def typed(text: str) -> Value:
     """A plain scalar as a person means it: numbers, true, false and null; everything else is text."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
-    if _NUMBER.fullmatch(text) and len(text) <= 20:
-        return float(text) if any(mark in text for mark in ".eE") else int(text)
+    if len(text) <= _MAX_NUMBER and _NUMBER.fullmatch(text):
+        return float(text) if "." in text else int(text)
     return shared(text)
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal, overload
 from skillkit.core import resources
 from skillkit.core.availability import Refusal, SkillPolicy, out_of_range, unavailable
 from skillkit.core.cache import CacheStats, ContentCache
-from skillkit.core.catalogue import Catalogue
+from skillkit.core.catalogue import Catalogue, NameTaken
 from skillkit.core.content import SkillFile, stamp_of
-from skillkit.core.discovery import MAX_DEPTH, MAX_FOLDERS, MetadataMemo, SkillDiscovery
+from skillkit.core.discovery import MetadataMemo, Rename, SkillDiscovery
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.models import (
     Diagnostic,
@@ -29,6 +29,8 @@ from skillkit.core.parser import SkillParser
 from skillkit.core.processors import checked, note_suspicious, render
 from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.sources import Folder, build_sources
+from skillkit.core.text import escape_hidden
+from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, Met
 
 if TYPE_CHECKING:
     from skillkit.core.toolbox import Toolbox
@@ -81,6 +83,7 @@ class SkillManager:
         offer_recovered: bool = False,
         policy: SkillPolicy | None = None,
         memo: MetadataMemo | None = None,
+        rename: Rename | None = None,
     ) -> None:
         older = skill_dir if skill_dir is not None else skills_dir
         if older is not None and project_skill_dir is None:
@@ -107,6 +110,7 @@ class SkillManager:
             max_folders=max_folders,
             include_nested=include_nested,
             memo=memo,
+            rename=rename,
         )
         self._cache = ContentCache(max_cache_size)
         self._catalogue = Catalogue()
@@ -142,11 +146,12 @@ class SkillManager:
 
     def refresh(self) -> Changes:
         """Search again, reading only files that have changed; answers what is different."""
-        before = self._by_qualified_name()
-        self._scan()
+        with self._scanning:
+            before = self._catalogue.everything
+            self._scan()
+            after = self._catalogue.everything
         if self._init_mode is InitMode.UNINITIALIZED:
             self._init_mode = InitMode.SYNC
-        after = self._by_qualified_name()
         common = before.keys() & after.keys()
         return Changes(
             added=tuple(sorted(after.keys() - before.keys())),
@@ -172,7 +177,10 @@ class SkillManager:
             if changes and on_change is not None:
                 on_change(changes)
 
-        return Watcher([source.directory for source in self.sources], refresh).start()
+        folders = {source.directory for source in self.sources}
+        # A watch does not follow symbolic links: skills behind one are watched where they really are.
+        folders |= {skill.base_dir.resolve() for skill in self._catalogue}
+        return Watcher([folder for folder in folders if folders.isdisjoint(folder.parents)], refresh).start()
 
     # Tier 1: knowing
 
@@ -263,7 +271,7 @@ class SkillManager:
         file = SkillFile(skill.skill_path, recovered=skill.recovered)
         document = file.read(valid=self._discovery.known_stamp(path))
         text = render(document.body, skill.base_dir, arguments, skill.name)
-        self._cache.put(path, arguments, document.stamp, text, skill.canonical_name)
+        self._cache.put(path, arguments, document.stamp, text)
         logger.debug("Loaded skill '%s' from %s", skill.name, path)
         return text
 
@@ -282,7 +290,7 @@ class SkillManager:
         if skill_name is None:
             return self._cache.clear()
         skill = self._catalogue.find(skill_name)
-        return self._cache.clear(skill.canonical_name if skill else skill_name)
+        return self._cache.clear(os.fspath(skill.skill_path)) if skill else 0
 
     async def aclear_cache(self, skill_name: str | None = None) -> int:
         return self.clear_cache(skill_name)
@@ -340,9 +348,9 @@ class SkillManager:
         with self._scanning:
             catalogue = Catalogue()
             diagnostics: list[Diagnostic] = []
-            seen: dict[tuple[int, int], str] = {}
+            met = Met()
             for source in self.sources:
-                for found in self._discovery.discover(source, seen):
+                for found in self._discovery.discover(source, met):
                     if isinstance(found, Diagnostic):
                         diagnostics.append(found)
                         continue
@@ -352,10 +360,10 @@ class SkillManager:
                             Diagnostic(found.skill_path, "version-range", Severity.ERROR, reason)
                         )
                         continue
-                    winner = catalogue.add(found)
-                    if winner is not None:
-                        diagnostics.append(_collision(found, winner, catalogue.address(found)))
-            self._discovery.forget_missing(set(seen.values()))
+                    taken = catalogue.add(found)
+                    if taken is not None:
+                        diagnostics.append(_collision(found, taken))
+            self._discovery.forget_missing(met.paths)
             self._log(diagnostics)
             self._catalogue = catalogue
             self._diagnostics = tuple(diagnostics)
@@ -370,18 +378,14 @@ class SkillManager:
         for found in diagnostics:
             if found in self._logged:
                 continue
+            path, message = escape_hidden(str(found.path)), escape_hidden(found.message)
             if found.severity is Severity.ERROR:
-                logger.error("Failed to parse skill at %s: %s", found.path, found.message)
+                logger.error("Failed to parse skill at %s: %s", path, message)
             elif found.severity is Severity.WARNING:
-                logger.warning("%s: %s", found.path, found.message)
+                logger.warning("%s: %s", path, message)
             else:
-                logger.debug("%s: %s", found.path, found.message)
+                logger.debug("%s: %s", path, message)
         self._logged = set(diagnostics)
-
-    def _by_qualified_name(self) -> dict[str, SkillMetadata]:
-        catalogue = self._catalogue
-        everything = [*catalogue, *catalogue.shadowed.values()]
-        return {skill.qualified_name: skill for skill in everything}
 
 
 def _filters(
@@ -404,12 +408,13 @@ def _filters(
     return passes
 
 
-def _collision(ignored: SkillMetadata, kept: SkillMetadata, address: str) -> Diagnostic:
+def _collision(ignored: SkillMetadata, taken: NameTaken) -> Diagnostic:
+    kept = taken.winner
     return Diagnostic(
         ignored.skill_path,
         "name-collision",
         Severity.WARNING,
         f"Skill name conflict detected for '{ignored.name}': keeping {kept.skill_path} "
         f"({kept.source_label}), ignoring {ignored.skill_path} ({ignored.source_label}). "
-        f"Use qualified name '{address}' to reach the ignored one",
+        f"Use qualified name '{taken.address}' to reach the ignored one",
     )

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from types import MappingProxyType
 
 from skillkit.core.cache import CacheStats, ContentCache
 from skillkit.core.content import SkillFile
 from skillkit.core.names import canonical_name
 from skillkit.core.plugins import PluginManifest
 from skillkit.core.processors import render
+from skillkit.core.text import escape_hidden
 
 __all__ = [
     "CacheStats",
@@ -28,8 +28,6 @@ __all__ = [
     "SourceType",
     "Triggers",
 ]
-
-NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class SourceType(str, Enum):
@@ -74,7 +72,7 @@ class Diagnostic:
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else str(self.path)
-        return f"{place}: {self.severity.value}: {self.message} [{self.code}]"
+        return escape_hidden(f"{place}: {self.severity.value}: {self.message} [{self.code}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +88,9 @@ class SkillSource:
     """What stands before the colon in `label:skill`; the plugin's name or the kind of source."""
 
     def __post_init__(self) -> None:
-        if not self.directory.exists():
+        if not os.path.exists(self.directory):
             raise ValueError(f"Source directory does not exist: {self.directory}")
-        if not self.directory.is_dir():
+        if not os.path.isdir(self.directory):
             raise ValueError(f"Source path is not a directory: {self.directory}")
         if self.priority <= 0:
             raise ValueError(f"Priority must be positive, got: {self.priority}")
@@ -169,7 +167,7 @@ class SkillMetadata:
     compatibility: str | None = None
     author: str | None = None
     repository: str | None = None
-    metadata: Mapping[str, object] = field(default_factory=lambda: NOTHING, hash=False)
+    metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
     user_invocable: bool = True
     argument_hint: str | None = None
     triggers: Triggers = NO_TRIGGERS
@@ -182,7 +180,7 @@ class SkillMetadata:
     min_agent_base_version: str | None = None
     max_agent_base_version: str | None = None
     default_enabled: bool = True
-    extra: Mapping[str, object] = field(default_factory=lambda: NOTHING, hash=False)
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     """Every field that skillkit does not know."""
     recovered: bool = False
     """The header was broken or missing and this is a guess: usable by name, not offered to a model."""

@@ -1,6 +1,7 @@
 """Skill names: what is an identity, what is well formed, and what is refused outright."""
 
 import re
+from unicodedata import normalize
 
 from skillkit.core.text import HIDDEN_OR_LAYOUT
 
@@ -14,9 +15,11 @@ MAX_LENIENT_NAME = 200
 
 def canonical_name(name: str) -> str:
     """The identity behind a spelling: `Kalshi_Markets` and `kalshi-markets` are one skill."""
-    if name.islower() and "_" not in name and " " not in name:
-        return name
-    return _JOINTS.sub("-", name.strip()).lower()
+    if name.isascii():
+        if name.islower() and "_" not in name and name.isprintable() and " " not in name:
+            return name
+        return _JOINTS.sub("-", name.strip()).lower()
+    return _JOINTS.sub("-", normalize("NFC", name.strip().lower()))
 
 
 def refusal(name: str) -> str | None:

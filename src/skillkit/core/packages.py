@@ -1,5 +1,6 @@
 """Skills that installed Python packages ship in `<package>/.agents/skills`, found without importing them."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,24 +10,26 @@ FOLDER = Path(".agents", "skills")
 def package_skill_folders(names: Sequence[str] | None = None) -> Iterator[tuple[str, Path]]:
     """Import name and skills folder of each installed package that ships one; `names` limits the search."""
     wanted = None if names is None else set(names)
-    for name, folder in sorted(_top_level_folders()):
-        if (wanted is None or name in wanted) and (folder / FOLDER).is_dir():
-            yield name, (folder / FOLDER).resolve()
+    for name, folder in sorted(_shipping_packages().items()):
+        if wanted is None or name in wanted:
+            yield name, folder.resolve()
 
 
-def _top_level_folders() -> set[tuple[str, Path]]:
+def _shipping_packages() -> dict[str, Path]:
+    """Skills folders by import name; the package that `import` would find hides others of its name."""
     import importlib.machinery
     import sys
 
-    found: set[tuple[str, Path]] = set()
+    found: dict[str, Path] = {}
     for entry in sys.path:
         try:
-            folders = [child for child in Path(entry or ".").iterdir() if child.is_dir()]
+            names = sorted(os.listdir(entry or "."))
         except OSError:
             continue
-        for folder in folders:
-            if folder.name.isidentifier() and (folder / FOLDER).is_dir():
-                spec = importlib.machinery.PathFinder.find_spec(folder.name, [entry])
+        for name in names:
+            folder = Path(entry, name, FOLDER)
+            if name.isidentifier() and name not in found and os.path.isdir(folder):
+                spec = importlib.machinery.PathFinder.find_spec(name, [entry])
                 if spec is not None and spec.submodule_search_locations:
-                    found.add((folder.name, folder))
+                    found[name] = folder
     return found

@@ -1,7 +1,7 @@
 """Bytes of a SKILL.md → SkillMetadata and diagnostics; strict and lenient in one code path."""
 
 import logging
-import re
+from collections.abc import Iterator
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -14,10 +14,11 @@ from skillkit.core.exceptions import (
     SkillParsingError,
 )
 from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, meant
-from skillkit.core.header import MAX_HEADER_BYTES, Field, Split, load, split
+from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Field, Split, load, split
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource
 from skillkit.core.names import canonical_name, deviation, refusal
 from skillkit.core.plugins import MAX_MANIFEST_SIZE, parse_plugin_manifest
+from skillkit.core.recovery import first_heading, quoted_values
 from skillkit.core.text import escape_hidden, has_hidden
 
 __all__ = ["MAX_MANIFEST_SIZE", "RULES", "SkillParser", "parse_plugin_manifest"]
@@ -26,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
+_MAX_DIAGNOSTICS = 100
+"""Of one file, so that it cannot fill the memory or the log."""
 
 RULES: dict[str, Severity] = {
     "no-header": Severity.WARNING,
@@ -42,13 +45,11 @@ RULES: dict[str, Severity] = {
     "misspelled-field": Severity.WARNING,
     "hidden-characters": Severity.WARNING,
     "grant-dropped": Severity.WARNING,
+    "more": Severity.WARNING,
     "extension-field": Severity.INFO,
     "unknown-field": Severity.INFO,
 }
 """What each rule counts for when loading. Under `strict`, all of them are errors."""
-
-_TOP_LEVEL = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*")
-_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(.+?)[ \t#]*")
 
 
 class SkillParser:
@@ -66,7 +67,11 @@ class SkillParser:
     def parse_skill_file(self, skill_path: Path) -> SkillMetadata:
         """The metadata of one SKILL.md."""
         data, _ = read_whole(Path(skill_path))
-        return self.parse(data, Path(skill_path))
+        metadata = self.parse(data, Path(skill_path))
+        for found in metadata.diagnostics:
+            if found.severity is Severity.WARNING:
+                logger.warning("%s", found)
+        return metadata
 
     def parse(self, data: bytes, path: Path, source: SkillSource | None = None) -> SkillMetadata:
         """The metadata in `data`, which begins with the whole header of `path`.
@@ -88,6 +93,8 @@ class _Parse:
         self.fields: list[Field] = []
         self.diagnostics: list[Diagnostic] = []
         self.recovered = False
+        self.may_hide = False
+        """Whether the header could produce characters that nobody sees."""
 
     def result(self) -> SkillMetadata:
         try:
@@ -98,7 +105,8 @@ class _Parse:
         if errors:
             first = errors[0]
             raise _with_diagnostics(
-                InvalidFrontmatterError(f"{first.message} in {self.path}"), self.diagnostics
+                InvalidFrontmatterError(f"{first.message} in {escape_hidden(str(self.path))}"),
+                self.diagnostics,
             )
         return metadata
 
@@ -136,7 +144,7 @@ class _Parse:
     # The header
 
     def _fields(self, parts: Split) -> list[Field]:
-        if parts.skipped_lines:
+        if parts.late:
             self.note("blank-lines-first", "The header must start on the first line", line=1)
         if not parts.found:
             return self._without_header(parts)
@@ -146,12 +154,13 @@ class _Parse:
                 "Move text behind the closing '---'."
             )
         text = self._decoded(self.data[parts.header_start : parts.header_end])
+        self.may_hide = not text.isascii() or "\\" in text
         if not parts.terminated:
             return self._unterminated(text, parts)
         try:
             return load(text, parts.first_line, text_only=KNOWN)
         except InvalidYAMLError as error:
-            repaired = _quoted_values(text) if self.recover else None
+            repaired = quoted_values(text) if self.recover else None
             if repaired is None:
                 raise
             try:
@@ -166,11 +175,14 @@ class _Parse:
         message = "SKILL.md must start with YAML front matter: a header between two '---' lines"
         if not self.recover:
             raise InvalidFrontmatterError(f"Skill file missing YAML frontmatter delimiters (---). {message}")
+        body = self._decoded(self.data[parts.body_start : FIRST_READ], partial=True)
+        if "\0" in body:
+            raise InvalidFrontmatterError(f"The file is not text. {message}")
         self.note(
             "no-header",
             f"{message}. Name taken from the folder, description from the first heading",
         )
-        return self._guessed(self._decoded(self.data[parts.body_start :], partial=True), [])
+        return self._guessed(body, [])
 
     def _unterminated(self, text: str, parts: Split) -> list[Field]:
         message = "The header has no closing '---' line"
@@ -184,16 +196,16 @@ class _Parse:
         try:
             fields = load(text, parts.first_line, text_only=KNOWN)
         except InvalidYAMLError:
-            fields = load(_quoted_values(text) or "", parts.first_line, text_only=KNOWN)
-        return self._guessed(self._decoded(self.data[parts.body_start :], partial=True), fields)
+            fields = load(quoted_values(text) or "", parts.first_line, text_only=KNOWN)
+        return self._guessed(self._decoded(self.data[parts.body_start : HEAD_BYTES], partial=True), fields)
 
     def _guessed(self, body: str, fields: list[Field]) -> list[Field]:
         """`fields`, completed by what the folder and the body tell."""
-        self.recovered = True
+        self.recovered = self.may_hide = True
         known = {field.key for field in fields if field.value}
         if "name" not in known:
             fields.append(Field("name", self.path.parent.name, 1, False))
-        if "description" not in known and (heading := _first_heading(body)):
+        if "description" not in known and (heading := first_heading(body)):
             fields.append(Field("description", heading[:MAX_DESCRIPTION], 1, False))
         return fields
 
@@ -237,23 +249,40 @@ class _Parse:
             if field.value in ("", None) and not field.quoted:
                 values.pop(rule.attribute, None)
                 continue
+            read = (rule.as_specified if self.strict else None) or rule.read
             try:
-                values[rule.attribute] = rule.read(field.value)
+                values[rule.attribute] = read(field.value)
             except WrongTypeError as error:
                 values.pop(rule.attribute, None)
+                outcome = "absent"
+                if rule.denied is not None:
+                    values[rule.attribute] = rule.denied
+                    outcome = str(rule.denied).lower()
                 self.note(
                     "wrong-type",
-                    f"Field '{field.key}' should be {error}; it counts as absent",
+                    f"Field '{field.key}' should be {error}; it counts as {outcome}",
                     line=field.line,
                 )
         if extra:
             values["extra"] = extra
+        if self.may_hide:
+            self._note_hidden()
         return values
+
+    def _note_hidden(self) -> None:
+        """YAML escapes make characters that nobody sees in the file."""
+        for field in self.fields:
+            if field.key != "name" and any(has_hidden(text) for text in _texts(field.value)):
+                self.note(
+                    "hidden-characters",
+                    f"Field '{escape_hidden(field.key)}' contains control or invisible characters; "
+                    "they are not shown",
+                    line=field.line,
+                )
 
     def _note_unknown(self, field: Field) -> None:
         key = escape_hidden(field.key)
         if (correct := meant(field.key)) is not None:
-            logger.warning("Possible typo in %s: '%s' should be '%s'", self.path, key, correct)
             self.note("misspelled-field", f"Possible typo: '{key}' should be '{correct}'", line=field.line)
         else:
             self.note("unknown-field", f"Field '{key}' is not known and kept in `extra`", line=field.line)
@@ -283,12 +312,6 @@ class _Parse:
                 f"Description has {len(description)} characters; the limit is {MAX_DESCRIPTION}",
                 field="description",
             )
-        if has_hidden(description):
-            self.note(
-                "hidden-characters",
-                "Description contains control or invisible characters; they are not shown",
-                field="description",
-            )
         compatibility = values.get("compatibility")
         if compatibility and len(compatibility) > MAX_COMPATIBILITY:
             self.note(
@@ -303,7 +326,9 @@ class _Parse:
         if value:
             return value
         problem = "is missing" if self._line(field) is None else "cannot be empty and must be text"
-        raise MissingRequiredFieldError(f"Required field '{field}' {problem}", field_name=field)
+        both = field == "name" and not values.get("description")
+        also = ", and so is 'description'" if both and self._line("description") is None else ""
+        raise MissingRequiredFieldError(f"Required field '{field}' {problem}{also}", field_name=field)
 
     def _fill_from_metadata(self, values: dict[str, Any]) -> None:
         nested = values.get("metadata")
@@ -318,8 +343,11 @@ class _Parse:
     def note(self, code: str, message: str, *, line: int | None = None, field: str | None = None) -> None:
         severity = Severity.ERROR if self.strict else RULES[code]
         line = self._line(field) if field else line
-        # The same sentence is said of many files.
-        self.diagnostics.append(Diagnostic(self.path, code, severity, intern(message), line))
+        if len(self.diagnostics) == _MAX_DIAGNOSTICS:
+            code, message = "more", "More was found here; mend what is listed first"
+        if len(self.diagnostics) <= _MAX_DIAGNOSTICS:
+            # The same sentence is said of many files.
+            self.diagnostics.append(Diagnostic(self.path, code, severity, intern(message), line))
 
     def _line(self, key: str) -> int | None:
         return next((field.line for field in self.fields if field.key == key), None)
@@ -329,7 +357,7 @@ class _Parse:
         line, column = getattr(error, "line", None), getattr(error, "column", None)
         text = str(error)
         found = Diagnostic(self.path, _code(error), Severity.ERROR, text, line, column)
-        error.args = (f"{text} in {self.path}",)
+        error.args = (f"{text} in {escape_hidden(str(self.path))}",)
         return _with_diagnostics(error, [*self.diagnostics, found])
 
 
@@ -348,25 +376,12 @@ def _with_diagnostics(error: SkillParsingError, diagnostics: list[Diagnostic]) -
     return error
 
 
-def _quoted_values(text: str) -> str | None:
-    """`text` with quotes around top-level values that hold ': '; None if there is nothing to mend."""
-    lines = text.split("\n")
-    mended = False
-    for number, line in enumerate(lines):
-        entry = _TOP_LEVEL.fullmatch(line.rstrip("\r"))
-        if entry and ": " in entry["value"] + " " and entry["value"][0] not in "\"'[{|>&*!%@`#":
-            quoted = entry["value"].replace("'", "''")
-            lines[number] = f"{entry['key']}: '{quoted}'"
-            mended = True
-    return "\n".join(lines) if mended else None
-
-
-def _first_heading(body: str) -> str | None:
-    """The first heading of a body; without one, its first line of text."""
-    first = None
-    for line in body.splitlines():
-        if heading := _HEADING.fullmatch(line):
-            return heading[1].strip()
-        if first is None and line.strip():
-            first = line.strip()
-    return first
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a value, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for item in value:
+            yield from _texts(item)
+        if isinstance(value, dict):
+            yield from _texts(list(value.values()))

@@ -22,9 +22,10 @@ logger = logging.getLogger(__name__)
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _OPEN_FILE = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _OPEN_FOLDER = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
+_OPEN_ROOT = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _MAX_LINKS = 16
 _DRIVE = re.compile(r"[A-Za-z]:")
-_DEVICES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|:|$)", re.IGNORECASE)
+_DEVICES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|:|$)", re.IGNORECASE)
 
 
 class FilePathResolver:
@@ -39,10 +40,11 @@ class FilePathResolver:
         """
         base = Path(base_directory).resolve()
         parts = safe_parts(relative_path, base, allow_parent=True)
-        with _folder(os.fspath(base)) as root:
-            resolved = [] if root is None else _walk(root, parts, relative_path, base).walked
+        with open_folder(base) as root:
+            if root is not None:
+                parts = _walk(root, parts, relative_path, base).walked
         logger.debug("Path resolved: %s beneath %s", relative_path, base)
-        return base.joinpath(*(resolved if root is not None else parts))
+        return base.joinpath(*parts)
 
 
 def safe_parts(relative_path: str, base: Path, *, allow_parent: bool = False) -> list[str]:
@@ -81,7 +83,7 @@ def safe_parts(relative_path: str, base: Path, *, allow_parent: bool = False) ->
 def open_beneath(base: Path, relative_path: str) -> Iterator[int]:
     """A descriptor of the regular file `relative_path` beneath `base`, for as long as the block lasts."""
     parts = safe_parts(relative_path, base)
-    with _folder(os.fspath(base)) as root:
+    with open_folder(base) as root:
         if root is None:
             raise ContentLoadError(f"The skill's folder is gone: {base}")
         found = _walk(root, parts, relative_path, base, open_last=True)
@@ -113,9 +115,11 @@ class _Found:
 
 
 @contextmanager
-def _folder(path: str) -> Iterator[int | None]:
+def open_folder(path: Path | str, *, beneath: int | None = None) -> Iterator[int | None]:
+    """A descriptor of a folder, None if there is none; one that lies `beneath` another is never a link."""
+    flags = _OPEN_ROOT if beneath is None else _OPEN_FOLDER
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0))
+        descriptor = os.open(path, flags, dir_fd=beneath)
     except OSError:
         yield None
         return
@@ -123,6 +127,11 @@ def _folder(path: str) -> Iterator[int | None]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def is_readable_name(name: str) -> bool:
+    """Whether a file of that name can be asked for."""
+    return not (HIDDEN_OR_LAYOUT.search(name) or "\\" in name or _DEVICES.match(name) or name.startswith("~"))
 
 
 def _walk(root: int, parts: list[str], asked: str, base: Path, *, open_last: bool = False) -> _Found:
@@ -140,20 +149,25 @@ def _descend(root: int, parts: list[str], asked: str, base: Path, *, open_last: 
     try:
         for position, part in enumerate(parts):
             last = position == len(parts) - 1
-            target = _link_target(part, here)
-            if target is not None:
-                return _followed(target, parts, position, asked, base)
             try:
+                kind = os.lstat(part, dir_fd=here).st_mode
+                if stat.S_ISLNK(kind):
+                    return _followed(os.readlink(part, dir_fd=here), parts, position, asked, base)
+                if last and not open_last:
+                    return _Found(parts)
+                if last and not stat.S_ISREG(kind):
+                    # Merely opening a device can have effects.
+                    raise ContentLoadError(f"Not a regular file: '{escape_hidden(asked)}' beneath {base}")
                 below = os.open(part, _OPEN_FILE if last else _OPEN_FOLDER, dir_fd=here)
             except OSError as error:
-                if error.errno == errno.ELOOP:
-                    return parts  # it became a link between the two calls: look again
+                if error.errno in (errno.ELOOP, errno.EINVAL):
+                    return parts  # it became a link, or ceased to be one, between two calls: look again
                 if error.errno in (errno.ENOENT, errno.ENOTDIR) or not open_last:
                     return _Found(parts)
                 raise ContentLoadError(
                     f"Cannot open '{escape_hidden(asked)}' beneath {base}: {error.strerror}"
                 ) from error
-            if last and open_last:
+            if last:
                 return _Found(parts, below)
             os.close(here)
             here = below
@@ -162,18 +176,15 @@ def _descend(root: int, parts: list[str], asked: str, base: Path, *, open_last: 
         os.close(here)
 
 
-def _link_target(part: str, folder: int) -> str | None:
-    try:
-        return os.readlink(part, dir_fd=folder)
-    except OSError:
-        return None
-
-
 def _followed(target: str, parts: list[str], position: int, asked: str, base: Path) -> list[str]:
-    if target.startswith("/"):
-        raise _violation(asked, base, "is a symbolic link that leaves the skill's folder")
     # Everything walked so far is real, so '..' in the link can be taken off it textually.
     resolved = parts[:position]
+    if target.startswith("/"):
+        roots = (os.fspath(base), os.path.realpath(base))
+        root = next((root for root in roots if f"{target}/".startswith(f"{root}/")), None)
+        if root is None:
+            raise _violation(asked, base, "is a symbolic link that leaves the skill's folder")
+        resolved, target = [], target[len(root) :]
     for part in target.split("/"):
         if part in ("", "."):
             continue

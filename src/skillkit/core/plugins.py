@@ -1,6 +1,7 @@
 """`.claude-plugin/plugin.json`: what a plugin is called and where its skills are."""
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ from skillkit.core.exceptions import (
     ManifestValidationError,
 )
 from skillkit.core.path_resolver import open_file
+from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
 
 MANIFEST = Path(".claude-plugin", "plugin.json")
 MAX_MANIFEST_SIZE = 1_000_000
 _REQUIRED = ("name", "version", "description", "author")
 _VERSIONS = ("0.1", "0.3")
+_NOT_IN_NAME = re.compile(rf"[\s:/\\]|{HIDDEN_OR_LAYOUT.pattern}")
 _MAX_DESCRIPTION = 1000
 
 
@@ -45,8 +48,12 @@ class PluginManifest:
                 f"Unsupported manifest_version: {self.manifest_version}. "
                 f"Supported versions: {', '.join(_VERSIONS)}",
             )
-        if not self.name or " " in self.name:
-            raise _invalid("name", self.name, "Plugin name cannot be empty or contain spaces")
+        if not self.name or _NOT_IN_NAME.search(self.name):
+            raise _invalid(
+                "name",
+                self.name,
+                "Plugin name cannot be empty or contain spaces, ':', '/' or characters that cannot be seen",
+            )
         if self.version.count(".") < 2:
             raise _invalid("version", self.version, "Version must be semver format (e.g., 1.0.0)")
         if not 0 < len(self.description) <= _MAX_DESCRIPTION:
@@ -120,8 +127,8 @@ def _read(manifest_path: Path) -> Mapping[str, Any]:
         ) from error
     except UnicodeDecodeError as error:
         raise ManifestParseError(f"Manifest is not UTF-8: {where}", where, error) from error
-    except RecursionError as error:
-        raise ManifestParseError(f"Manifest is nested too deeply: {where}", where, error) from error
+    except (RecursionError, ValueError) as error:
+        raise ManifestParseError(f"Manifest cannot be read: {where}: {error}", where, error) from error
     except OSError as error:
         raise ManifestParseError(f"Cannot read manifest {where}: {error}", where, error) from error
     if not isinstance(data, dict):
@@ -139,4 +146,4 @@ def _check_folder(folder: object) -> None:
 
 
 def _invalid(field_name: str, value: object, message: str) -> ManifestValidationError:
-    return ManifestValidationError(message, field_name=field_name, invalid_value=str(value))
+    return ManifestValidationError(escape_hidden(message), field_name=field_name, invalid_value=str(value))

@@ -1,16 +1,20 @@
 """Tier 3: the files beside a SKILL.md, listed by name and read a page at a time."""
 
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.core.discovery import SKIPPED
 from skillkit.core.exceptions import ContentLoadError
-from skillkit.core.path_resolver import open_beneath
+from skillkit.core.path_resolver import is_readable_name, open_beneath, open_folder
 from skillkit.core.text import escape_hidden
+from skillkit.core.walk import SKIPPED
+
+logger = logging.getLogger(__name__)
 
 MAX_DEPTH = 5
 MAX_RESOURCES = 10_000
+MAX_ENTRIES = 100_000
 DEFAULT_PAGE = 16 * 1024
 MAX_PAGE = 1024 * 1024
 _SNIFFED = 8192
@@ -46,28 +50,58 @@ class ResourcePage:
 
 
 def list_resources(base: Path, skill_file: str) -> list[Resource]:
-    """Every regular file beneath `base`, sorted; symbolic links are left out."""
+    """Every file beneath `base` that `read_resource` reads, sorted; symbolic links are left out."""
     found: list[Resource] = []
-    folders = [("", 0)]
-    while folders and len(found) < MAX_RESOURCES:
-        prefix, depth = folders.pop()
-        try:
-            with os.scandir(base / prefix) as entries:
-                for entry in entries:
-                    relative = f"{prefix}{entry.name}"
-                    if entry.is_dir(follow_symlinks=False):
-                        if depth < MAX_DEPTH and entry.name not in SKIPPED:
-                            folders.append((f"{relative}/", depth + 1))
-                    elif entry.is_file(follow_symlinks=False) and relative != skill_file:
-                        found.append(Resource(relative, entry.stat(follow_symlinks=False).st_size))
-                        if len(found) >= MAX_RESOURCES:
-                            break
-        except FileNotFoundError:
-            if not prefix:
-                raise ContentLoadError(f"The skill's folder is gone: {base}") from None
-        except OSError as error:
-            raise ContentLoadError(f"Cannot list {base / prefix}: {error.strerror}") from error
+    with open_folder(base) as root:
+        if root is None:
+            raise ContentLoadError(f"The skill's folder is gone: {base}")
+        _Listing(base, skill_file, found).add(root, "", 0)
     return sorted(found, key=lambda resource: resource.path)
+
+
+class _Listing:
+    """A walk by descriptors, so that a folder swapped for a link on the way leads nowhere."""
+
+    def __init__(self, base: Path, skill_file: str, found: list[Resource]) -> None:
+        self._base = base
+        self._skill_file = skill_file
+        self._found = found
+        self._entries_left = MAX_ENTRIES
+
+    def add(self, folder: int, prefix: str, depth: int) -> None:
+        below = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if self._is_full(prefix):
+                    return
+                self._entries_left -= 1
+                relative = f"{prefix}{entry.name}"
+                if not is_readable_name(entry.name):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(entry.name)
+                elif entry.is_file(follow_symlinks=False) and relative != self._skill_file:
+                    self._found.append(Resource(relative, entry.stat(follow_symlinks=False).st_size))
+        if depth >= MAX_DEPTH:
+            return
+        for name in sorted(set(below) - SKIPPED):
+            try:
+                with open_folder(name, beneath=folder) as descriptor:
+                    if descriptor is not None:
+                        self.add(descriptor, f"{prefix}{name}/", depth + 1)
+            except OSError as error:
+                logger.warning("Cannot list %s: %s", self._base / prefix / name, error.strerror)
+
+    def _is_full(self, prefix: str) -> bool:
+        if len(self._found) < MAX_RESOURCES and self._entries_left > 0:
+            return False
+        logger.warning(
+            "%s has too many files: the list ends in '%s' after %d of them",
+            self._base,
+            prefix,
+            len(self._found),
+        )
+        return True
 
 
 def read_resource(base: Path, path: str, offset: int = 0, limit: int = DEFAULT_PAGE) -> ResourcePage:

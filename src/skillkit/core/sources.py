@@ -45,8 +45,7 @@ MORE = (
 
 def agent_home() -> Path:
     """`~/.agent`, or where AGENT_HOME moves it."""
-    moved = os.environ.get("AGENT_HOME")
-    return Path(moved).expanduser() if moved else Path.home() / ".agent"
+    return Path(os.path.expanduser(os.environ.get("AGENT_HOME") or "~/.agent"))
 
 
 def build_sources(
@@ -90,8 +89,9 @@ def _named(folder: Folder | None, parameter: str, default: DefaultFolder) -> lis
 
 
 def _default(default: DefaultFolder) -> list[SkillSource]:
-    path = agent_home() / "skills" if default is INSTALLED else Path(default.path).expanduser()
-    if not path.is_dir():
+    # os.path: without a home folder, or with one that cannot be entered, there is simply nothing there.
+    path = agent_home() / "skills" if default is INSTALLED else Path(os.path.expanduser(default.path))
+    if not os.path.isdir(path):
         return []
     return [SkillSource(default.source_type, path.resolve(), default.priority, label=default.label)]
 
@@ -99,10 +99,10 @@ def _default(default: DefaultFolder) -> list[SkillSource]:
 def _plugins(folders: Iterable[Folder]) -> list[SkillSource]:
     sources: list[SkillSource] = []
     counts: dict[str, int] = {}
-    for folder in folders:
+    for folder in _several(folders):
         path = _existing(folder, "plugin_dirs")
         manifest = discover_plugin_manifest(path)
-        name = manifest.name if manifest else path.name
+        name = manifest.name if manifest else path.name.replace(":", "-")
         if manifest is None:
             logger.warning(
                 "No valid plugin manifest found at %s. Using directory name '%s' as plugin identifier.",
@@ -130,7 +130,7 @@ def _custom(folders: Iterable[Folder]) -> list[SkillSource]:
             _existing(folder, "additional_search_paths"),
             max(PRIORITY_LAST, PRIORITY_CUSTOM - position),
         )
-        for position, folder in enumerate(folders)
+        for position, folder in enumerate(_several(folders))
     ]
 
 
@@ -148,9 +148,14 @@ def _bundled() -> list[SkillSource]:
     return [SkillSource(SourceType.BUNDLED, folder, PRIORITY_LAST)] if folder.is_dir() else []
 
 
+def _several(folders: Folder | Iterable[Folder]) -> list[Folder]:
+    """A list of folders; one folder alone is a list of one."""
+    return [folders] if isinstance(folders, (str, Path)) else list(folders)
+
+
 def _existing(folder: Folder, parameter: str) -> Path:
     path = Path(folder)
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise ConfigurationError(
             f"Explicitly configured directory does not exist: {parameter}='{path}'. "
             "Create it, correct the path, or pass '' (for a list: []) to do without.",

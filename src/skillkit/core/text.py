@@ -3,10 +3,13 @@
 import re
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_ZERO_WIDTH = "\u00ad\u034f\u180e\u200b-\u200d\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb"
+_ZERO_WIDTH = (
+    "\u00ad\u034f\u180e\u200b-\u200d\u2060-\u2065\u206a-\u206f\ufeff\ufff0-\ufffb"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+)
 _FILLERS = "\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800"
-_VARIATION_SELECTORS = "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_TAGS = "\U000e0000-\U000e007f"
+_VARIATION_SELECTORS = "\u180b-\u180d\u180f\ufe00-\ufe0f"
+_TAGS = "\U000e0000-\U000e0fff"
 _NONCHARACTERS = "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _LINE_BREAKS = "\u2028\u2029"
@@ -15,7 +18,13 @@ _LINE_BREAKS = "\u2028\u2029"
 _HIDDEN = _BIDI + _ZERO_WIDTH + _FILLERS + _VARIATION_SELECTORS + _TAGS + _NONCHARACTERS + _LINE_BREAKS
 HIDDEN = re.compile(f"[{_CONTROLS}{_HIDDEN}]")
 HIDDEN_OR_LAYOUT = re.compile(f"[{_CONTROLS}\t\n{_HIDDEN}]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _WHITE_SPACE = re.compile(r"\s+")
+
+
+def has_control(text: str) -> bool:
+    """Whether `text` could begin a line of its own, steer a terminal, or not be encoded at all."""
+    return not text.isprintable() and _CONTROL.search(text) is not None
 
 
 def has_hidden(text: str) -> bool:

@@ -36,7 +36,7 @@ class Watcher:
     def stop(self) -> None:
         """Stop watching and wait until nothing runs any more."""
         self._stop.set()
-        if self._thread.is_alive():
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join()
 
     def __enter__(self) -> "Watcher":
@@ -51,19 +51,23 @@ class Watcher:
         self.stop()
 
     def _run(self) -> None:
-        changes = self._watch(
-            *self._folders,
-            stop_event=self._stop,
-            rust_timeout=200,
-            yield_on_timeout=True,
-            debounce=200,
-        )
-        # The first answer, empty or not, comes when the folders are being watched.
-        for changed in changes:
-            if changed or not self._ready.is_set():
-                self._call()
+        try:
+            changes = self._watch(
+                *self._folders,
+                stop_event=self._stop,
+                rust_timeout=200,
+                yield_on_timeout=True,
+                debounce=200,
+            )
+            # The first answer, empty or not, comes when the folders are being watched.
+            for changed in changes:
+                if changed or not self._ready.is_set():
+                    self._call()
+                self._ready.set()
+        except Exception:
+            logger.exception("Skills are no longer watched for changes")
+        finally:
             self._ready.set()
-        self._ready.set()
 
     def _call(self) -> None:
         try:

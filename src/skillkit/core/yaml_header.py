@@ -15,6 +15,7 @@ from skillkit.core.header import Field, Value, typed
 MAX_DEPTH = 8
 _EventParser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BREAKS_ONLY_YAML_KNOWS = re.compile("[\x85\u2028\u2029]")
+_FORBIDDEN = re.compile("[^\t\n\r -~\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def load_yaml(text: str, first_line: int, text_only: frozenset[str]) -> list[Field]:
@@ -33,8 +34,14 @@ def load_yaml(text: str, first_line: int, text_only: frozenset[str]) -> list[Fie
             column=column,
         ) from error
     except (yaml.YAMLError, UnicodeError) as error:
-        problem = str(error).splitlines()[0]
-        raise InvalidYAMLError(f"Invalid YAML syntax: {problem}", line=first_line, column=1) from error
+        found = _FORBIDDEN.search(text)
+        before = text[: found.start()] if found else ""
+        line, column = first_line + before.count("\n"), len(before) - before.rfind("\n")
+        raise InvalidYAMLError(
+            f"Invalid YAML syntax at line {line}, column {column}: a character that YAML does not allow",
+            line=line,
+            column=column,
+        ) from error
 
 
 class _Builder:

@@ -21,6 +21,7 @@ from skillkit.disclosure.catalogue import (
 from skillkit.disclosure.tokens import TokenCounter
 
 _LOOKED_INTO = 200
+_LONG = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +34,7 @@ class Offer:
     digest: str
     """Of everything the catalogue depends on."""
     has_resources: bool
-    """Whether any of the skills has a file beside its SKILL.md."""
+    """Whether any of the skills has a file beside its SKILL.md, or one so long that it is read in pages."""
 
 
 NO_OFFER = Offer((), (), NO_SKILLS, "", False)
@@ -84,7 +85,7 @@ class Offers:
             ids=tuple(skill_id(skill) for skill in ordered),
             catalogue=self._rendered(ordered, self.budget),
             digest=self._digest(ordered),
-            has_resources=len(skills) > _LOOKED_INTO or any(_has_files(skill) for skill in ordered),
+            has_resources=len(skills) > _LOOKED_INTO or any(_has_pages(skill) for skill in ordered),
         )
 
     def _rendered(self, skills: Sequence[SkillMetadata], budget: int) -> Catalogue:
@@ -99,9 +100,11 @@ class Offers:
         return digest.hexdigest()
 
 
-def _has_files(skill: SkillMetadata) -> bool:
+def _has_pages(skill: SkillMetadata) -> bool:
     try:
         with os.scandir(skill.base_dir) as entries:
-            return any(entry.name != skill.skill_path.name for entry in entries)
+            return any(
+                entry.name != skill.skill_path.name or entry.stat().st_size > _LONG for entry in entries
+            )
     except OSError:
         return False

@@ -108,7 +108,8 @@ class SkillContextProvider:
                 session.bring_back(lost)
         request = latest_user_text(messages)
         answers = self._obey(request, session)
-        matched, left_out = self._match(request, offer, session)
+        # An order that is refused is not taken for a request that happens to have the same words.
+        matched, left_out = ([], []) if answers else self._match(request, offer, session)
         matched = self._activate(matched, session, notes)
         notes.extend(_explained(self.max_skills, left_out))
         self._put_aside(session, notes)
@@ -201,9 +202,12 @@ class SkillContextProvider:
         if command is None or self._activator.find(command[1]) is None:
             return []
         try:
-            self._activator.deliver(command[1], command[2] or "", session, Origin.INVOKED, by_user=True)
+            obeyed = self._activator.deliver(
+                command[1], command[2] or "", session, Origin.INVOKED, by_user=True
+            )
         except SkillRefusedError as refused:
             return [envelope.error(command[1], refused.code, str(refused))]
+        session.touch(obeyed.activation.skill_id)
         return []
 
     def _match(
@@ -238,9 +242,7 @@ class SkillContextProvider:
                     self._activator.deliver(identity, "", session, Origin.MATCHED)
                 except SkillRefusedError as refused:
                     logger.warning("Matched skill '%s' cannot be used: %s", identity, refused)
-                    notes.append(
-                        f"Skill {escaped_line(identity)} matched but cannot be used: {refused.code}."
-                    )
+                    notes.append(f"Skill {escaped_line(identity)} cannot be used: {refused.code}.")
                     continue
             session.touch(identity)
             activated.append(match)
@@ -278,7 +280,8 @@ class SkillContextProvider:
         if self.fallback is FallbackMode.SHOW_ALL:
             return (), show_all(offer.catalogue, self._offers.under(FALLBACK_BUDGET))
         if self.fallback is FallbackMode.ASK_USER:
-            nearest = tuple(self._ready_matcher(offer).rank(request, max(1, self.max_skills)))
+            ranked = self._ready_matcher(offer).rank(request, max(1, self.max_skills))
+            nearest = tuple(match for match in ranked if match.reasons)
             return nearest, ask_user(nearest)
         return (), ""
 

@@ -96,8 +96,8 @@ class SkillSession:
         with self._lock:
             before = self._active.get(activation.skill_id)
             if before is not None and before.digest == activation.digest:
-                activation = before
-            elif before is not None:
+                return before
+            if before is not None:
                 self._past[before.nonce] = before.skill_id
             self._active[activation.skill_id] = activation
             self.touch(activation.skill_id)

@@ -27,7 +27,7 @@ class FallbackMode(str, Enum):
         except ValueError:
             modes = ", ".join(mode.value for mode in cls)
             raise ConfigurationError(
-                f"The fallback mode is {text!r}; it can be one of: {modes}", "SKILL_FALLBACK_MODE"
+                f"SKILL_FALLBACK_MODE is {text!r}; it can be one of: {modes}", "SKILL_FALLBACK_MODE"
             ) from None
 
 

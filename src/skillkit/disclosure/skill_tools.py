@@ -38,6 +38,7 @@ def load_skill_tool(
             delivery = activator.deliver(name, arguments, session, Origin.LOADED)
         except SkillRefusedError as refused:
             return envelope.error(name, refused.code, str(refused))
+        session.touch(delivery.activation.skill_id)
         if not delivery.fresh:
             return envelope.already_active(delivery.activation.skill_id)
         if analytics is not None and delivery.activation.skill_id not in known:
@@ -101,7 +102,7 @@ def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]") -
         found = [
             Found(skill_id(match.skill), match.skill.description, match.reasons)
             for match in matcher().rank(query, limit)
-            if id(match.skill) in offered
+            if id(match.skill) in offered and match.reasons
         ]
         return envelope.search_result(query, found)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from skillkit.core.content import SkillFile
@@ -16,6 +16,8 @@ from skillkit.matching.weights import WordWeights
 
 LONGEST_BODY = 65_536
 MOST_WORDS = 4
+ENOUGH_TERMS = 150
+"""Terms from which a body can say what a skill is about."""
 BodyReader = Callable[[SkillMetadata], str]
 
 
@@ -30,6 +32,8 @@ class BodyScorer:
 
     read: BodyReader
     weights: WordWeights = BODY
+    lacking: dict[int, float] = field(default_factory=dict)
+    """Skills with few or no instructions, and how much of a usual body they lack, 0 to 1."""
     _waiting: dict[int, SkillMetadata] = field(default_factory=dict)
     _terms: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _postings: dict[str, dict[int, float]] = field(default_factory=dict)
@@ -41,6 +45,7 @@ class BodyScorer:
         if self._waiting.pop(key, None) is None:
             for term in self._terms.pop(key):
                 del self._postings[term][key]
+            self.lacking.pop(key, None)
 
     def prepare(self) -> None:
         """Read the bodies that were added since; one that cannot be read counts as empty."""
@@ -52,8 +57,24 @@ class BodyScorer:
             self._index(key, text)
             del self._waiting[key]
 
-    def scores(self, request: Request) -> dict[int, float]:
+    def scores(self, request: Request, among: Iterable[int] | None = None) -> dict[int, float]:
+        """Of every skill, or of those `among` which it is asked to choose: that costs far less."""
         self.prepare()
+        weighed = self._weighed(request)
+        if not weighed:
+            return {}
+        scale = sum(weight for weight, _ in weighed) ** -self.weights.coverage
+        total: defaultdict[int, float] = defaultdict(float)
+        chosen = None if among is None else set(among)
+        for weight, posting in weighed:
+            factor = weight * scale
+            keys = posting.keys() if chosen is None else chosen & posting.keys()
+            for key in keys:
+                total[key] += factor * posting[key]
+        return total
+
+    def _weighed(self, request: Request) -> list[tuple[float, dict[int, float]]]:
+        """The request's terms: how much each says, and where it occurs."""
         settings = self.weights
         library = len(self._terms) + settings.prior
         rarest = math.log(1 + library / 0.5)
@@ -62,18 +83,10 @@ class BodyScorer:
             posting = self._postings.get(term, {})
             rarity = math.log(1 + library / (len(posting) + 0.5)) / rarest
             weighed.append((rarity * (1 - settings.commonness * commonness(term)), posting))
-        if not weighed:
-            return {}
         if len(weighed) > settings.most_terms:
             weighed.sort(key=lambda pair: -pair[0])
             del weighed[settings.most_terms :]
-        scale = sum(weight for weight, _ in weighed) ** -settings.coverage
-        total: defaultdict[int, float] = defaultdict(float)
-        for weight, posting in weighed:
-            factor = weight * scale
-            for key, value in posting.items():
-                total[key] += factor * value
-        return total
+        return weighed
 
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
         self.prepare()
@@ -95,3 +108,5 @@ class BodyScorer:
             value = frequency * (settings.saturation + 1) / (frequency + settings.saturation)
             self._postings.setdefault(term, {})[key] = value
         self._terms[key] = tuple(counts)
+        if counts.total() < ENOUGH_TERMS:
+            self.lacking[key] = 1 - counts.total() / ENOUGH_TERMS

@@ -8,10 +8,10 @@ from skillkit.matching.weights import Calibration, LexicalWeights, WordWeights
 LEXICAL = LexicalWeights(
     words=WordWeights(
         saturation=1.5,
-        length=0.75,
+        length=0.9,
         usual_length=50.0,
-        prior=50.0,
-        commonness=0.5,
+        prior=20.0,
+        commonness=0.7,
         coverage=0.4,
     ),
     name=1.0,
@@ -20,20 +20,20 @@ LEXICAL = LexicalWeights(
     elsewhere=0.3,
 )
 BODY = WordWeights(
-    saturation=1.5,
+    saturation=2.5,
     length=0.75,
-    usual_length=800.0,
+    usual_length=1200.0,
     prior=50.0,
     commonness=0.5,
-    coverage=0.4,
+    coverage=0.3,
 )
 BODY_SHARE = 0.4
 SEMANTIC_SHARE = 2.0
 
 CALIBRATIONS = {
-    ("lexical",): Calibration(middle=1.2, slope=4.0),
-    ("semantic",): Calibration(middle=0.35, slope=12.0),
-    ("lexical", "body"): Calibration(middle=1.9, slope=3.0),
-    ("lexical", "semantic"): Calibration(middle=2.0, slope=3.0),
-    ("lexical", "semantic", "body"): Calibration(middle=2.6, slope=3.0),
+    ("lexical",): Calibration(middle=1.034, slope=7.19),
+    ("semantic",): Calibration(middle=0.345, slope=27.3),
+    ("lexical", "body"): Calibration(middle=2.115, slope=4.45),
+    ("lexical", "semantic"): Calibration(middle=1.656, slope=5.02),
+    ("lexical", "semantic", "body"): Calibration(middle=2.51, slope=4.34),
 }

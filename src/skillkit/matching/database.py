@@ -28,13 +28,24 @@ class CacheDatabase:
         self._process = 0
         self._lock = RLock()
 
-    def run(self, work: Callable[[sqlite3.Connection], Result], default: Result) -> Result:
+    def read(self, work: Callable[[sqlite3.Connection], Result], default: Result) -> Result:
+        """`work` that only reads, and so waits for nobody."""
+        return self._attempted(lambda: work(self._connected()), default)
+
+    def write(self, work: Callable[[sqlite3.Connection], Result], default: Result) -> Result:
         """`work` in one transaction that excludes other writers."""
+
+        def transaction() -> Result:
+            with self._transaction() as connection:
+                return work(connection)
+
+        return self._attempted(transaction, default)
+
+    def _attempted(self, work: Callable[[], Result], default: Result) -> Result:
         with self._lock:
             for attempt in ("as it is", "rebuilt"):
                 try:
-                    with self._transaction() as connection:
-                        return work(connection)
+                    return work()
                 except sqlite3.DatabaseError as error:
                     self.close()
                     if isinstance(error, sqlite3.OperationalError) and not _is_damage(error):

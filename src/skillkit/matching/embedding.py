@@ -21,6 +21,8 @@ REMEDY = "Install it with: pip install 'skillkit[semantic]'"
 MODEL_DIGEST = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 DIMENSIONS = 384
 QUERY_TOKENS = 64
+HYBRID_TOKENS = 32
+"""Beside words and instructions, the first 32 tokens of a request say as much as all, in half the time."""
 TEXT_TOKENS = 256
 BATCH = 16
 
@@ -68,7 +70,7 @@ class MiniLM:
                 invalid_path=str(model_path()),
             )
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or min(4, os.cpu_count() or 1)
+        options.intra_op_num_threads = threads or min(2, os.cpu_count() or 1)
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

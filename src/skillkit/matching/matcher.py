@@ -13,13 +13,14 @@ from skillkit.core.content import stamp_of
 from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.matching import embedding
 from skillkit.matching.body import BodyReader, BodyScorer, read_body
-from skillkit.matching.calibration import BODY_SHARE, CALIBRATIONS, SEMANTIC_SHARE
-from skillkit.matching.embedding import Embedder
+from skillkit.matching.calibration import CALIBRATIONS
+from skillkit.matching.embedding import HYBRID_TOKENS, QUERY_TOKENS, Embedder
+from skillkit.matching.hybrid import HybridScorer
 from skillkit.matching.keyword import KeywordScorer
 from skillkit.matching.lexical import LexicalScorer
 from skillkit.matching.naming import NameFinder
 from skillkit.matching.request import Request
-from skillkit.matching.scorer import Fusion, Scorer
+from skillkit.matching.scorer import Scorer
 from skillkit.matching.semantic import SemanticScorer
 from skillkit.matching.settings import MatchingSettings, Mode
 from skillkit.matching.vectors import VectorCache
@@ -27,7 +28,8 @@ from skillkit.matching.weights import Calibration
 
 THRESHOLD = 0.5
 """Confidence from which a skill matches; the calibration puts every mode's line here."""
-NAMED, MENTIONED = 1.0, 0.95
+NAMED, MENTIONED, UNWANTED = 1.0, 0.95, 0.0
+"""Scores of a skill written `/name`, of one named in prose, and of one named to be left out."""
 NEAR_MISSES = 3
 
 
@@ -93,10 +95,9 @@ class SkillMatcher:
         self.threshold = THRESHOLD if threshold is None else threshold
         self._triggers = KeywordScorer()
         self._names = NameFinder()
-        scorers = self._chosen(body, embedder)
-        self.signals = tuple(scorers) or (Mode.KEYWORD.value,)
+        self._scorer = self._chosen(body, embedder)
+        self.signals = self._scorer.signals if isinstance(self._scorer, HybridScorer) else (self.mode.value,)
         """What the scores are made of; in hybrid mode `semantic` is among them when it is installed."""
-        self._fusion = _fused(scorers) if scorers else None
         self._library: dict[int, _Member] = {}
         self._keys: dict[str, int] = {}
         self._next = 0
@@ -154,8 +155,8 @@ class SkillMatcher:
     def prepare(self) -> None:
         """Read, embed and index now, so that the first request need not wait for it."""
         with self._lock:
-            if self._fusion:
-                self._fusion.prepare()
+            if self._scorer:
+                self._scorer.prepare()
 
     async def aprepare(self) -> None:
         """`prepare` without blocking the event loop."""
@@ -170,8 +171,8 @@ class SkillMatcher:
             self._library[key] = _Member(skill, self._stamp(skill))
             self._names.add(key, skill)
             self._triggers.add(key, skill)
-            if self._fusion:
-                self._fusion.add(key, skill)
+            if self._scorer:
+                self._scorer.add(key, skill)
 
     def remove(self, skill: SkillMetadata) -> None:
         """Forget a skill; one that is not known is no error."""
@@ -182,8 +183,8 @@ class SkillMatcher:
             del self._library[key]
             self._names.remove(key)
             self._triggers.remove(key)
-            if self._fusion:
-                self._fusion.remove(key)
+            if self._scorer:
+                self._scorer.remove(key)
 
     def update(self, skills: Iterable[SkillMetadata]) -> None:
         """Make the library exactly these skills; only what has changed is indexed again."""
@@ -196,18 +197,23 @@ class SkillMatcher:
                 if key is None or self._library[key] != _Member(skill, self._stamp(skill)):
                     self.add(skill)
 
-    def _chosen(self, body: BodyReader | None, embedder: Embedder | None) -> dict[str, Scorer]:
-        """The signals of the mode; hybrid takes every one that is at hand."""
-        scorers: dict[str, Scorer] = {}
-        hybrid = self.mode is Mode.HYBRID
-        if hybrid or self.mode is Mode.LEXICAL:
-            scorers["lexical"] = LexicalScorer()
-        if self.mode is Mode.SEMANTIC or (hybrid and (embedder or embedding.available())):
-            vectors = VectorCache(self.settings.cache_dir)
-            scorers["semantic"] = SemanticScorer(embedder or embedding.default_embedder(), vectors)
-        if hybrid and body:
-            scorers["body"] = BodyScorer(body)
-        return scorers
+    def _chosen(self, body: BodyReader | None, embedder: Embedder | None) -> Scorer | None:
+        """The scorer of the mode; hybrid takes every signal that is at hand, keyword needs none."""
+        if self.mode is Mode.KEYWORD:
+            return None
+        if self.mode is Mode.LEXICAL:
+            return LexicalScorer()
+        if self.mode is Mode.SEMANTIC:
+            return self._semantic(embedder)
+        return HybridScorer(
+            LexicalScorer(),
+            self._semantic(embedder, HYBRID_TOKENS) if embedder or embedding.available() else None,
+            BodyScorer(body) if body else None,
+        )
+
+    def _semantic(self, embedder: Embedder | None, tokens: int = QUERY_TOKENS) -> SemanticScorer:
+        vectors = VectorCache(self.settings.cache_dir)
+        return SemanticScorer(embedder or embedding.default_embedder(), vectors, tokens)
 
     def _stamp(self, skill: SkillMetadata) -> Stamp | None:
         """The state of the file, where its instructions count."""
@@ -233,8 +239,8 @@ class SkillMatcher:
     def _candidates(self, request: Request, *, at_least: int, from_score: float) -> list["_Found"]:
         """The named skills, the `at_least` best others, and all that have `from_score`; best first."""
         raw, calibration = self._scored(request)
-        declared = self._triggers.declared(request) if self._fusion else {}
-        named = self._names.named(request)
+        declared = self._triggers.declared(request) if self._scorer else {}
+        named, ruled_out = self._names.named(request)
         floor = calibration.raw(from_score) if calibration else from_score
         keys = {*named, *declared, *(key for key, value in raw.items() if value >= floor)}
         if len(keys) < at_least + len(named):
@@ -245,6 +251,8 @@ class SkillMatcher:
             if calibration:
                 score = calibration.confidence(score) if key in raw else 0.0
             score = max(score, declared.get(key, 0.0))
+            if key in ruled_out:
+                score = min(score, UNWANTED)
             if key in named:
                 score = max(score, NAMED if named[key] else MENTIONED)
             found.append(_Found(key, score, key in named))
@@ -253,9 +261,9 @@ class SkillMatcher:
 
     def _scored(self, request: Request) -> tuple[Mapping[int, float], Calibration | None]:
         """Raw scores and what makes confidences of them; triggers are confidences already."""
-        if self._fusion is None:
+        if self._scorer is None:
             return self._triggers.scores(request), None
-        return self._fusion.scores(request), self._fusion.calibration
+        return self._scorer.scores(request), CALIBRATIONS[self.signals]
 
     def _offered(self, key: int) -> bool:
         """Whether a skill may come without being called by name."""
@@ -265,9 +273,9 @@ class SkillMatcher:
     def _match(self, request: Request, found: "_Found") -> Match:
         reasons = ["is named in the request"] if found.named else []
         reasons.extend(self._triggers.reasons(request, found.key))
-        if self._fusion:
-            reasons.extend(self._fusion.reasons(request, found.key))
-        return Match(self._library[found.key].skill, round(found.score, 4), tuple(reasons))
+        if self._scorer:
+            reasons.extend(self._scorer.reasons(request, found.key))
+        return Match(self._library[found.key].skill, round(found.score, 6), tuple(reasons))
 
 
 class _Member(NamedTuple):
@@ -281,14 +289,6 @@ class _Found(NamedTuple):
     key: int
     score: float
     named: bool
-
-
-def _fused(scorers: dict[str, Scorer]) -> Fusion:
-    shares = {"lexical": 1.0, "semantic": SEMANTIC_SHARE, "body": BODY_SHARE}
-    if len(scorers) == 1:
-        shares = dict.fromkeys(scorers, 1.0)
-    parts = tuple((scorer, shares[name]) for name, scorer in scorers.items())
-    return Fusion(parts, CALIBRATIONS[tuple(scorers)])
 
 
 def _identity(skill: SkillMetadata) -> str:

@@ -18,8 +18,12 @@ _MARKED = re.compile(r"(?<![\w/$\\.:-])[/$]([\w][\w.:-]*[\w]|\w)(?![\w/$])")
 _CALL = re.compile(r"\b(?:use|using|run|invoke|load|activate|call|apply|try)\s+(?:the\s+|my\s+)?[\"'`“]?$")
 _AFTER = re.compile(r"[\"'`”]?\s+skill\b")
 _BEFORE = re.compile(r"\bskill\s+(?:called\s+|named\s+)?[\"'`“]?$")
+_RULED_OUT = re.compile(
+    r"(?:\b(?:not|never|without|avoid|except|instead\s+of|rather\s+than|other\s+than)|n['’]t)"
+    r"(?:\s+(?:use|using|run|running|the|my|to|with|want|need|load|call|skill)){0,3}\s+[\"'`“/$]?$"
+)
 _QUOTES = frozenset("`\"'“”‘’")
-_NEARBY = 24
+_NEARBY = 48
 
 
 class Mention(NamedTuple):
@@ -30,6 +34,15 @@ class Mention(NamedTuple):
     end: int
     marked: bool
     """Written `/name` or `$name`, which can mean nothing else."""
+
+
+class Naming(NamedTuple):
+    """What a request says about skills by name."""
+
+    called: dict[int, bool]
+    """The skills it calls for, in its order, and whether by `/name` or `$name`."""
+    ruled_out: frozenset[int]
+    """The skills it names only to say that they are not wanted: “not X”, “instead of X”."""
 
 
 @dataclass(slots=True)
@@ -59,19 +72,23 @@ class NameFinder:
         if tokens:
             self._by_first[tokens[0]][tokens].remove(key)
 
-    def named(self, request: Request) -> dict[int, bool]:
-        """The skills that are named, and whether by `/name` or `$name`, in the order of the request."""
+    def named(self, request: Request) -> Naming:
+        """The skills that the request calls for by name, and those it rules out by name."""
         mentions = [*self._marked(request.folded), *self._plain(request.folded)]
         mentions.sort(key=lambda mention: (mention.start, -mention.end))
-        found: dict[int, bool] = {}
+        called: dict[int, bool] = {}
+        unwanted: set[int] = set()
         reached = -1
         for mention in mentions:
             if mention.end <= reached:
                 continue  # part of a longer name
             reached = mention.end
+            if _RULED_OUT.search(request.folded[max(0, mention.start - _NEARBY) : mention.start]):
+                unwanted.update(mention.keys)
+                continue
             for key in mention.keys:
-                found[key] = found.get(key, False) or mention.marked
-        return found
+                called[key] = called.get(key, False) or mention.marked
+        return Naming(called, frozenset(unwanted.difference(called)))
 
     def _marked(self, text: str) -> Iterator[Mention]:
         for match in _MARKED.finditer(text):

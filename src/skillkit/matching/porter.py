@@ -1,5 +1,6 @@
 """Porter's stemmer: `optimises`, `optimised` and `optimising` are one word to a search."""
 
+import itertools
 from functools import lru_cache
 
 _VOWELS = frozenset("aeiou")
@@ -126,7 +127,7 @@ def _shape(word: str) -> list[bool]:
 def _measure(word: str) -> int:
     """How many times a vowel is followed by a consonant."""
     shape = _shape(word)
-    return sum(one and not other for one, other in zip(shape, shape[1:], strict=False))
+    return sum(one and not other for one, other in itertools.pairwise(shape))
 
 
 def _has_vowel(word: str) -> bool:

@@ -1,12 +1,10 @@
-"""What every way of scoring offers, and the sum of several."""
+"""What every way of scoring offers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.request import Request
-from skillkit.matching.weights import Calibration
 
 
 class Scorer(Protocol):
@@ -27,33 +25,3 @@ class Scorer(Protocol):
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
         """Why this skill has its score, for a person."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Fusion:
-    """Scores added up, never ranks: a rank says nothing about whether anything fits at all."""
-
-    parts: tuple[tuple[Scorer, float], ...]
-    calibration: Calibration
-
-    def add(self, key: int, skill: SkillMetadata) -> None:
-        for scorer, _ in self.parts:
-            scorer.add(key, skill)
-
-    def remove(self, key: int) -> None:
-        for scorer, _ in self.parts:
-            scorer.remove(key)
-
-    def prepare(self) -> None:
-        for scorer, _ in self.parts:
-            scorer.prepare()
-
-    def scores(self, request: Request) -> Mapping[int, float]:
-        total: dict[int, float] = {}
-        for scorer, share in self.parts:
-            for key, value in scorer.scores(request).items():
-                total[key] = total.get(key, 0.0) + share * value
-        return total
-
-    def reasons(self, request: Request, key: int) -> tuple[str, ...]:
-        return tuple(reason for scorer, _ in self.parts for reason in scorer.reasons(request, key))

@@ -31,6 +31,8 @@ class SemanticScorer:
 
     embedder: Embedder
     store: VectorStore
+    tokens: int = QUERY_TOKENS
+    """How much of a request is read."""
     _texts: dict[int, str] = field(default_factory=dict)
     _matrix: "Vectors | None" = None
     _rows: dict[int, int] = field(default_factory=dict)
@@ -69,7 +71,7 @@ class SemanticScorer:
         text = text[:LONGEST_TEXT]
         known = self._asked.get(text)
         if known is None:
-            known = self.embedder.embed([text], QUERY_TOKENS)[0]
+            known = self.embedder.embed([text], self.tokens)[0]
             self._asked[text] = known
             if len(self._asked) > REMEMBERED:
                 self._asked.popitem(last=False)

@@ -37,7 +37,9 @@ class VectorCache:
         missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in known}
         if missing:
             made = embedder.embed(list(missing.values()))
-            self._write({digest: row.astype(np.float16).tobytes() for digest, row in zip(missing, made, strict=True)})
+            self._write(
+                {digest: row.astype(np.float16).tobytes() for digest, row in zip(missing, made, strict=True)}
+            )
             known.update(zip(missing, made, strict=True))
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
@@ -72,8 +74,8 @@ class VectorCache:
 
         none: list[tuple[bytes, bytes]] = []
         known: dict[bytes, Vectors] = {}
-        for digest, packed in self._database.run(work, none):
-            if isinstance(packed, bytes) and len(packed) == DIMENSIONS * 2:
+        for digest, packed in self._database.write(work, none):
+            if len(packed) == DIMENSIONS * 2:
                 vector = np.frombuffer(packed, dtype=np.float16).astype(np.float32)
                 if abs(float(np.linalg.norm(vector)) - 1) < 0.01:
                     known[digest] = vector
@@ -96,4 +98,4 @@ class VectorCache:
                     (count - self._most,),
                 )
 
-        self._database.run(work, None)
+        self._database.write(work, None)

@@ -20,7 +20,7 @@ from skillkit.scripts.inline_metadata import InlineMetadata
 from skillkit.scripts.models import Limits, Outcome
 from skillkit.scripts.pythons import Python, find_python
 from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
-from skillkit.scripts.uv import find_uv, uv_environment
+from skillkit.scripts.uv import find_uv, uv_settings
 
 _FORMAT = "skillkit environment 1"
 _READY = "pyvenv.cfg"
@@ -263,9 +263,21 @@ class _Building:
             "--cache-dir",
             str(self.cache),
         ]
-        command = [*uv, "pip", verb, "-q", "--no-progress", "--color", "never", *fixed, *options]
+        settings = uv_settings()
+        command = [
+            *uv,
+            "pip",
+            verb,
+            *settings.options,
+            "-q",
+            "--no-progress",
+            "--color",
+            "never",
+            *fixed,
+            *options,
+        ]
         limits = Limits(timeout=_RESOLVE_SECONDS)
-        confinement = Confinement(tuple(command), Path(folder), uv_environment(), limits)
+        confinement = Confinement(tuple(command), Path(folder), settings.environment, limits)
         running = GroupRunning.spawn(command, confinement)
         own = self.cancellation or Cancellation()
         try:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 _OWN_SETTINGS = (
@@ -14,7 +15,6 @@ _OWN_SETTINGS = (
     "UV_INDEX_URL",
     "UV_EXTRA_INDEX_URL",
     "UV_FIND_LINKS",
-    "UV_NO_INDEX",
 )
 _NOT_FOR_UV = ("VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT", "UV_WORKING_DIRECTORY")
 
@@ -34,17 +34,27 @@ def find_uv() -> tuple[str, ...] | None:
         return (sys.executable, "-m", "uv")
 
 
-def uv_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The caller's environment for uv, with pip's indexes added unless uv has its own settings."""
+@dataclass(frozen=True, slots=True)
+class UvSettings:
+    """How uv is called so that it finds packages where this machine's pip finds them."""
+
+    environment: Mapping[str, str]
+    options: tuple[str, ...] = ()
+
+
+def uv_settings(environ: Mapping[str, str] | None = None) -> UvSettings:
+    """The caller's environment for uv, with pip's indexes added unless uv has settings of its own."""
     environ = os.environ if environ is None else environ
     kept = {
         name: value
         for name, value in environ.items()
         if name not in _NOT_FOR_UV and not name.startswith("PYTHON")
     }
-    if not any(environ.get(name) for name in _OWN_SETTINGS):
-        kept.update(_as_uv_settings(pip_settings(environ)))
-    return kept
+    if any(environ.get(name) for name in _OWN_SETTINGS):
+        return UvSettings(kept)
+    pip = pip_settings(environ)
+    no_index = pip.get("no-index", "").lower() in ("1", "true", "yes", "on")
+    return UvSettings({**kept, **_as_uv_settings(pip)}, ("--no-index",) if no_index else ())
 
 
 def pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
@@ -80,8 +90,6 @@ def _as_uv_settings(pip: Mapping[str, str]) -> dict[str, str]:
         settings["UV_INDEX_STRATEGY"] = "unsafe-best-match"
     if pip.get("find-links"):
         settings["UV_FIND_LINKS"] = ",".join(pip["find-links"].split())
-    if pip.get("no-index", "").lower() in ("1", "true", "yes", "on"):
-        settings["UV_NO_INDEX"] = "1"
     if pip.get("cert"):
         settings["SSL_CERT_FILE"] = pip["cert"]
     if pip.get("trusted-host"):

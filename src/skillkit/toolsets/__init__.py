@@ -1,1 +1,26 @@
-"""Python classes of a skill whose methods are tools."""
+"""Toolsets: Python classes of a skill whose methods are tools, loaded inside our own process."""
+
+from skillkit.toolsets.active import ActiveToolsets
+from skillkit.toolsets.base import AgentToolset, as_tool
+from skillkit.toolsets.exceptions import ToolsetError
+from skillkit.toolsets.loader import (
+    LoadedToolset,
+    ToolsetLoader,
+    Toolsets,
+    ToolsetTrust,
+    TrustBundled,
+    collect_tools,
+)
+
+__all__ = [
+    "ActiveToolsets",
+    "AgentToolset",
+    "LoadedToolset",
+    "ToolsetError",
+    "ToolsetLoader",
+    "ToolsetTrust",
+    "Toolsets",
+    "TrustBundled",
+    "as_tool",
+    "collect_tools",
+]

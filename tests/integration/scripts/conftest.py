@@ -44,9 +44,7 @@ class Workshop:
         for file, content in scripts.items():
             stem, _, suffix = file.rpartition("_")
             path = base / "scripts" / f"{stem}.{suffix}"
-            if isinstance(content, str):
-                content = textwrap.dedent(content).encode()
-            path.write_bytes(content)
+            path.write_bytes(content if isinstance(content, bytes) else textwrap.dedent(content).encode())
         return base
 
     def manager(self) -> SkillManager:
@@ -86,14 +84,20 @@ def shared_home() -> Iterator[Path]:
 
 
 @pytest.fixture
-def workshop(shared_home: Path) -> Iterator[Workshop]:
+def workshop(shared_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workshop]:
+    """Where skills are made; no run may leave anything in the folder for temporary files."""
     folder = Path(tempfile.mkdtemp(prefix="skillkit-tests-"))
     os.chmod(folder, 0o755)
+    temporary = folder / ".tmp"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     made = Workshop(folder, shared_home)
     yield made
     for runner in made.runners:
         runner.close()
+    left = os.listdir(temporary)
     shutil.rmtree(folder)
+    assert left == []
 
 
 @pytest.fixture(params=["bwrap", "landlock"])

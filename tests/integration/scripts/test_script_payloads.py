@@ -60,8 +60,8 @@ async def test_the_neutral_tools_wrap_the_same_calls(workshop):
     assert ran["result"] == {"greeting": "Hello A, B"}
     for tool in tools.values():
         json.dumps(tool.parameters)
-        answer = await tool.call({"skill_name": 7, "script_name": None, "unknown": True})
-        assert answer["error"] == "invalid_name"
+        assert (await tool.call({"skill_name": 7, "unknown": True}))["error"] == "invalid_arguments"
+        assert (await tool.handler(skill_name="../x", unknown=True))["error"] == "invalid_name"
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,16 @@ import sys
 
 def main() -> None:
     """Run the program and leave with its exit code."""
+    from skillkit.agent.cli.outcome import run
+
     try:
-        import rich  # noqa: F401
-        import typer  # noqa: F401
-    except ImportError as error:
+        code = run(sys.argv[1:])
+    except ModuleNotFoundError as error:
+        if error.name not in ("rich", "typer"):
+            raise
         sys.stderr.write(
             f"The agent program needs {error.name}, which is not installed. "
             "Install it with: pip install 'skillkit[agent]'\n"
         )
-        sys.exit(1)
-    from skillkit.agent.cli.outcome import run
-
-    sys.exit(run(sys.argv[1:]))
+        code = 1
+    sys.exit(code)

@@ -28,11 +28,20 @@ def _version(wanted: bool) -> None:
 @app.callback(invoke_without_command=True)
 def agent(
     context: typer.Context,
+    *,
+    check: Annotated[
+        bool, typer.Option("--check", help="Show which skills are active, which are not, and why.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="With --check: print JSON for programs.")] = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Agent Skills: find, check, install and use them."""
+    if check:
+        from skillkit.agent.cli.check import check as show
+
+        raise typer.Exit(show(json=json))
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
 
@@ -12,9 +13,14 @@ INTERRUPTED = 130
 
 def run(arguments: Sequence[str]) -> int:
     """Run the program; every error on purpose becomes a message and an exit code."""
-    from skillkit.agent.cli.app import app
-
     try:
+        if _is_plain_list(arguments):
+            from skillkit.agent.cli.overview import show_list
+
+            show_list(map(Path, arguments[2:]))
+            return OK
+        from skillkit.agent.cli.app import app
+
         app(list(arguments), prog_name="agent", standalone_mode=True)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ERROR if end.code else OK
@@ -31,6 +37,22 @@ def run(arguments: Sequence[str]) -> int:
         complain(str(error))
         return exit_code(error)
     return OK
+
+
+def _is_plain_list(arguments: Sequence[str]) -> bool:
+    """`agent skill list` of folders that exist: no reason to wait for the option parser."""
+    folders = arguments[2:]
+    return list(arguments[:2]) == ["skill", "list"] and all(
+        not folder.startswith("-") and os.path.isdir(folder) for folder in folders
+    )
+
+
+def together(codes: Sequence[int]) -> int:
+    """One exit code for many skills: their common one, or 5 when some failed and some did not."""
+    if len(set(codes)) <= 1:
+        return codes[0] if codes else OK
+    failures = set(codes) - {OK, DRIFT}
+    return PARTIAL if failures else DRIFT
 
 
 def exit_code(error: SkillsUseError) -> int:

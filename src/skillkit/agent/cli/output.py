@@ -3,8 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -61,24 +60,51 @@ def print_json(data: object) -> None:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible: str) -> None:
-    """Rows in columns; only the column `flexible` wraps, the others keep their words whole."""
-    from rich.table import Table
-    from rich.text import Text
+    """Rows in columns; the column `flexible` takes what is left of the line and wraps in it.
 
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
-        grid.add_column(column, overflow="fold", no_wrap=False, ratio=1 if column == flexible else None)
-    for row in rows:
-        grid.add_row(*(cell if isinstance(cell, Text) else shown(cell) for cell in row))
-    console().print(grid)
-
-
-@contextmanager
-def progress(text: str) -> Iterator[None]:
-    """A spinner on stderr while something takes its time; silent when nobody watches."""
-    screen = console(stderr=True)
-    if not screen.is_terminal:
-        yield
+    Laid out by hand: a table of a hundred rows must not cost more than finding a hundred skills.
+    """
+    cells = [[escape_hidden(str(cell)) for cell in row] for row in rows]
+    width = _width()
+    lines = _layout([list(columns), *cells], list(columns).index(flexible), width)
+    if not sys.stdout.isatty():
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
         return
-    with screen.status(escape_hidden(text)):
-        yield
+    for number, line in enumerate(lines):
+        console().print(
+            line, style="bold" if number == 0 else None, no_wrap=True, overflow="ignore", crop=False
+        )
+
+
+def _width() -> int:
+    """Columns of the terminal, or 80 where there is none."""
+    import shutil
+
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return max(20, shutil.get_terminal_size((WIDTH_WHEN_PIPED, 24)).columns)
+    return WIDTH_WHEN_PIPED
+
+
+def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int) -> list[str]:
+    import textwrap
+
+    longest = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    rest = width - sum(longest) + longest[flexible] - 2 * (len(longest) - 1)
+    if rest < 20:  # the words of the other columns must wrap as well
+        share = max(8, (width - 20) // max(1, len(longest) - 1) - 2)
+        longest = [min(size, share) for size in longest]
+        rest = max(8, width - sum(longest) + longest[flexible] - 2 * (len(longest) - 1))
+    longest[flexible] = min(longest[flexible], rest) if longest[flexible] > rest else longest[flexible]
+    lines = []
+    for row in rows:
+        parts = [
+            [cell] if len(cell) <= size else textwrap.wrap(cell, size) or [""]
+            for cell, size in zip(row, longest, strict=True)
+        ]
+        for number in range(max(len(part) for part in parts)):
+            line = "  ".join(
+                (part[number] if number < len(part) else "").ljust(size)
+                for part, size in zip(parts, longest, strict=True)
+            )
+            lines.append(line.rstrip())
+    return lines

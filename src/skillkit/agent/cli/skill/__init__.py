@@ -2,7 +2,7 @@
 
 import typer
 
-from skillkit.agent.cli.skill import listing
+from skillkit.agent.cli.skill import authoring, checking, finding, installing, listing, measuring, trusting
 
 app = typer.Typer(
     name="skill",
@@ -11,5 +11,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Find, install, check and write skills.",
 )
-for family in (listing,):
+for family in (listing, finding, measuring, installing, checking, trusting, authoring):
     family.register(app)

@@ -1,29 +1,25 @@
-"""Looking at skills: list."""
+"""Looking at skills: list, info."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from skillkit.agent.cli import output
-
-if TYPE_CHECKING:
-    from skillkit.core.manager import SkillManager
-    from skillkit.core.models import Diagnostic, SkillMetadata
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-
-LIST_EXAMPLES = """\b
-Examples:
-  agent skill list
-  agent skill list ./my-skills
-  agent skill list --json | jq '.skills[].name'
-"""
+from skillkit.agent.cli.overview import activated, as_data, diagnostic_as_data, show_list, show_problems
+from skillkit.agent.cli.skill.options import Found, Json, examples
 
 
 def register(app: typer.Typer) -> None:
-    app.command("list", epilog=LIST_EXAMPLES)(list_skills)
+    app.command(
+        "list",
+        epilog=examples(
+            "agent skill list",
+            "agent skill list ./my-skills",
+            "agent skill list --json | jq '.skills[].name'",
+        ),
+    )(list_skills)
+    app.command("info", epilog=examples("agent skill info pdf", "agent skill info pdf --json"))(info)
 
 
 def list_skills(
@@ -39,68 +35,57 @@ def list_skills(
     json: Json = False,
 ) -> None:
     """List the skills that are found, and what is wrong with those that are not."""
-    manager = discovered(paths or ())
-    skills = manager.list_skills()
+    show_list(paths or (), json=json)
+
+
+def info(name: Found, json: Json = False) -> None:
+    """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
+    from skillkit.install.activation import script_files
+    from skillkit.install.capabilities import capabilities
+    from skillkit.install.plan import ANY_SIZE
+    from skillkit.install.tree import read_folder
+
+    activation = activated()
+    skill = activation.manager.get_skill(name)
+    status = activation.status(skill)
+    tree = read_folder(skill.base_dir, ANY_SIZE)
+    card = capabilities(tree, skill)
+    record = status.installed
+    edits = activation.registry.store.edits(record.stored, record.files) if record else []
     if json:
         output.print_json(
             {
-                "skills": [as_data(skill, manager) for skill in skills],
-                "diagnostics": [diagnostic_as_data(found) for found in manager.diagnostics],
+                **as_data(status),
+                "digest": tree.digest.digest,
+                "edits": [{"kind": edit.kind, "path": edit.path} for edit in edits],
+                "scripts": script_files(skill),
+                "toolsets": list(skill.toolsets),
+                "capabilities": card.as_data(),
+                "files": {path: file.size for path, file in sorted(tree.digest.files.items())},
+                "diagnostics": [diagnostic_as_data(found) for found in skill.diagnostics],
             }
         )
         return
-    if not skills:
-        output.remark(
-            "No skills found. Write one with: agent skill create NAME — or name a folder: "
-            "agent skill list PATH"
-        )
-    else:
-        rows = [(skill.name, skill.source_label, output.summary(skill.description)) for skill in skills]
-        output.table(("Name", "Source", "Description"), rows, flexible="Description")
-    show_problems(manager.diagnostics)
-
-
-def discovered(paths: Iterable[Path] = ()) -> "SkillManager":
-    """A manager that has searched the usual places, what ships with skillkit, and `paths`."""
-    import logging
-
-    from skillkit.core.manager import SkillManager
-
-    logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
-    manager = SkillManager(additional_search_paths=list(paths), default_sources=True, bundled=True)
-    manager.discover()
-    return manager
-
-
-def as_data(skill: "SkillMetadata", manager: "SkillManager") -> dict[str, object]:
-    """What programs learn of a skill."""
-    refusal = manager.refusal(skill)
-    return {
-        "name": skill.name,
-        "name_canonical": skill.canonical_name,
-        "description": skill.description,
-        "version": skill.version,
-        "source": skill.source_label,
-        "path": str(skill.base_dir),
-        "recovered": skill.recovered,
-        "refusal": None if refusal is None else {"code": refusal.code, "reason": refusal.reason},
-    }
-
-
-def diagnostic_as_data(found: "Diagnostic") -> dict[str, object]:
-    return {
-        "path": str(found.path),
-        "line": found.line,
-        "column": found.column,
-        "severity": found.severity.value,
-        "code": found.code,
-        "message": found.message,
-    }
-
-
-def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:
-    """Errors and warnings on stderr, one line each."""
-    for found in diagnostics:
-        if found.severity.value != "info":
-            style = "red" if found.severity.value == "error" else "yellow"
-            output.console(stderr=True).print(output.shown(str(found), style))
+    rows: list[tuple[str, object]] = [
+        ("name", skill.name),
+        ("description", output.summary(skill.description, 2000)),
+        ("version", skill.version or "-"),
+        ("author", skill.author or "-"),
+        ("license", skill.license or "-"),
+        ("active", "yes" if status.active else f"no: {status.refusal.reason if status.refusal else ''}"),
+        ("trusted", f"{'yes' if status.standing.trusted else 'no'}: {status.standing.reason}"),
+        ("folder", skill.base_dir),
+    ]
+    if record is not None:
+        rows += [
+            ("from", record.origin),
+            ("commit", record.commit_sha or "-"),
+            ("follows", record.tag or record.branch or "nothing (pinned)"),
+            ("installed", record.installed_at),
+            ("earlier", ", ".join((old.commit_sha or old.digest)[:8] for old in record.previous) or "-"),
+        ]
+    rows += [("digest", tree.digest.digest), ("size", f"{len(tree.files)} files, {tree.size:,} bytes")]
+    rows += [("edited", edit) for edit in edits]
+    rows += [(label, ", ".join(values)) for label, values in card.facts()]
+    output.table(("", ""), rows, flexible="")
+    show_problems(skill.diagnostics)

@@ -1,0 +1,164 @@
+"""Skills to start from: instructions only, with a script, or with a script and a toolset."""
+
+import os
+from pathlib import Path
+
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.names import deviation
+from skillkit.core.text import escape_hidden
+
+_INSTRUCTIONS = """---
+name: {name}
+description: {description}
+---
+
+# {title}
+
+## When to use
+
+Say which requests this skill is for, and which it is not for.
+
+## Steps
+
+1. Say what to do first.
+2. Say what to check.
+3. Say what a good result looks like.
+"""
+
+_WITH_SCRIPTS = """---
+name: {name}
+description: {description}
+---
+
+# {title}
+
+## When to use
+
+Say which requests this skill is for, and which it is not for.
+
+## Scripts
+
+Do not read the scripts; ask them for `--help` first.
+
+### `scripts/greet.py`
+
+**When to use:** to greet somebody by name. `--json` prints JSON only.
+"""
+
+_HYBRID = """---
+name: {name}
+description: {description}
+toolsets:
+  - toolsets.tools:{class_name}
+---
+
+# {title}
+
+## When to use
+
+Say which requests this skill is for, and which it is not for.
+
+## Tools
+
+- `{tool}` greets somebody; it runs inside the agent, so keep it small.
+
+## Scripts
+
+Do not read the scripts; ask them for `--help` first.
+
+### `scripts/greet.py`
+
+**When to use:** to greet somebody by name. `--json` prints JSON only.
+"""
+
+_SCRIPT = '''#!/usr/bin/env python3
+# /// script
+# requires-python = ">=3.11"
+# dependencies = []
+# ///
+"""Greet somebody."""
+
+import argparse
+import json
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", help="who is greeted")
+    parser.add_argument("--json", action="store_true", help="print JSON only")
+    arguments = parser.parse_args()
+    greeting = f"Hello, {arguments.name}!"
+    print(json.dumps({"greeting": greeting}) if arguments.json else greeting)
+
+
+if __name__ == "__main__":
+    main()
+'''
+
+_TOOLSET = '''"""Tools that run inside the agent's process."""
+
+from skillkit.toolsets import AgentToolset
+
+
+class {class_name}(AgentToolset):
+    """Greetings."""
+
+    async def {tool}(self, name: str) -> str:
+        """Greet somebody.
+
+        Args:
+            name: Who is greeted.
+        """
+        return f"Hello, {{name}}!"
+'''
+
+
+def create_skill(
+    name: str, into: Path, *, template: str = "instructions", description: str | None = None
+) -> tuple[Path, list[str]]:
+    """Write a new skill; answers its folder and the files in it. Nothing is ever overwritten."""
+    problem = deviation(name)
+    if problem is not None:
+        raise ConfigurationError(f"The name '{escape_hidden(name)}' {problem}", "name")
+    folder = into / name
+    text = " ".join((description or f"Say what {name} does and when to use it.").split())
+    if len(text) > 1024:
+        raise ConfigurationError(f"The description has {len(text)} characters; the limit is 1024")
+    words = {
+        "name": name,
+        "description": _quoted(text),
+        "title": name.replace("-", " ").capitalize(),
+        "class_name": "".join(part.capitalize() for part in name.split("-")) + "Tools",
+        "tool": f"{name.replace('-', '_')}_greet",
+    }
+    if words["class_name"][0].isdigit():
+        words |= {"class_name": f"Skill{words['class_name']}", "tool": f"skill_{words['tool']}"}
+    files = {
+        "SKILL.md": {"instructions": _INSTRUCTIONS, "scripts": _WITH_SCRIPTS, "hybrid": _HYBRID}[template]
+    }
+    if template in ("scripts", "hybrid"):
+        files["scripts/greet.py"] = _SCRIPT.replace("{", "{{").replace("}", "}}")
+    if template == "hybrid":
+        files["toolsets/__init__.py"] = ""
+        files["toolsets/tools.py"] = _TOOLSET
+    into.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise ConfigurationError(
+            f"{folder} exists already. Choose another name, or another folder with --into."
+        ) from None
+    for path, content in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(content.format(**words), encoding="utf-8")
+        if path.startswith("scripts/"):
+            os.chmod(target, 0o755)
+    return folder, sorted(files)
+
+
+def _quoted(text: str) -> str:
+    """`text` as a YAML scalar that cannot be anything else."""
+    if text and text.replace(" ", "").replace("-", "").replace(",", "").replace(".", "").isalnum():
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,162 @@
+"""A SKILL.md against the specification, and what well-known clients would do with it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from skillkit.core.exceptions import ContentLoadError, SkillParsingError, SkillsUseError
+from skillkit.core.models import Diagnostic, Severity, SkillMetadata
+from skillkit.core.parser import SkillParser
+from skillkit.core.text import one_line
+from skillkit.core.walk import SkillWalk
+
+CLAUDE_CODE_ENTRY = 1536
+DESCRIPTION_BUDGET = 8000
+"""Characters that Claude Code (1 % of 200k tokens) and Codex have for all descriptions together."""
+_XML = re.compile(r"<[A-Za-z/][^>]*>")
+_RESERVED = ("anthropic", "claude")
+Outcome = Literal["accepts", "warns", "refuses"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one client does with the file."""
+
+    client: str
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Everything there is to say about one file."""
+
+    path: Path
+    name: str | None
+    errors: tuple[Diagnostic, ...]
+    warnings: tuple[Diagnostic, ...]
+    verdicts: tuple[Verdict, ...]
+
+    def as_data(self) -> dict[str, object]:
+        return {
+            "path": str(self.path),
+            "name": self.name,
+            "valid": not self.errors,
+            "errors": [_data(found) for found in self.errors],
+            "warnings": [_data(found) for found in self.warnings],
+            "clients": [
+                {"client": verdict.client, "outcome": verdict.outcome, "reason": verdict.reason}
+                for verdict in self.verdicts
+            ],
+        }
+
+
+def validate_paths(paths: Iterable[Path]) -> list[Validation]:
+    """Every SKILL.md that `paths` name or hold, each checked once."""
+    files: dict[Path, None] = {}
+    for path in paths:
+        if path.is_dir():
+            for found in SkillWalk(path.absolute(), include_nested=True):
+                files[Path(found.path)] = None
+        else:
+            files[path.absolute()] = None
+    return [validate_file(file) for file in files]
+
+
+def validate_file(path: Path) -> Validation:
+    """Check one SKILL.md by the letter of the specification."""
+    found, readable = _strict(path)
+    spelling = _spelled(path)
+    errors = [*spelling, *(item for item in found if item.code != "extension-field")]
+    warnings = [replace(item, severity=Severity.WARNING) for item in found if item.code == "extension-field"]
+    metadata = _lenient(path) if readable else None
+    return Validation(
+        path,
+        metadata.name if metadata else None,
+        tuple(errors),
+        tuple(warnings),
+        tuple(_verdicts(path, metadata, errors, warnings)),
+    )
+
+
+def _strict(path: Path) -> tuple[list[Diagnostic], bool]:
+    try:
+        return list(SkillParser(strict=True).parse_skill_file(path).diagnostics), True
+    except SkillParsingError as error:
+        return list(error.diagnostics), True
+    except (ContentLoadError, SkillsUseError) as error:
+        return [Diagnostic(path, "unreadable", Severity.ERROR, str(error))], False
+
+
+def _lenient(path: Path) -> SkillMetadata | None:
+    try:
+        return SkillParser(recover=True).parse_skill_file(path)
+    except SkillsUseError:
+        return None
+
+
+def _spelled(path: Path) -> list[Diagnostic]:
+    if path.name == "SKILL.md":
+        return []
+    message = f"The file must be called SKILL.md, not '{path.name}'"
+    return [Diagnostic(path, "file-name", Severity.ERROR, message)]
+
+
+def _verdicts(
+    path: Path, metadata: SkillMetadata | None, errors: list[Diagnostic], warnings: list[Diagnostic]
+) -> Iterable[Verdict]:
+    yield _specification(errors, warnings)
+    yield _claude_upload(metadata, errors, warnings)
+    unusable = metadata is None or metadata.recovered
+    if unusable or metadata is None:
+        reason = "the header cannot be read, so the skill is left out"
+        for client in ("Claude Code", "Codex", "VS Code"):
+            yield Verdict(client, "refuses", reason)
+        return
+    length = len(one_line(metadata.description))
+    share = f"{length} of about {DESCRIPTION_BUDGET:,} characters that all descriptions share"
+    if length > CLAUDE_CODE_ENTRY:
+        yield Verdict(
+            "Claude Code", "warns", f"reads .claude/skills; cuts the description at {CLAUDE_CODE_ENTRY}"
+        )
+    else:
+        yield Verdict("Claude Code", "accepts", f"reads .claude/skills; takes {share}")
+    yield _agents_folder("Codex", errors, f"reads .agents/skills; takes {share}")
+    yield _agents_folder("VS Code", errors, "reads .agents/skills")
+
+
+def _specification(errors: list[Diagnostic], warnings: list[Diagnostic]) -> Verdict:
+    rules = sorted({found.code for found in (*errors, *warnings)})
+    if rules:
+        return Verdict("Agent Skills specification", "refuses", f"by the letter: {', '.join(rules)}")
+    return Verdict("Agent Skills specification", "accepts", "follows it to the letter")
+
+
+def _claude_upload(
+    metadata: SkillMetadata | None, errors: list[Diagnostic], warnings: list[Diagnostic]
+) -> Verdict:
+    client = "claude.ai upload"
+    reasons = sorted({found.code for found in (*errors, *warnings)})
+    if metadata is not None:
+        if any(word in metadata.canonical_name for word in _RESERVED):
+            reasons.append(f"the name contains a reserved word ({' or '.join(_RESERVED)})")
+        if _XML.search(metadata.description):
+            reasons.append("the description contains XML tags")
+    if reasons:
+        return Verdict(client, "refuses", f"takes the six specified fields only: {', '.join(reasons)}")
+    return Verdict(client, "accepts", "only specified fields")
+
+
+def _agents_folder(client: str, errors: list[Diagnostic], reason: str) -> Verdict:
+    """Clients that hold to the limits of the specification and do not mind further fields."""
+    limits = ("name-format", "name-folder", "description-length", "missing-field", "file-name")
+    broken = sorted({found.code for found in errors if found.code in limits})
+    if broken:
+        return Verdict(client, "warns", f"{reason}; may leave it out: {', '.join(broken)}")
+    return Verdict(client, "accepts", reason)
+
+
+def _data(found: Diagnostic) -> dict[str, object]:
+    return {"rule": found.code, "line": found.line, "column": found.column, "message": found.message}

@@ -1,0 +1,56 @@
+"""`agent --check`: what is active, what is not and why, and how to change that."""
+
+from typing import TYPE_CHECKING
+
+from skillkit.agent.cli import output
+
+if TYPE_CHECKING:
+    from skillkit.install.activation import SkillStatus
+
+
+def check(*, json: bool = False) -> int:
+    """Show the state of every skill; the exit code says whether one that is wanted failed."""
+    from skillkit.agent.cli.overview import activated, as_data, diagnostic_as_data
+
+    report = activated().report()
+    if json:
+        output.print_json(
+            {
+                "selection": str(report.selection),
+                "skills": [as_data(status) for status in report.skills],
+                "failed": [diagnostic_as_data(found) for found in report.failed],
+                "hint": report.hint,
+            }
+        )
+        return 0
+    output.say(f"Skills (AGENT_SKILLS={output.summary(str(report.selection))}):")
+    for status in report.skills:
+        output.console().print(_line(status))
+    for found in report.failed:
+        folder = found.path.parent.name
+        output.console().print(output.shown(f"  ✗ {folder} - Load failed: {found.message}", "red"))
+    if not report.skills and not report.failed:
+        output.say("  none found")
+    untrusted = sum(not status.standing.trusted for status in report.skills)
+    output.say(
+        f"{len(report.active)} active, {len(report.skills) - len(report.active)} inactive, "
+        f"{len(report.failed)} failed, {untrusted} not trusted"
+    )
+    if report.hint:
+        output.remark(output.summary(report.hint, 2000))
+    return 0
+
+
+def _line(status: "SkillStatus") -> object:
+    commit = status.installed.commit_sha if status.installed else None
+    mark, state, style = ("✓", "active", "green") if status.active else ("○", "inactive", "")
+    if status.refusal is not None and status.refusal.code != "disabled":
+        mark, state, style = "✗", status.refusal.code, "yellow"
+    counts = f"{_count(status.scripts, 'script')}, {_count(status.toolsets, 'toolset')}"
+    trust = "trusted" if status.standing.trusted else f"untrusted: {status.standing.reason}"
+    text = f"  {mark} {status.skill.name} ({state}) - {counts}"
+    return output.shown(f"{text}{f' [{commit[:8]}]' if commit else ''} - {trust}", style)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,104 @@
+"""The skills that are found: as a table, or as data. Knows nothing of option parsing, to start fast."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillkit.agent.cli import output
+from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from skillkit.core.models import Diagnostic
+    from skillkit.install.activation import Selection, SkillActivation, SkillStatus
+
+
+def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
+    """Print the skills of the usual places and of `paths`; problems go to stderr."""
+    activation = activated(paths)
+    manager = activation.manager
+    statuses = [activation.status(skill) for skill in manager.list_skills()]
+    if json:
+        output.print_json(
+            {
+                "skills": [as_data(status) for status in statuses],
+                "diagnostics": [diagnostic_as_data(found) for found in manager.diagnostics],
+            }
+        )
+        return
+    if not statuses:
+        output.remark(
+            "No skills found. Write one with: agent skill create NAME — or name a folder: "
+            "agent skill list PATH"
+        )
+    else:
+        rows = [
+            (
+                status.skill.name,
+                "yes" if status.active else "no",
+                status.skill.version or "-",
+                _source(status),
+                output.summary(status.skill.description),
+            )
+            for status in statuses
+        ]
+        output.table(("Name", "Active", "Version", "Source", "Description"), rows, flexible="Description")
+    show_problems(manager.diagnostics)
+
+
+def activated(paths: Iterable[Path] = (), *, selection: "Selection | None" = None) -> "SkillActivation":
+    """The skills of the usual places, of skillkit itself and of `paths`, with what is active."""
+    import logging
+
+    from skillkit.install.activation import SkillActivation
+
+    logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
+    activation = SkillActivation(search=paths, selection=selection)
+    for notice in activation.registry.notices:
+        output.remark(escape_hidden(notice), "yellow")
+    return activation
+
+
+def as_data(status: "SkillStatus") -> dict[str, object]:
+    """What programs learn of a skill."""
+    skill, record, refusal = status.skill, status.installed, status.refusal
+    return {
+        "name": skill.name,
+        "name_canonical": skill.canonical_name,
+        "description": skill.description,
+        "version": skill.version,
+        "source": skill.source_label,
+        "path": str(skill.base_dir),
+        "recovered": skill.recovered,
+        "active": status.active,
+        "refusal": None if refusal is None else {"code": refusal.code, "reason": refusal.reason},
+        "trusted": status.standing.trusted,
+        "git_url": record.git_url if record else None,
+        "commit_sha": record.commit_sha if record else None,
+        "digest": status.standing.digest,
+        "script_count": status.scripts,
+        "toolset_count": status.toolsets,
+    }
+
+
+def diagnostic_as_data(found: "Diagnostic") -> dict[str, object]:
+    return {
+        "path": str(found.path),
+        "line": found.line,
+        "column": found.column,
+        "severity": found.severity.value,
+        "code": found.code,
+        "message": found.message,
+    }
+
+
+def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:
+    """Errors and warnings on stderr, one line each."""
+    for found in diagnostics:
+        if found.severity.value != "info":
+            style = "red" if found.severity.value == "error" else "yellow"
+            output.console(stderr=True).print(output.shown(str(found), style))
+
+
+def _source(status: "SkillStatus") -> str:
+    commit = status.installed.commit_sha if status.installed else None
+    return f"{status.skill.source_label} {commit[:8]}" if commit else status.skill.source_label

@@ -1,0 +1,43 @@
+"""Saying on stderr what takes its time: a spinner for people, plain lines for logs."""
+
+from typing import TYPE_CHECKING, Self
+
+from skillkit.agent.cli import output
+from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+
+class Progress:
+    """Call it with what is being done now; use it as a context manager."""
+
+    def __init__(self) -> None:
+        self._status: Status | None = None
+        self._last = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pause()
+
+    def __call__(self, text: str) -> None:
+        if text == self._last:
+            return
+        self._last = text
+        screen = output.console(stderr=True)
+        line = escape_hidden(text)
+        if not screen.is_terminal:
+            output.remark(f"{line} …")
+        elif self._status is None:
+            self._status = screen.status(line)
+            self._status.start()
+        else:
+            self._status.update(line)
+
+    def pause(self) -> None:
+        """Clear the line, for a question or a result."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None

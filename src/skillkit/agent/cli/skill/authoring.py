@@ -1,0 +1,107 @@
+"""Writing skills: create, validate."""
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.skill.options import Json, examples
+from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from skillkit.agent.authoring.validation import Validation
+
+
+class Template(str, Enum):
+    """What kind of skill to start from."""
+
+    INSTRUCTIONS = "instructions"
+    SCRIPTS = "scripts"
+    HYBRID = "hybrid"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "create",
+        epilog=examples(
+            "agent skill create release-notes",
+            "agent skill create csv-report --template scripts",
+            "agent skill create mailer --template hybrid --into .agents/skills",
+        ),
+    )(create)
+    app.command(
+        "validate",
+        epilog=examples(
+            "agent skill validate ./skills/pdf",
+            "agent skill validate skills examples/skills/*/SKILL.md",
+            "agent skill validate . --json",
+        ),
+    )(validate)
+
+
+def create(
+    name: Annotated[str, typer.Argument(help="Lower-case letters, digits and hyphens.", show_default=False)],
+    *,
+    template: Annotated[
+        Template, typer.Option(help="Instructions only, with scripts, or with a toolset as well.")
+    ] = Template.INSTRUCTIONS,
+    description: Annotated[
+        str | None, typer.Option(help="What the skill does and when to use it.", show_default=False)
+    ] = None,
+    into: Annotated[Path, typer.Option(help="The folder that gets the skill's folder.")] = Path("skills"),
+    json: Json = False,
+) -> None:
+    """Start a new skill that is valid from the first minute."""
+    from skillkit.agent.authoring.templates import create_skill
+
+    folder, files = create_skill(name, into, template=template.value, description=description)
+    if json:
+        output.print_json({"path": str(folder), "files": files})
+        return
+    for file in files:
+        output.say(f"  {escape_hidden(str(folder / file))}")
+    output.say(f"Created {name}. Check it with: agent skill validate {escape_hidden(str(folder))}", "green")
+
+
+def validate(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            exists=True, help="SKILL.md files, folders of a skill, or folders of skills.", show_default=False
+        ),
+    ],
+    json: Json = False,
+) -> None:
+    """Check skills against the specification and tell what well-known clients make of them.
+
+    Exit code 1 when a file has errors. Fields that skillkit adds to the specification are warnings.
+    """
+    from skillkit.agent.authoring.validation import validate_paths
+
+    results = validate_paths(paths)
+    if json:
+        output.print_json({"files": [result.as_data() for result in results]})
+    else:
+        for result in results:
+            _show(result)
+        errors = sum(len(result.errors) for result in results)
+        warnings = sum(len(result.warnings) for result in results)
+        output.say(
+            f"{len(results)} checked: {errors} errors, {warnings} warnings",
+            "red" if errors else "green",
+        )
+    if not results:
+        output.complain("No SKILL.md found there.")
+        raise typer.Exit(outcome.ERROR)
+    raise typer.Exit(outcome.ERROR if any(result.errors for result in results) else outcome.OK)
+
+
+def _show(result: "Validation") -> None:
+    for found in (*result.errors, *result.warnings):
+        style = "red" if found in result.errors else "yellow"
+        output.console().print(output.shown(str(found), style))
+    for verdict in result.verdicts:
+        mark = {"accepts": "✓", "warns": "!", "refuses": "✗"}[verdict.outcome]
+        output.console().print(output.shown(f"  {mark} {verdict.client}: {verdict.reason}"))

@@ -1,0 +1,156 @@
+"""Which skill for which request: search, match."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.overview import activated
+from skillkit.agent.cli.skill.options import Folders, Json, MatchingMode, examples
+from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from skillkit.install.activation import SkillActivation
+    from skillkit.matching import Match, SkillMatcher
+
+WORTH_SHOWING = 0.02
+"""Below it a search result is noise; the threshold for matching is far above."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "search",
+        epilog=examples('agent skill search "pdf forms"', "agent skill search deploy --limit 20 --json"),
+    )(search)
+    app.command(
+        "match",
+        epilog=examples(
+            'agent skill match "Turn this CSV into a report"',
+            'agent skill match "What is 2+2?" --mode lexical',
+            'agent skill match "Write the release notes" --in ./my-skills --json',
+        ),
+    )(match)
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.", show_default=False)],
+    folders: Folders = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")] = 10,
+    mode: MatchingMode = None,
+    json: Json = False,
+) -> None:
+    """Rank the skills that are found by how well they fit some words."""
+    activation = activated(folders or ())
+    matcher = matcher_of(activation, mode)
+    ranked = [found for found in matcher.rank(query, limit) if found.score >= WORTH_SHOWING]
+    if json:
+        output.print_json(
+            {
+                "query": query,
+                "mode": matcher.mode.value,
+                "signals": list(matcher.signals),
+                "results": [_as_data(found, activation) for found in ranked],
+            }
+        )
+        return
+    if not ranked:
+        output.remark(f"Nothing found for {escape_hidden(query)!r}. All skills: agent skill list")
+        return
+    rows = [
+        (
+            found.skill.name,
+            f"{found.score:.2f}",
+            output.summary(found.skill.description, 160),
+        )
+        for found in ranked
+    ]
+    output.table(("Skill", "Score", "Description"), rows, flexible="Description")
+
+
+def match(
+    request: Annotated[str, typer.Argument(help="What a user would say to the agent.", show_default=False)],
+    folders: Folders = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            "-n",
+            min=1,
+            help="How many skills a request may bring in; SKILL_MAX_PER_REQUEST or 3 if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    mode: MatchingMode = None,
+    json: Json = False,
+) -> None:
+    """Show which skills a request would bring in, how surely, and why."""
+    activation = activated(folders or ())
+    matcher = matcher_of(activation, mode)
+    result = matcher.explain(request, limit)
+    injected = [found for found in result.matches if _would_be_injected(found, activation)]
+    if json:
+        output.print_json(
+            {
+                "request": request,
+                "mode": result.mode.value,
+                "signals": list(result.signals),
+                "threshold": result.threshold,
+                "limit": result.limit,
+                "matches": [_as_data(found, activation) for found in result.matches],
+                "cut": [_as_data(found, activation) for found in result.cut],
+                "near": [_as_data(found, activation) for found in result.near],
+                "injected": [found.skill.canonical_name for found in injected],
+                "explanation": result.explanation,
+            }
+        )
+        return
+    rows = []
+    for verdict, some in (("match", result.matches), ("cut", result.cut), ("no", result.near)):
+        rows += [
+            (found.skill.name, f"{found.score:.2f}", verdict, "; ".join(found.reasons)) for found in some
+        ]
+    if rows:
+        output.table(("Skill", "Score", "Verdict", "Why"), rows, flexible="Why")
+        output.say()
+    signals = " + ".join(result.signals)
+    output.say(
+        f"Mode {result.mode.value} ({signals}), threshold {result.threshold:.2f}. {result.explanation}"
+    )
+    output.say(_injection(injected, list(result.matches), activation))
+
+
+def matcher_of(activation: "SkillActivation", mode: str | None) -> "SkillMatcher":
+    """A matcher over every skill that is found, active or not: authors try before they enable."""
+    from skillkit.matching import SkillMatcher
+
+    return SkillMatcher(activation.manager.list_skills(), mode=mode)
+
+
+def _would_be_injected(found: "Match", activation: "SkillActivation") -> bool:
+    return activation.manager.refusal(found.skill) is None
+
+
+def _injection(injected: "list[Match]", matches: "list[Match]", activation: "SkillActivation") -> str:
+    if not matches:
+        return "Nothing would be put into the prompt."
+    if injected:
+        names = ", ".join(escape_hidden(found.skill.name) for found in injected)
+        text = f"Instructions put into the prompt: {names}."
+    else:
+        text = "Nothing would be put into the prompt."
+    held = [found for found in matches if found not in injected]
+    reasons = [refusal.reason for found in held if (refusal := activation.manager.refusal(found.skill))]
+    return " ".join([text, *(f"{escape_hidden(reason)}." for reason in reasons)])
+
+
+def _as_data(found: "Match", activation: "SkillActivation") -> dict[str, object]:
+    refusal = activation.manager.refusal(found.skill)
+    return {
+        "name": found.skill.canonical_name,
+        "description": found.skill.description,
+        "source": found.skill.source_label,
+        "score": found.score,
+        "reasons": list(found.reasons),
+        "active": refusal is None,
+        "refusal": None if refusal is None else {"code": refusal.code, "reason": refusal.reason},
+    }

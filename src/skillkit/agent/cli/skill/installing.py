@@ -1,0 +1,184 @@
+"""Changing what is installed: add, update, remove, rollback."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.skill.options import Installed, Json, ManyInstalled, Trusted, Yes, examples
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from skillkit.agent.cli.asking import Asker
+    from skillkit.install.installer import SkillInstaller
+    from skillkit.install.registry import InstalledSkill
+    from skillkit.install.tree import Limits
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "add",
+        epilog=examples(
+            "agent skill add owner/repo",
+            "agent skill add owner/repo/skills/pdf@v1.2.0",
+            "agent skill add https://git.example.com/team/skills.git --skill pdf --ref main",
+            "agent skill add ./my-skill --name my-copy",
+            "agent skill add owner/repo --ref FULL_COMMIT --yes      (in a script)",
+        ),
+    )(add)
+    app.command(
+        "update",
+        epilog=examples(
+            "agent skill update pdf",
+            "agent skill update",
+            "agent skill update pdf --ref v2.0.0",
+            "agent skill update pdf --overwrite-edits",
+        ),
+    )(update)
+    app.command("remove", epilog=examples("agent skill remove pdf", "agent skill remove pdf --yes"))(remove)
+    app.command("rollback", epilog=examples("agent skill rollback pdf", "agent skill rollback pdf --json"))(
+        rollback
+    )
+
+
+@contextmanager
+def installer(
+    *, yes: bool = False, trusted: bool = False, limits: "Limits | None" = None
+) -> "Iterator[tuple[SkillInstaller, Asker]]":
+    """An installer that asks at this terminal, with progress on stderr."""
+    from skillkit.agent.cli.asking import Asker
+    from skillkit.agent.cli.progress import Progress
+    from skillkit.install.installer import SkillInstaller
+
+    with Progress() as progress:
+        asker = Asker(progress, yes=yes, trusted=trusted)
+        opened = SkillInstaller(consent=asker.consent, progress=progress, limits=limits)
+        yield opened, asker
+        progress.pause()
+        for notice in opened.registry.notices:
+            output.remark(escape_hidden(notice), "yellow")
+
+
+def add(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="owner/repo[/path][@ref], an https, ssh or file address, or ./folder.", show_default=False
+        ),
+    ],
+    *,
+    ref: Annotated[str | None, typer.Option(help="Branch, tag or full commit.")] = None,
+    path: Annotated[str | None, typer.Option(help="Where in the repository to look.")] = None,
+    skill: Annotated[
+        list[str] | None, typer.Option("--skill", "-s", help="Which skill of many; may be repeated.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every skill of the source.")] = False,
+    name: Annotated[str | None, typer.Option(help="Install under another name.")] = None,
+    max_files: Annotated[int, typer.Option(help="How many files a skill may have.")] = 512,
+    max_bytes: Annotated[int, typer.Option(help="How many bytes a skill may have.")] = 16 * 1024 * 1024,
+    yes: Yes = False,
+    trusted: Trusted = False,
+    json: Json = False,
+) -> None:
+    """Install skills from a repository or a folder, after showing what they can do."""
+    from skillkit.install.tree import Limits
+
+    with installer(yes=yes, trusted=trusted, limits=Limits(max_files, max_bytes)) as (opened, asker):
+        installed = opened.add(
+            source,
+            ref=ref,
+            path=path,
+            skills=skill or (),
+            everything=everything,
+            chooser=asker.choose if asker.interactive else None,
+            name=name,
+        )
+    if json:
+        output.print_json({"installed": [as_data(item) for item in installed]})
+        return
+    for item in installed:
+        output.say(f"Installed {item.name} ({_version(item)}) → {item.installed_path}", "green")
+    output.remark(f"To use it now: export AGENT_SKILLS={','.join(item.name_canonical for item in installed)}")
+
+
+def update(
+    names: ManyInstalled = None,
+    *,
+    ref: Annotated[str | None, typer.Option(help="Branch, tag or full commit to go to.")] = None,
+    overwrite_edits: Annotated[
+        bool, typer.Option("--overwrite-edits", help="Replace files you edited; yours stay for rollback.")
+    ] = False,
+    yes: Yes = False,
+    trusted: Trusted = False,
+    json: Json = False,
+) -> None:
+    """Bring skills up to date, after showing what changes."""
+    results: list[dict[str, object]] = []
+    codes: list[int] = []
+    with installer(yes=yes, trusted=trusted) as (opened, _):
+        wanted = names or [skill.name_canonical for skill in opened.list()]
+        if ref and len(wanted) != 1:
+            raise typer.BadParameter("--ref is for one skill; name it")
+        for name in wanted:
+            try:
+                before = opened.registry.get(name)
+                after = opened.update(name, ref=ref, overwrite_edits=overwrite_edits)
+            except SkillsUseError as error:
+                if len(wanted) == 1:
+                    raise
+                output.complain(str(error))
+                codes.append(outcome.exit_code(error))
+                results.append({"name": name, "error": str(error)})
+                continue
+            codes.append(outcome.OK)
+            changed = before.digest != after.digest
+            results.append({"name": after.name, "changed": changed, **as_data(after)})
+            if not json and changed:
+                output.say(f"Updated {after.name}: {_version(before)} → {_version(after)}", "green")
+            elif not json and before.stored != after.stored:
+                output.say(
+                    f"Put the approved files of {after.name} back; yours are kept for rollback", "green"
+                )
+            elif not json:
+                output.say(f"{after.name} is up to date ({_version(after)})")
+    if json:
+        output.print_json({"updated": results})
+    raise typer.Exit(outcome.together(codes))
+
+
+def remove(name: Installed, yes: Yes = False, json: Json = False) -> None:
+    """Remove an installed skill; it stays in the trash for 7 days."""
+    with installer(yes=yes) as (opened, _):
+        gone = opened.remove(name)
+    if json:
+        output.print_json({"removed": as_data(gone)})
+    else:
+        output.say(f"Removed {gone.name}. To bring it back: agent skill rollback {gone.name_canonical}")
+
+
+def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
+    """Go back to the version before the last update, or take a skill out of the trash."""
+    with installer(yes=yes) as (opened, _):
+        back = opened.rollback(name)
+    if json:
+        output.print_json({"restored": as_data(back)})
+    else:
+        output.say(f"{back.name} is {_version(back)} again", "green")
+        if not back.trusted:
+            output.remark(f"It is not trusted. Look at it with: agent skill trust {back.name_canonical}")
+
+
+def as_data(skill: "InstalledSkill") -> dict[str, object]:
+    """What programs learn of an installed skill."""
+    data = skill.as_data()
+    data["previous"] = [version.commit_sha or version.digest for version in skill.previous]
+    return data
+
+
+def _version(skill: "InstalledSkill") -> str:
+    from skillkit.install.plan import version_of
+
+    return version_of(skill)

@@ -1,0 +1,76 @@
+"""Options that several commands share, and completion for the names of skills."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Answer yes. Without a terminal it counts for full commits only.")
+]
+Trusted = Annotated[bool, typer.Option("--trusted", help="Trust the source, whatever it holds.")]
+
+Folders = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--in",
+        exists=True,
+        file_okay=False,
+        help="A folder to search besides the usual places; may be given again.",
+        show_default=False,
+    ),
+]
+MatchingMode = Annotated[
+    str | None,
+    typer.Option(
+        "--mode",
+        help="keyword, lexical, semantic or hybrid; SKILL_MATCHING_MODE or the best installed if not given.",
+        show_default=False,
+    ),
+]
+
+
+def complete_installed(incomplete: str) -> list[str]:
+    """Names of installed skills, for the shell."""
+    from skillkit.core.exceptions import SkillsUseError
+    from skillkit.install.registry import InstallRegistry
+
+    try:
+        names = sorted(InstallRegistry().load().skills)
+    except SkillsUseError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_found(incomplete: str) -> list[str]:
+    """Names of all skills that are found, for the shell."""
+    from skillkit.agent.cli.overview import activated
+
+    names = [skill.canonical_name for skill in activated().manager.list_skills()]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+Installed = Annotated[
+    str,
+    typer.Argument(
+        help="The name of an installed skill.", autocompletion=complete_installed, show_default=False
+    ),
+]
+Found = Annotated[
+    str, typer.Argument(help="The name of a skill.", autocompletion=complete_found, show_default=False)
+]
+ManyInstalled = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[NAME]...",
+        help="Names of installed skills; all of them when none is given.",
+        autocompletion=complete_installed,
+        show_default=False,
+    ),
+]
+
+
+def examples(*lines: str) -> str:
+    """The examples at the end of a command's help."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

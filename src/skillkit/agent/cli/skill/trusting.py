@@ -1,0 +1,123 @@
+"""Deciding what is used: trust, enable, disable."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.overview import activated
+from skillkit.agent.cli.skill.installing import installer
+from skillkit.agent.cli.skill.options import Found, Json, Yes, examples
+from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from skillkit.install.activation import Selection
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "trust",
+        epilog=examples(
+            "agent skill trust pdf",
+            "agent skill trust pdf --revoke",
+            "agent skill trust pdf --yes --digest sha256:…   (in a script)",
+        ),
+    )(trust)
+    app.command("enable", epilog=examples("agent skill enable pdf", "agent skill enable all"))(enable)
+    app.command("disable", epilog=examples("agent skill disable pdf", "agent skill disable all"))(disable)
+
+
+def trust(
+    name: Found,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take the approval back.")] = False,
+    digest: Annotated[
+        str | None, typer.Option(help="The digest you approve; needed where nobody can be asked.")
+    ] = None,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Approve a skill as it is now, bound to its exact bytes. Any change revokes it."""
+    activation = activated()
+    skill = activation.manager.get_skill(name)
+    record = activation.judge.installed(skill)
+    with installer(yes=yes) as (opened, _):
+        if revoke and record is not None:
+            opened.revoke(record.name)
+        elif revoke:
+            standing = activation.judge.standing(skill)
+            if standing.digest is None or not opened.trust_store.revoke(standing.digest):
+                output.remark(f"'{escape_hidden(skill.name)}' was not approved: {standing.reason}")
+        elif record is not None:
+            opened.trust(record.name, pinned=digest)
+        elif activation.judge.standing(skill).trusted:
+            output.remark(
+                f"'{escape_hidden(skill.name)}' is trusted already: "
+                f"it {activation.judge.standing(skill).reason}"
+            )
+        else:
+            opened.trust_folder(skill, pinned=digest)
+    standing = activated().judge.standing(skill)
+    if json:
+        output.print_json({"name": skill.name, "trusted": standing.trusted, "digest": standing.digest})
+    else:
+        output.say(f"{escape_hidden(skill.name)} is {'trusted' if standing.trusted else 'not trusted'}")
+
+
+def enable(name: Found, json: Json = False) -> None:
+    """Make a skill active from now on, where AGENT_SKILLS does not say otherwise."""
+    from skillkit.install.activation import Selection
+
+    activation = activated()
+    if name.lower() in ("all", "all-untrusted", "none"):
+        _choose(Selection.parse(name), json)
+        return
+    skill = activation.manager.get_skill(name)
+    chosen = _chosen(activation.registry.load().selection)
+    if chosen.mode in ("none", "names"):
+        chosen = Selection("names", chosen.names | {skill.canonical_name})
+    _choose(chosen, json)
+    standing = activation.judge.standing(skill)
+    if not standing.trusted:
+        output.remark(
+            f"It is not trusted ({standing.reason}) and stays inactive until: "
+            f"agent skill trust {escape_hidden(skill.canonical_name)}",
+            "yellow",
+        )
+
+
+def disable(name: Found, json: Json = False) -> None:
+    """Make a skill inactive from now on, where AGENT_SKILLS does not say otherwise."""
+    from skillkit.install.activation import Selection
+
+    activation = activated()
+    if name.lower() == "all":
+        _choose(Selection("none"), json)
+        return
+    skill = activation.manager.get_skill(name)
+    chosen = _chosen(activation.registry.load().selection)
+    names = chosen.names
+    if chosen.mode in ("all", "all-untrusted"):
+        names = frozenset(found.canonical_name for found in activation.manager.list_skills())
+    names -= {skill.canonical_name}
+    _choose(Selection("names", names) if names else Selection("none"), json)
+
+
+def _chosen(text: str | None) -> "Selection":
+    from skillkit.install.activation import Selection
+
+    return Selection.parse(text)
+
+
+def _choose(selection: "Selection", json: bool) -> None:
+    from skillkit.install.activation import VARIABLE
+    from skillkit.install.registry import InstallRegistry
+
+    with InstallRegistry().transaction() as state:
+        state.selection = str(selection)
+    if json:
+        output.print_json({"selection": str(selection)})
+    else:
+        output.say(f"Active from now on: {escape_hidden(str(selection))}")
+    if VARIABLE in os.environ:
+        output.remark(f"{VARIABLE} is set and decides instead: {escape_hidden(os.environ[VARIABLE])}")

@@ -1,0 +1,41 @@
+"""What a broken header was meant to say."""
+
+import re
+
+_TOP_LEVEL = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*)")
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(\S.*)")
+
+
+def quoted_values(text: str) -> str | None:
+    """`text` with quotes around top-level values that need them; None if there is nothing to mend."""
+    lines = text.split("\n")
+    mended = False
+    for number, line in enumerate(lines):
+        entry = _TOP_LEVEL.fullmatch(line.rstrip(" \t\r"))
+        if entry and _needs_quotes(entry["value"]):
+            quoted = entry["value"].replace("'", "''")
+            lines[number] = f"{entry['key']}: '{quoted}'"
+            mended = True
+    return "\n".join(lines) if mended else None
+
+
+def _needs_quotes(value: str) -> bool:
+    """Whether a value is text to whoever wrote it and something else to YAML."""
+    first = value[0]
+    if first in "@`%":
+        return True
+    if first in "[{":
+        # `[Beta] Does this` is text; a list that is never closed may be anything.
+        return "] " in value or "} " in value
+    return ": " in f"{value} " and first not in "\"'|>&*!#"
+
+
+def first_heading(body: str) -> str | None:
+    """The first heading of a body; without one, its first line of text."""
+    first = None
+    for line in body.splitlines():
+        if (heading := _HEADING.fullmatch(line)) and (title := heading[1].rstrip(" \t#")):
+            return title
+        if first is None and line.strip():
+            first = line.strip()
+    return first

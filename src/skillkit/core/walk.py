@@ -1,0 +1,208 @@
+"""The way through a folder of skills: bounded, sorted, and never round in circles."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from skillkit.core.models import Diagnostic, Severity
+
+SKILL_FILE = "SKILL.md"
+MAX_DEPTH = 5
+MAX_FOLDERS = 5000
+MAX_ENTRIES = 100_000
+"""Of one folder."""
+MAX_ALL_ENTRIES = 1_000_000
+"""Of all folders of a walk together."""
+SKIPPED = frozenset(
+    {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", "site-packages", ".tox"}
+)
+_VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
+
+
+class Found(NamedTuple):
+    """A SKILL.md that a walk came upon."""
+
+    path: str
+    status: os.stat_result
+
+
+class _Folder(NamedTuple):
+    path: str
+    depth: int
+    inside_skill: bool
+
+
+class _Listing(NamedTuple):
+    folders: list[_Folder]
+    other_spelling: Found | None
+    """A skill.md or Skill.md where there is no SKILL.md."""
+
+
+_EMPTY = _Listing([], None)
+
+
+class SkillWalk:
+    """One pass over a folder: every SKILL.md beneath it, in sorted order, within limits.
+
+    A symbolic link to a folder is followed unless it lies inside a skill. What lies inside a skill is
+    left alone unless `include_nested`; a SKILL.md in the root itself does not hide the rest.
+    """
+
+    def __init__(
+        self,
+        root: Path | str,
+        *,
+        max_depth: int = MAX_DEPTH,
+        max_folders: int = MAX_FOLDERS,
+        include_nested: bool = False,
+    ) -> None:
+        self.root = os.fspath(root)
+        self.max_depth = max_depth
+        self.max_folders = max_folders
+        self.include_nested = include_nested
+        self.diagnostics: list[Diagnostic] = []
+        """What could not be searched, complete once the walk is over."""
+        self._listed: set[tuple[int, int]] = set()
+        self._entries_left = MAX_ALL_ENTRIES
+
+    def __iter__(self) -> Iterator[Found]:
+        stack = [_Folder(self.root, 0, False)]
+        visited = 0
+        while stack:
+            folder = stack.pop()
+            if visited >= self.max_folders:
+                self._say(
+                    self.root,
+                    "folder-limit",
+                    f"Stopped after {self.max_folders} folders; raise max_folders to search the rest",
+                )
+                return
+            visited += 1
+            found = _skill_in(folder.path)
+            if found:
+                yield found
+                if folder.depth and not self.include_nested:
+                    continue
+            below = self._listing(folder, has_skill=found is not None)
+            if below.other_spelling:
+                yield below.other_spelling
+                if folder.depth and not self.include_nested:
+                    continue
+            # One more than can be visited, so that the limit is noticed.
+            stack.extend(reversed(below.folders[: self.max_folders - visited + 1]))
+
+    def _listing(self, folder: _Folder, *, has_skill: bool) -> _Listing:
+        try:
+            status = os.stat(folder.path)
+            if (status.st_dev, status.st_ino) in self._listed:
+                return _EMPTY
+            self._listed.add((status.st_dev, status.st_ino))
+            with os.scandir(folder.path) as entries:
+                listing = self._sorted_entries(folder, entries, has_skill=has_skill)
+        except FileNotFoundError:
+            return _EMPTY  # it vanished while we looked
+        except OSError as error:
+            self._say(folder.path, "unreadable", f"Cannot be searched: {error.strerror}")
+            return _EMPTY
+        if listing.folders and folder.depth >= self.max_depth:
+            self._say(
+                folder.path,
+                "depth-limit",
+                f"Depth limit ({self.max_depth}) reached; folders below are not searched",
+                Severity.INFO,
+            )
+            return _Listing([], listing.other_spelling)
+        return listing
+
+    def _sorted_entries(
+        self, folder: _Folder, entries: Iterator["os.DirEntry[str]"], *, has_skill: bool
+    ) -> _Listing:
+        inside = folder.inside_skill or (has_skill and folder.depth > 0)
+        limit = min(MAX_ENTRIES, self._entries_left)
+        names: list[str] = []
+        spelling: str | None = None
+        for number, entry in enumerate(entries):
+            if number >= limit:
+                self._say(
+                    folder.path,
+                    "entry-limit",
+                    f"Only the first {limit:,} entries were looked at",
+                )
+                break
+            self._entries_left -= 1
+            name = entry.name
+            if name == _VIRTUAL_ENVIRONMENT and folder.depth:
+                return _EMPTY
+            if name in SKIPPED:
+                continue
+            if not has_skill and name.lower() == "skill.md" and (spelling is None or name < spelling):
+                spelling = name
+            elif _is_folder(entry, follow=not inside):
+                names.append(name)
+        other = None if spelling is None else _status_of(f"{folder.path}/{spelling}")
+        inside = inside or (other is not None and folder.depth > 0)
+        return _Listing(
+            [_Folder(f"{folder.path}/{name}", folder.depth + 1, inside) for name in sorted(names)],
+            other,
+        )
+
+    def _say(self, path: str, code: str, message: str, severity: Severity = Severity.WARNING) -> None:
+        self.diagnostics.append(Diagnostic(Path(path), code, severity, message))
+
+
+class Met:
+    """The skills that a pass over several sources has come upon."""
+
+    def __init__(self) -> None:
+        self.paths: set[str] = set()
+        self._files: dict[tuple[int, int], str] = {}
+        self._folders: set[tuple[int, int]] = set()
+
+    def is_new(self, found: Found) -> bool:
+        """Whether the folder of `found` has not been met yet; hard links in two folders are two skills."""
+        identity = (found.status.st_dev, found.status.st_ino)
+        first = self._files.setdefault(identity, found.path)
+        if found.path in self.paths:
+            return False
+        if first != found.path and not self._is_other_folder(first, found.path):
+            return False
+        self.paths.add(found.path)
+        return True
+
+    def _is_other_folder(self, first: str, path: str) -> bool:
+        try:
+            self._folders.add(_identity(os.path.dirname(first)))
+            folder = _identity(os.path.dirname(path))
+        except OSError:
+            return False
+        new = folder not in self._folders
+        self._folders.add(folder)
+        return new
+
+
+def _skill_in(folder: str) -> Found | None:
+    path = f"{folder}/{SKILL_FILE}"
+    try:
+        return Found(path, os.stat(path))
+    except OSError:
+        return None
+
+
+def _status_of(path: str) -> Found:
+    try:
+        return Found(path, os.stat(path))
+    except FileNotFoundError:
+        return Found(path, os.lstat(path))  # a link to nowhere: reading it says so
+
+
+def _is_folder(entry: "os.DirEntry[str]", *, follow: bool) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=follow)
+    except OSError:
+        return False
+
+
+def _identity(folder: str) -> tuple[int, int]:
+    status = os.stat(folder)
+    return status.st_dev, status.st_ino

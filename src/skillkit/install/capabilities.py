@@ -1,0 +1,189 @@
+"""The capability card: what a skill brings and asks for, as facts, and how that changed."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+from skillkit.core.models import SkillMetadata
+from skillkit.core.text import HIDDEN
+from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile
+
+INTERPRETERS = {
+    ".py": "python",
+    ".sh": "sh",
+    ".bash": "bash",
+    ".js": "node",
+    ".mjs": "node",
+    ".cjs": "node",
+    ".ts": "node",
+    ".rb": "ruby",
+    ".pl": "perl",
+    ".ps1": "powershell",
+    ".bat": "cmd",
+    ".php": "php",
+    ".lua": "lua",
+}
+_SHEBANG = re.compile(rb"#![ \t]*(?:\S*/)?(?:env[ \t]+(?:-S[ \t]+)?)?([\w.+-]+)")
+_HOST = re.compile(rb"\b(?:https?|wss?|ssh|ftp)://(?:[^\s/@\"'<>]{1,64}@)?([A-Za-z0-9][A-Za-z0-9.-]{1,252})")
+_DEPENDENCY = re.compile(r"""["']([^"']{1,200})["']""")
+_BINARY_MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm")
+_LFS = b"version https://git-lfs.github.com/spec/"
+_DEPENDENCY_FILES = frozenset(
+    {"requirements.txt", "pyproject.toml", "package.json", "Gemfile", "go.mod", "Cargo.toml"}
+)
+_MAX_SCANNED = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """Facts found in the files; each a sorted tuple, so that two cards can be compared."""
+
+    scripts: tuple[str, ...] = ()
+    """`path (interpreter)` of everything that could be run."""
+    dependencies: tuple[str, ...] = ()
+    """What scripts want installed, and files that list such things."""
+    hosts: tuple[str, ...] = ()
+    """Hosts named anywhere in the text."""
+    network: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
+    """Environment variables asked for."""
+    commands: tuple[str, ...] = ()
+    """Programs that must be on the machine."""
+    toolsets: tuple[str, ...] = ()
+    """Python classes that would run inside the agent's own process."""
+    allowed_tools: tuple[str, ...] = ()
+    """Tools the author wants approved beforehand; shown, never granted."""
+    nested_skills: tuple[str, ...] = ()
+    binaries: tuple[str, ...] = ()
+    """Compiled programs and other files that are not text."""
+    hidden_characters: tuple[str, ...] = ()
+    """Text files with characters that cannot be seen."""
+    not_fetched: tuple[str, ...] = ()
+    """Pointers to Git LFS content, which is left where it is."""
+    header: tuple[str, ...] = ()
+    """What is wrong with the header."""
+
+    def facts(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Label and values of everything that is there."""
+        for field in fields(self):
+            values: tuple[str, ...] = getattr(self, field.name)
+            if values:
+                yield LABELS[field.name], values
+
+    def difference(self, newer: "Capabilities") -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+        """Label, gained and lost values of what `newer` has otherwise."""
+        changed = []
+        for field in fields(self):
+            before, after = set(getattr(self, field.name)), set(getattr(newer, field.name))
+            if before != after:
+                changed.append(
+                    (
+                        LABELS[field.name],
+                        tuple(sorted(after - before)),
+                        tuple(sorted(before - after)),
+                    )
+                )
+        return changed
+
+    def as_data(self) -> dict[str, list[str]]:
+        return {field.name: list(getattr(self, field.name)) for field in fields(self)}
+
+
+LABELS = {
+    "scripts": "scripts",
+    "dependencies": "dependencies",
+    "hosts": "hosts named",
+    "network": "network",
+    "environment": "environment",
+    "commands": "commands",
+    "toolsets": "toolsets",
+    "allowed_tools": "tools",
+    "nested_skills": "nested skills",
+    "binaries": "binary files",
+    "hidden_characters": "invisible",
+    "not_fetched": "not fetched",
+    "header": "header",
+}
+MEANINGS = {
+    "network": "wants to use the network",
+    "environment": "environment variables it asks for",
+    "commands": "must be installed on this machine",
+    "toolsets": "would run inside the agent's own process!",
+    "tools": "the author wants them pre-approved; that is never granted",
+    "invisible": "characters that cannot be seen",
+    "not fetched": "Git LFS pointers; their content stays where it is",
+}
+"""What a label alone would not tell."""
+
+
+def capabilities(tree: SkillTree, metadata: SkillMetadata) -> Capabilities:
+    """The card of a skill."""
+    found: dict[str, set[str]] = {field.name: set() for field in fields(Capabilities)}
+    for path, file in tree.files.items():
+        name = path.rpartition("/")[2]
+        if name == SKILL_FILE and path != SKILL_FILE:
+            found["nested_skills"].add(path)
+        if name in _DEPENDENCY_FILES:
+            found["dependencies"].add(path)
+        if file.content.startswith(_LFS):
+            found["not_fetched"].add(path)
+        interpreter = _interpreter(path, file)
+        if interpreter:
+            found["scripts"].add(f"{path} ({interpreter})")
+            found["dependencies"].update(inline_dependencies(file.content))
+        _look_inside(path, file.content, found)
+    found["network"] |= {"asked for"} if metadata.permissions.network else set()
+    found["environment"] |= set(metadata.permissions.env)
+    found["commands"] |= set(metadata.required_commands)
+    found["toolsets"] |= set(metadata.toolsets)
+    found["allowed_tools"] |= set(metadata.allowed_tools)
+    if metadata.recovered:
+        found["header"].add("broken or missing, guessed; the skill is not offered to a model")
+    return Capabilities(**{name: tuple(sorted(values)) for name, values in found.items()})
+
+
+def _interpreter(path: str, file: TreeFile) -> str | None:
+    shebang = _SHEBANG.match(file.content[:200])
+    if shebang:
+        return shebang[1].decode("ascii")
+    if file.content.startswith(_BINARY_MAGIC):
+        return "native program"
+    extension = path[path.rfind(".") :].lower() if "." in path.rpartition("/")[2] else ""
+    return INTERPRETERS.get(extension) or ("executable" if file.executable else None)
+
+
+def _look_inside(path: str, content: bytes, found: dict[str, set[str]]) -> None:
+    start = content[:_MAX_SCANNED]
+    found["hosts"].update(host.decode("ascii").lower().rstrip(".") for host in set(_HOST.findall(start)))
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        found["binaries"].add(path)
+        return
+    if "\0" in text:
+        found["binaries"].add(path)
+        return
+    hidden = sum(1 for _ in HIDDEN.finditer(text.replace("\r\n", "\n").removeprefix("\ufeff")))
+    if hidden:
+        found["hidden_characters"].add(f"{path} ({hidden})")
+
+
+def inline_dependencies(content: bytes) -> list[str]:
+    """The dependencies in a PEP 723 block, read line by line."""
+    inside = listing = False
+    dependencies: list[str] = []
+    for line in content[:_MAX_SCANNED].decode("utf-8", "replace").splitlines():
+        if line.strip() == "# /// script":
+            inside = True
+        elif inside and (line.strip() == "# ///" or not line.startswith("#")):
+            break
+        elif inside:
+            text = line.lstrip("# ").rstrip()
+            if text.replace(" ", "").startswith("dependencies=["):
+                listing = True
+                text = text.partition("[")[2]
+            if listing:
+                dependencies += _DEPENDENCY.findall(text)
+                # A closing bracket outside the quotes ends the list; extras have theirs inside.
+                listing = "]" not in _DEPENDENCY.sub("", text)
+    return dependencies

@@ -1,0 +1,168 @@
+"""Writing that survives a crash: everything is on the disk before a name points at it."""
+
+import fcntl
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from skillkit.install.exceptions import RegistryError
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY = re.compile(r"\.[A-Za-z0-9_.-]+\.[0-9a-f]{16}")
+MAX_JSON = 64 * 1024 * 1024
+
+
+def write_new(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """A file that did not exist before, complete and on the disk."""
+    descriptor = os.open(path, _NEW, mode)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder last."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(path: Path, data: bytes, mode: int = 0o644) -> None:
+    """`path` holds either what it held or `data`, at every instant."""
+    temporary = _beside(path)
+    try:
+        write_new(temporary, data, mode)
+        os.replace(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    sync_folder(path.parent)
+
+
+def replace_link(path: Path, target: str) -> None:
+    """`path` is either the link it was or one to `target`, at every instant."""
+    temporary = _beside(path)
+    os.symlink(target, temporary)
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+
+
+def clear_temporary(folder: Path) -> None:
+    """Delete what writers that were killed left in `folder`; call it with the lock held."""
+    for name in os.listdir(folder):
+        if _TEMPORARY.fullmatch(name):
+            os.unlink(folder / name)
+
+
+def make_folder(path: Path) -> None:
+    """A folder and its parents, there for good."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    with suppress(FileExistsError):
+        os.mkdir(path, 0o755)
+    sync_folder(path.parent)
+
+
+def remove_tree(path: Path) -> None:
+    """Delete a folder with all that is in it; links are deleted, never followed."""
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(mode):
+        os.unlink(path)
+        return
+    if mode & 0o700 != 0o700:
+        os.chmod(path, 0o700)
+    for name in os.listdir(path):
+        remove_tree(path / name)
+    os.rmdir(path)
+
+
+@contextmanager
+def locked(path: Path, on_wait: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Hold the lock that every writer takes; the kernel lets go of it when a process dies."""
+    make_folder(path.parent)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class DamagedFileError(Exception):
+    """The file is there and is not what it should be; the text says how."""
+
+
+class JsonFile:
+    """A versioned JSON object on disk."""
+
+    def __init__(self, path: Path, version: int) -> None:
+        self.path = path
+        self.version = version
+
+    def read(self) -> dict[str, Any] | None:
+        """The content; None when there is no file.
+
+        Raises DamagedFileError, or RegistryError for a file of a newer skillkit.
+        """
+        try:
+            with open(self.path, "rb") as file:
+                data = file.read(MAX_JSON + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise RegistryError(f"Cannot read {self.path}: {error.strerror}") from error
+        if len(data) > MAX_JSON:
+            raise DamagedFileError("larger than any real one")
+        try:
+            content = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise DamagedFileError(f"not JSON ({type(error).__name__})") from error
+        version = content.get("version") if isinstance(content, dict) else None
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise DamagedFileError("without a version")
+        if version > self.version:
+            raise RegistryError(
+                f"{self.path} was written by a newer skillkit (format {version}). "
+                "Update skillkit; the file is left as it is."
+            )
+        return dict(content)
+
+    def write(self, content: dict[str, Any]) -> None:
+        data = json.dumps({"version": self.version, **content}, indent=1, sort_keys=True) + "\n"
+        make_folder(self.path.parent)
+        replace_file(self.path, data.encode(), 0o600)
+
+    def set_aside(self) -> Path:
+        """Move a damaged file out of the way, where it is kept."""
+        for number in range(1, 1000):
+            aside = self.path.with_name(f"{self.path.name}.damaged-{number}")
+            if not os.path.lexists(aside):
+                os.rename(self.path, aside)
+                sync_folder(self.path.parent)
+                return aside
+        raise RegistryError(f"Too many damaged copies beside {self.path}; delete some")

@@ -1,0 +1,368 @@
+"""git as a courier: fixed arguments, a clean environment, objects only, nothing of theirs is run.
+
+A scratch repository that is bare and thrown away receives one commit; its objects are read, never
+checked out. What the user configured for reaching remotes (credentials, proxies, ssh) stays in
+force; system configuration, hooks, templates, filters, submodules and monitors do not.
+"""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkit.core.text import escape_hidden
+from skillkit.install.exceptions import (
+    AuthenticationError,
+    DiskSpaceError,
+    GitError,
+    NetworkError,
+    RefNotFoundError,
+    RepositoryNotFoundError,
+)
+from skillkit.install.process import FolderLimit, run
+from skillkit.install.source import FULL_COMMIT
+
+_PASSED_ON = (
+    *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"),
+    *("SSH_AUTH_SOCK", "SSH_ASKPASS", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND"),
+    *("GIT_CONFIG_GLOBAL", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "KRB5CCNAME"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE"),
+)
+_SETTINGS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.attributesFile": os.devnull,
+    "core.symlinks": "false",
+    "core.bigFileThreshold": "1m",
+    "init.templateDir": "",
+    "submodule.recurse": "false",
+    "fetch.recurseSubmodules": "false",
+    "fetch.unpackLimit": "1",
+    "fetch.writeCommitGraph": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "protocol.version": "2",
+    "credential.interactive": "false",
+    "http.followRedirects": "initial",
+    "http.lowSpeedLimit": "500",
+    "http.lowSpeedTime": "30",
+}
+_PROMISE = {
+    "remote.origin.promisor": "true",
+    "remote.origin.partialclonefilter": "blob:none",
+}
+_CONFIGURATION = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+_FETCH = (
+    *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
+    *("--no-auto-maintenance", "--no-auto-gc"),
+)
+MAX_ANSWER = 8 * 1024 * 1024
+MAX_PACK = 1024 * 1024 * 1024
+BACK_OFF = (0.5, 2.0)
+TIMEOUT = 600.0
+
+_NETWORK = (
+    *("could not resolve host", "failed to connect", "couldn't connect", "connection refused"),
+    *(
+        "timed out",
+        "connection reset",
+        "early eof",
+        "unexpected disconnect",
+        "network is unreachable",
+    ),
+    *("the remote end hung up", "operation too slow", "empty reply", "error: 5", "rpc failed"),
+    *("gnutls", "ssl_", "temporary failure", "no route to host", "connection closed"),
+)
+_AUTHENTICATION = (
+    *("authentication failed", "could not read username", "could not read password"),
+    *("permission denied", "error: 401", "error: 403", "host key verification failed"),
+    *("terminal prompts disabled", "invalid credentials"),
+)
+_NOT_FOUND = (
+    *("repository not found", "' not found", "does not exist", "error: 404", "not found"),
+    *("does not appear to be a git repository", "no such file or directory"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What a ref meant at the moment it was asked."""
+
+    commit: str
+    branch: str | None = None
+    tag: str | None = None
+    redirected_to: str | None = None
+    """Where the address sent us, when the repository has moved."""
+
+
+class GitRemote:
+    """One remote repository, seen through a scratch repository; use as a context manager."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = TIMEOUT,
+        back_off: Sequence[float] = BACK_OFF,
+        progress: Callable[[str], object] = lambda text: None,
+    ) -> None:
+        self.url = url
+        self.timeout = timeout
+        self.back_off = tuple(back_off)
+        self.progress = progress
+        self._scratch: Path | None = None
+        self._redirected_to: str | None = None
+
+    def __enter__(self) -> "GitRemote":
+        scratch = Path(tempfile.mkdtemp(prefix="skillkit-git-"))
+        for folder in ("objects/info", "objects/pack", "refs"):
+            (scratch / folder).mkdir(parents=True)
+        (scratch / "HEAD").write_text("ref: refs/heads/none\n")
+        (scratch / "config").write_bytes(_CONFIGURATION)
+        self._scratch = scratch
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch = None
+
+    @property
+    def scratch(self) -> Path:
+        if self._scratch is None:
+            raise RuntimeError("GitRemote is used outside its `with` block")
+        return self._scratch
+
+    # Asking the remote
+
+    def resolve(self, ref: str | None) -> Resolved:
+        """The commit that `ref` is now; a full commit is itself, whatever branches are called."""
+        self.progress(f"Asking {self.url}")
+        if ref is not None and FULL_COMMIT.fullmatch(ref):
+            return Resolved(ref)
+        short = (ref or "HEAD").removeprefix("refs/heads/").removeprefix("refs/tags/")
+        wanted = ["HEAD"] if ref is None else [f"refs/heads/{short}", f"refs/tags/{short}"]
+        answer = self._remote("ls-remote", "--symref", "--", "origin", *wanted, f"refs/tags/{short}^{{}}")
+        refs: dict[str, str] = {}
+        head = None
+        for line in answer.decode("utf-8", "replace").splitlines():
+            value, _, name = line.partition("\t")
+            if value.startswith("ref: "):
+                head = value.removeprefix("ref: ").removeprefix("refs/heads/")
+            elif FULL_COMMIT.fullmatch(value):
+                refs[name] = value
+        return self._chosen(ref, short, refs, head)
+
+    def _chosen(self, ref: str | None, short: str, refs: Mapping[str, str], head: str | None) -> Resolved:
+        moved = self._redirected_to
+        if ref is None:
+            if "HEAD" not in refs:
+                raise RefNotFoundError(f"{self.shown} is empty: it has no commit to install")
+            return Resolved(refs["HEAD"], branch=head, redirected_to=moved)
+        branch = refs.get(f"refs/heads/{short}")
+        tag = refs.get(f"refs/tags/{short}^{{}}") or refs.get(f"refs/tags/{short}")
+        if branch and tag and branch != tag and not ref.startswith("refs/"):
+            raise RefNotFoundError(
+                f"{self.shown} has both a branch and a tag called '{short}'. "
+                f"Say refs/heads/{short} or refs/tags/{short}."
+            )
+        if branch and not ref.startswith("refs/tags/"):
+            return Resolved(branch, branch=short, redirected_to=moved)
+        if tag and not ref.startswith("refs/heads/"):
+            return Resolved(tag, tag=short, redirected_to=moved)
+        raise RefNotFoundError(
+            f"{self.shown} has no branch or tag '{escape_hidden(ref)}'. "
+            "A commit must be given with all of its 40 characters."
+        )
+
+    def fetch(self, commit: str) -> None:
+        """Bring `commit` and its folders, without file contents where the server can omit them."""
+        self.progress(f"Fetching {commit[:8]} from {self.url}")
+        try:
+            self._remote(*_FETCH, "--depth=1", "--filter=blob:none", "origin", commit, config=_PROMISE)
+        except (NetworkError, AuthenticationError, RepositoryNotFoundError):
+            raise
+        except GitError:
+            self._fetch_everything()
+        kind = self.sizes([commit])[0]
+        if kind is None or kind[0] != "commit":
+            raise RefNotFoundError(f"{self.shown} has no commit {commit}")
+
+    def _fetch_everything(self) -> None:
+        """For servers that can neither cut history nor hand out a commit by its name."""
+        self._remote(*_FETCH, "origin", "+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
+
+    def fetch_blobs(self, oids: Sequence[str], *, max_pack: int = MAX_PACK) -> None:
+        """Bring the contents that are not here yet, in one request."""
+        missing = [oid for oid, kind in zip(oids, self.sizes(oids), strict=True) if kind is None]
+        if not missing:
+            return
+        self.progress(f"Fetching {len(missing)} files from {self.url}")
+        self._remote(
+            *("-c", "fetch.negotiationAlgorithm=noop"),
+            *(*_FETCH, "--filter=blob:none", "--stdin", "origin"),
+            config=_PROMISE,
+            send="".join(f"{oid}\n" for oid in dict.fromkeys(missing)).encode(),
+            max_pack=max_pack,
+        )
+
+    def has_ancestor(self, commit: str, ancestor: str) -> bool | None:
+        """Whether `commit` grew out of `ancestor`; None when the remote has no `ancestor` now."""
+        commits_only = (*_FETCH, "--filter=tree:0")
+        try:
+            self._remote(*commits_only, "--depth=1", "origin", ancestor, config=_PROMISE)
+        except (NetworkError, AuthenticationError, RepositoryNotFoundError):
+            raise
+        except GitError:
+            return None
+        date = self._local("log", "-1", "--format=%ct", ancestor).decode().strip()
+        try:
+            since = f"--shallow-since=@{max(0, int(date) - 1)}"
+            self._remote(*commits_only, since, "origin", commit, ancestor, config=_PROMISE)
+        except (NetworkError, AuthenticationError, RepositoryNotFoundError):
+            raise
+        except GitError:
+            with suppress(GitError):
+                self._fetch_everything()
+        try:
+            self._local("merge-base", "--is-ancestor", ancestor, commit)
+        except GitError:
+            return False
+        return True
+
+    # Reading what is here
+
+    def sizes(self, oids: Sequence[str]) -> list[tuple[str, int] | None]:
+        """Kind and size of each object, None for one that is not here."""
+        answer = self._local("cat-file", "--batch-check", send="".join(f"{oid}\n" for oid in oids).encode())
+        found: list[tuple[str, int] | None] = []
+        for line in answer.decode().splitlines():
+            parts = line.split()
+            found.append((parts[1], int(parts[2])) if len(parts) == 3 else None)
+        return found
+
+    def read(self, oids: Sequence[str], *, limit: int) -> Iterator[bytes]:
+        """The contents of objects that are here and together have at most `limit` bytes."""
+        answer = self._local(
+            "cat-file",
+            "--batch",
+            send="".join(f"{oid}\n" for oid in oids).encode(),
+            limit=limit + 128 * (len(oids) + 1),
+        )
+        position = 0
+        for oid in oids:
+            end = answer.index(b"\n", position)
+            parts = answer[position:end].split()
+            if len(parts) != 3:
+                raise GitError(f"{self.shown} did not send the object {oid}. Try again.")
+            start = end + 1
+            position = start + int(parts[2]) + 1
+            yield answer[start : position - 1]
+
+    # Running git
+
+    @property
+    def shown(self) -> str:
+        return escape_hidden(self.url)
+
+    def _remote(
+        self,
+        *arguments: str,
+        config: Mapping[str, str] | None = None,
+        send: bytes = b"",
+        max_pack: int = MAX_PACK,
+    ) -> bytes:
+        """A command that talks to the remote; network trouble is tried again after a pause."""
+        config = {"remote.origin.url": self.url, **(config or {})}
+        for pause in (*self.back_off, None):
+            try:
+                return self._local(*arguments, config=config, send=send, max_pack=max_pack)
+            except NetworkError:
+                if pause is None:
+                    raise
+                self.progress(f"{self.url} does not answer; trying again")
+                time.sleep(pause)
+            finally:
+                # A filtered fetch writes itself into the configuration, and later reads would then
+                # fetch missing objects one by one, behind our back.
+                (self.scratch / "config").write_bytes(_CONFIGURATION)
+        raise AssertionError("unreachable")
+
+    def _local(
+        self,
+        *arguments: str,
+        config: Mapping[str, str] | None = None,
+        send: bytes = b"",
+        limit: int = MAX_ANSWER,
+        max_pack: int = MAX_PACK,
+    ) -> bytes:
+        program = shutil.which("git")
+        if program is None:
+            raise GitError("git is not installed, or not on the PATH")
+        answer = run(
+            [program, f"--git-dir={self.scratch}", *arguments],
+            environment=_environment({**_SETTINGS, **(config or {})}, self.url),
+            cwd=self.scratch,
+            send=send,
+            limit=limit,
+            timeout=self.timeout,
+            watched=FolderLimit(self.scratch / "objects", max_pack),
+        )
+        for line in answer.complaint.splitlines():
+            if line.startswith("warning: redirecting to "):
+                self._redirected_to = line.removeprefix("warning: redirecting to ").rstrip("/")
+        if answer.stopped:
+            raise (NetworkError if "seconds" in answer.stopped else GitError)(
+                f"{self.shown}: {answer.stopped}"
+            )
+        if answer.code != 0:
+            raise self._error(answer.complaint)
+        return answer.output
+
+    def _error(self, complaint: str) -> GitError:
+        said = complaint.lower()
+        last = escape_hidden(_telling_line(complaint))
+        if "no space left" in said:
+            raise DiskSpaceError(f"The disk is full: {last}")
+        if any(sign in said for sign in _AUTHENTICATION):
+            return AuthenticationError(
+                f"Repository requires authentication: {self.shown}. Check the address; if it is "
+                f"private, `git ls-remote {self.shown}` must work with your credentials. {last}"
+            )
+        if any(sign in said for sign in _NETWORK):
+            return NetworkError(f"{self.shown} cannot be reached: {last}")
+        if "remote ref" not in said and any(sign in said for sign in _NOT_FOUND):
+            return RepositoryNotFoundError(f"Repository not found: {self.shown}. {last}")
+        return GitError(f"git failed for {self.shown}: {last}")
+
+
+def _telling_line(complaint: str) -> str:
+    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
+    return (fatal or lines or ["no reason given"])[-1][:300]
+
+
+def _environment(settings: Mapping[str, str], url: str) -> dict[str, str]:
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    scheme = url.partition(":")[0]
+    environment |= {
+        "LC_ALL": "C",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "GIT_ALLOW_PROTOCOL": ":".join({"https", "ssh", scheme}),
+        "GIT_CONFIG_COUNT": str(len(settings)),
+    }
+    for number, (key, value) in enumerate(settings.items()):
+        environment[f"GIT_CONFIG_KEY_{number}"] = key
+        environment[f"GIT_CONFIG_VALUE_{number}"] = value
+    return environment

@@ -1,0 +1,455 @@
+"""SkillInstaller: moves skills from sources into the store, and back out again."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
+from skillkit.core.text import escape_hidden
+from skillkit.install.capabilities import Capabilities, capabilities
+from skillkit.install.changes import FileChange
+from skillkit.install.exceptions import (
+    ConsentError,
+    DriftError,
+    InstallError,
+    LocalEditsError,
+    NameConflictError,
+    NotInstalledError,
+)
+from skillkit.install.fetch import Chooser, Wanted, fetch, from_remote, manifest
+from skillkit.install.git import GitRemote
+from skillkit.install.history import Freshness, freshness, moved, tracked_ref, what_happened
+from skillkit.install.lockfile import read_lock, write_lock
+from skillkit.install.plan import (
+    ANY_SIZE,
+    Plan,
+    is_installed,
+    make_plan,
+    offer,
+    offer_of,
+    refuse_conflict,
+    version_of,
+)
+from skillkit.install.proposal import Consent, Offer, Proposal, nobody
+from skillkit.install.registry import (
+    MAX_PREVIOUS,
+    InstalledSkill,
+    InstallRegistry,
+    RegistryState,
+    RemovedSkill,
+)
+from skillkit.install.source import GitSource, Source, parse_source
+from skillkit.install.sync import compare, fetch_locked, refuse_drift
+from skillkit.install.tree import Limits, SkillTree, read_folder
+from skillkit.install.trust import TrustStore
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """Everything known of an installed skill."""
+
+    skill: InstalledSkill
+    metadata: SkillMetadata
+    tree: SkillTree
+    edits: tuple[FileChange, ...]
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return capabilities(self.tree, self.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether an installed skill is byte for byte what was approved."""
+
+    skill: InstalledSkill
+    edits: tuple[FileChange, ...]
+
+    @property
+    def intact(self) -> bool:
+        return not self.edits
+
+
+# Inside the class `list` is the method of that name.
+Skills = list[InstalledSkill]
+Verifications = list[Verification]
+Freshnesses = list[Freshness]
+
+
+class SkillInstaller:
+    """Adds, updates, checks and removes skills. Nothing changes unless `consent` says yes to it.
+
+    Every method has a twin that starts with `a` for use in an event loop.
+    """
+
+    def __init__(
+        self,
+        home: Path | None = None,
+        *,
+        consent: Consent = nobody,
+        limits: Limits | None = None,
+        progress: Callable[[str], object] = lambda text: None,
+        remote: Callable[[str], GitRemote] | None = None,
+        registry: InstallRegistry | None = None,
+    ) -> None:
+        self.registry = registry or InstallRegistry(
+            home, on_wait=lambda: progress("Waiting for another agent that is installing")
+        )
+        self.home = self.registry.home
+        self.store = self.registry.store
+        self.trust_store = TrustStore(self.home)
+        self.consent = consent
+        self.limits = limits or Limits()
+        self.progress = progress
+        self.remote = remote or (lambda url: GitRemote(url, progress=progress))
+
+    # Adding
+
+    def add(
+        self,
+        source: str | Source,
+        *,
+        ref: str | None = None,
+        path: str | None = None,
+        skills: Sequence[str] = (),
+        everything: bool = False,
+        chooser: Chooser | None = None,
+        name: str | None = None,
+    ) -> Skills:
+        """Install the wanted skills of a source, all of them or none."""
+        if isinstance(source, str):
+            source = parse_source(source, ref=ref, path=path)
+        wanted = Wanted(tuple(skills), everything, chooser)
+        fetched = fetch(source, wanted, limits=self.limits, remote=self.remote)
+        if name is not None and len(fetched.skills) != 1:
+            raise InstallError("--name is for one skill; say which with --skill NAME")
+        plans = [make_plan(self.registry, fetched, skill, name) for skill in fetched.skills]
+        _refuse_twins(plans)
+        state = self.registry.load()
+        for plan in plans:
+            refuse_conflict(state, self.store, plan)
+        fresh = [plan for plan in plans if not is_installed(state, plan)]
+        if not fresh:
+            return [state.skills[plan.skill.name_canonical] for plan in plans]
+        pinned = isinstance(source, GitSource) and source.pinned
+        notes = moved(fetched.resolved)
+        offers = tuple(offer_of(plan, self.store, notes=notes) for plan in fresh)
+        self._ask(Proposal("add", offers, pinned))
+        with self.registry.transaction() as state:
+            for plan in fresh:
+                refuse_conflict(state, self.store, plan)
+                self._install(state, plan)
+            return [state.skills[plan.skill.name_canonical] for plan in plans]
+
+    def _install(self, state: RegistryState, plan: Plan) -> InstalledSkill:
+        """Write the files and say in `state` that they are what is installed, and approved."""
+        old = state.skills.get(plan.skill.name_canonical)
+        skill = replace(plan.skill, trusted_digest=plan.skill.digest)
+        if old is not None:
+            older = (self._preserved(old), *old.previous)
+            distinct = {version.digest: version for version in reversed(older)}
+            distinct.pop(skill.digest, None)
+            kept = tuple(reversed(distinct.values()))[:MAX_PREVIOUS]
+            skill = replace(skill, previous=tuple(replace(item, previous=()) for item in kept))
+        stored = self.store.put(plan.tree, skill.name_canonical, skill.as_data())
+        skill = replace(skill, stored=stored)
+        state.skills[skill.name_canonical] = skill
+        return skill
+
+    def _preserved(self, skill: InstalledSkill) -> InstalledSkill:
+        """`skill` as it is on disk: with local edits it becomes a version of its own, untrusted."""
+        path = self.store.path(skill.stored)
+        now = self.store.digest(path)
+        if now is None or now.digest == skill.digest:
+            return skill
+        edited = replace(skill, digest=now.digest, files=now.files, trusted_digest=None)
+        tree = read_folder(path, ANY_SIZE)
+        stored = self.store.put(tree, skill.name_canonical, edited.as_data())
+        return replace(edited, stored=stored)
+
+    # Updating
+
+    def update(self, name: str, *, ref: str | None = None, overwrite_edits: bool = False) -> InstalledSkill:
+        """Bring a skill to what its branch or tag is now, or to `ref`, after showing what changes.
+
+        Answers the installed skill; it is the same one as before when there was nothing to do.
+        """
+        old = self.registry.get(name)
+        edits = self.store.edits(old.stored, old.files)
+        if edits and not overwrite_edits:
+            listed = ", ".join(str(change) for change in edits[:10])
+            raise LocalEditsError(
+                f"'{old.name}' was edited here ({listed}). Nothing was changed. "
+                f"`agent skill update {old.name_canonical} --overwrite-edits` replaces the files "
+                "and keeps yours for rollback."
+            )
+        plan, notes = self._latest(old, ref)
+        if plan.skill.digest == old.digest and not edits:
+            return self._moved_on(old, plan.skill)
+        notes += tuple(f"local edit is kept for rollback: {change}" for change in edits)
+        pinned = ref is not None and GitSource("", ref).pinned
+        self._ask(Proposal("update", (offer_of(plan, self.store, old, notes),), pinned))
+        with self.registry.transaction() as state:
+            current = state.get(name)
+            if current.digest != old.digest:
+                raise DriftError(f"'{old.name}' was changed by another process. Try again.")
+            if not overwrite_edits and self.store.edits(old.stored, old.files):
+                raise LocalEditsError(f"'{old.name}' was edited while you were asked. Try again.")
+            return self._install(state, plan)
+
+    def _latest(self, old: InstalledSkill, ref: str | None) -> tuple[Plan, tuple[str, ...]]:
+        """What would be installed now, and what there is to say about how it came there."""
+        wanted = Wanted(())
+        if old.git_url is None:
+            source = parse_source(old.folder or "", path=old.subpath, ref=ref)
+            fetched = fetch(source, wanted, limits=self.limits, remote=self.remote)
+            return make_plan(self.registry, fetched, fetched.skills[0], old.name), ()
+        git_source = GitSource(old.git_url, ref or tracked_ref(old), old.subpath)
+        with self.remote(git_source.url) as remote:
+            fetched = from_remote(remote, git_source, wanted, self.limits)
+            notes = list(moved(fetched.resolved))
+            if fetched.skills[0].subpath != old.subpath:
+                raise InstallError(
+                    f"'{old.name}' is not at '{old.subpath}' in {old.git_url} any more; there is "
+                    f"'{fetched.skills[0].subpath}'. Remove it and add it again."
+                )
+            plan = make_plan(self.registry, fetched, fetched.skills[0], old.name)
+            notes += what_happened(remote, old, plan.skill)
+        if canonical_name(plan.metadata.name) != canonical_name(old.declared_name or old.name):
+            notes.append(f"it calls itself '{escape_hidden(plan.metadata.name)}' now")
+        return plan, tuple(notes)
+
+    def _moved_on(self, old: InstalledSkill, new: InstalledSkill) -> InstalledSkill:
+        """The same bytes at another commit: only the record changes."""
+        if (old.commit_sha, old.branch, old.tag) == (new.commit_sha, new.branch, new.tag):
+            return old
+        with self.registry.transaction() as state:
+            skill = replace(
+                state.get(old.name),
+                commit_sha=new.commit_sha,
+                branch=new.branch or old.branch,
+                tag=new.tag,
+            )
+            state.skills[skill.name_canonical] = skill
+            return skill
+
+    # Removing and going back
+
+    def remove(self, name: str) -> InstalledSkill:
+        """Move a skill to the trash, where it stays for 7 days."""
+        skill = self.registry.get(name)
+        edits = self.store.edits(skill.stored, skill.files)
+        notes = tuple(f"local edit goes to the trash as well: {change}" for change in edits)
+        gone = Offer(
+            skill.name,
+            skill.origin,
+            skill.digest,
+            skill.commit_sha,
+            file_count=len(skill.files),
+            notes=notes,
+        )
+        self._ask(Proposal("remove", (gone,)))
+        with self.registry.transaction() as state:
+            last = self._preserved(state.get(name))
+            del state.skills[last.name_canonical]
+            moment = self.registry.now().isoformat(timespec="seconds")
+            state.removed.insert(0, RemovedSkill(last, moment))
+            return last
+
+    def rollback(self, name: str) -> InstalledSkill:
+        """Back to the version before the last update, or out of the trash."""
+        state = self.registry.load()
+        canonical = canonical_name(name)
+        current = state.skills.get(canonical)
+        target = self._rollback_target(state, canonical)
+        if self.store.edits(target.stored, target.files):
+            raise DriftError(
+                f"The earlier version of '{target.name}' ({version_of(target)}) is damaged in the "
+                "store. It was not brought back."
+            )
+        if current is None and self.store.occupied(canonical):
+            raise NameConflictError(
+                f"'{target.name}' from the trash has the name of a folder you made yourself: "
+                f"{self.store.link(canonical)}. Move that folder first."
+            )
+        tree = read_folder(self.store.path(target.stored), ANY_SIZE)
+        metadata = manifest(tree.skill_file, canonical, recover=True)
+        self._ask(Proposal("rollback", (offer_of(Plan(target, tree, metadata), self.store, current),)))
+        with self.registry.transaction() as state:
+            if self._rollback_target(state, canonical).digest != target.digest:
+                raise DriftError(f"'{target.name}' was changed by another process. Try again.")
+            current = state.skills.get(canonical)
+            if current is None:
+                state.removed = [item for item in state.removed if item.skill != target]
+                state.skills[canonical] = target
+            else:
+                newer = replace(self._preserved(current), previous=())
+                rest = [old for old in current.previous if old.digest != target.digest]
+                previous = tuple((newer, *rest)[:MAX_PREVIOUS])
+                state.skills[canonical] = replace(target, previous=previous)
+            return state.skills[canonical]
+
+    def _rollback_target(self, state: RegistryState, canonical: str) -> InstalledSkill:
+        current = state.skills.get(canonical)
+        if current is not None:
+            if not current.previous:
+                raise InstallError(f"'{current.name}' has no earlier version to go back to")
+            return current.previous[0]
+        now = self.registry.now()
+        for item in state.removed:
+            if item.skill.name_canonical == canonical and not item.expired(now):
+                return item.skill
+        raise NotInstalledError(f"'{escape_hidden(canonical)}' is neither installed nor in the trash")
+
+    # Locking
+
+    def lock(self, path: Path, names: Sequence[str] = ()) -> Skills:
+        """Write skills.lock from what is installed; refuses what is not as it was approved."""
+        skills = self._selected(names)
+        for check in self.verify([skill.name for skill in skills]):
+            if not check.intact:
+                raise LocalEditsError(
+                    f"'{check.skill.name}' was edited here; its edits are in no repository, so "
+                    "they cannot be locked."
+                )
+        write_lock(path, skills)
+        return skills
+
+    def sync(self, path: Path, *, frozen: bool = False) -> Skills:
+        """Install exactly what skills.lock says, all of it or nothing; answers what changed."""
+        locked = read_lock(path)
+        plan = compare(self.registry, self.registry.load(), locked)
+        if frozen:
+            refuse_drift(plan)
+        plans = fetch_locked(self.registry, plan.wanted, self.limits, self.remote)
+        plans += [self._installed_plan(skill) for skill in plan.unapproved]
+        if not plans:
+            return []
+        state = self.registry.load()
+        offers = tuple(
+            offer_of(item, self.store, state.skills.get(item.skill.name_canonical)) for item in plans
+        )
+        self._ask(Proposal("sync", offers, pinned=True))
+        with self.registry.transaction() as state:
+            if compare(self.registry, state, locked) != plan:
+                raise DriftError("Another process changed what is installed. Try again.")
+            for item in plans:
+                if self.store.occupied(item.skill.name_canonical):
+                    refuse_conflict(state, self.store, item)
+            return [self._install(state, item) for item in plans]
+
+    def _installed_plan(self, skill: InstalledSkill) -> Plan:
+        info = self.info(skill.name)
+        return Plan(info.skill, info.tree, info.metadata)
+
+    # Trusting
+
+    def trust(self, name: str, *, pinned: str | None = None) -> InstalledSkill:
+        """Approve an installed skill as it is now, after its card was shown."""
+        info = self.info(name)
+        if info.edits:
+            listed = ", ".join(str(change) for change in info.edits[:10])
+            raise LocalEditsError(
+                f"'{info.skill.name}' was edited here ({listed}); what would be approved is not "
+                "what was installed. Update it with --overwrite-edits first."
+            )
+        if info.skill.trusted:
+            return info.skill
+        plan = Plan(info.skill, info.tree, info.metadata)
+        self._ask(Proposal("trust", (offer_of(plan, self.store),), pinned == info.skill.digest))
+        return self._set_trust(info.skill, info.skill.digest)
+
+    def revoke(self, name: str) -> InstalledSkill:
+        """Take the approval of an installed skill back."""
+        return self._set_trust(self.registry.get(name), None)
+
+    def _set_trust(self, skill: InstalledSkill, digest: str | None) -> InstalledSkill:
+        with self.registry.transaction() as state:
+            current = state.get(skill.name)
+            if current.digest != skill.digest:
+                raise DriftError(f"'{skill.name}' was changed by another process. Try again.")
+            changed = replace(current, trusted_digest=digest)
+            state.skills[changed.name_canonical] = changed
+            return changed
+
+    def trust_folder(self, skill: SkillMetadata, *, pinned: str | None = None) -> str:
+        """Approve a skill in a project folder by the digest of its bytes; answers the digest."""
+        tree = read_folder(skill.base_dir, self.limits)
+        digest = tree.digest.digest
+        if not self.trust_store.trusts(digest):
+            origin = escape_hidden(str(skill.base_dir))
+            card = offer(tree, skill, name=skill.name, origin=origin)
+            self._ask(Proposal("trust", (card,), pinned == digest))
+            self.trust_store.grant(digest, name=skill.name, path=skill.base_dir)
+        return digest
+
+    # Looking
+
+    def list(self) -> Skills:
+        """Every installed skill, by name."""
+        return self.registry.list()
+
+    def info(self, name: str) -> Info:
+        """Everything about one installed skill, read from what is on disk now."""
+        skill = self.registry.get(name)
+        edits = tuple(self.store.edits(skill.stored, skill.files))
+        path = self.store.path(skill.stored)
+        tree = read_folder(path, ANY_SIZE)
+        return Info(skill, manifest(tree.skill_file, skill.name_canonical, recover=True), tree, edits)
+
+    def verify(self, names: Sequence[str] = ()) -> Verifications:
+        """Compare installed skills with what was approved, byte for byte."""
+        return [
+            Verification(skill, tuple(self.store.edits(skill.stored, skill.files)))
+            for skill in self._selected(names)
+        ]
+
+    def outdated(self, names: Sequence[str] = ()) -> Freshnesses:
+        """Compare installed skills with their sources; changes nothing."""
+        return freshness(self._selected(names), self.remote)
+
+    def _selected(self, names: Sequence[str]) -> Skills:
+        state = self.registry.load()
+        return [state.get(name) for name in names] or [skill for _, skill in sorted(state.skills.items())]
+
+    # Asking
+
+    def _ask(self, proposal: Proposal) -> None:
+        if not self.consent(proposal):
+            names = ", ".join(offer.name for offer in proposal.offers)
+            raise ConsentError(f"Not done: {proposal.action} {names} was declined.")
+
+    # For event loops
+
+    async def aadd(self, source: str | Source, **options: Any) -> Skills:
+        return await asyncio.to_thread(self.add, source, **options)
+
+    async def aupdate(self, name: str, **options: Any) -> InstalledSkill:
+        return await asyncio.to_thread(self.update, name, **options)
+
+    async def aremove(self, name: str) -> InstalledSkill:
+        return await asyncio.to_thread(self.remove, name)
+
+    async def arollback(self, name: str) -> InstalledSkill:
+        return await asyncio.to_thread(self.rollback, name)
+
+    async def aoutdated(self, names: Sequence[str] = ()) -> Freshnesses:
+        return await asyncio.to_thread(self.outdated, names)
+
+    async def averify(self, names: Sequence[str] = ()) -> Verifications:
+        return await asyncio.to_thread(self.verify, names)
+
+
+def _refuse_twins(plans: Sequence[Plan]) -> None:
+    """Two skills of one source must not want one name."""
+    seen: dict[str, Plan] = {}
+    for plan in plans:
+        twin = seen.setdefault(plan.skill.name_canonical, plan)
+        if twin is not plan:
+            raise NameConflictError(
+                f"Two skills of the source are called '{plan.skill.name}': {twin.skill.origin} and "
+                f"{plan.skill.origin}. Add them one by one, with --path and --name."
+            )

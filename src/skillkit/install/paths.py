@@ -1,0 +1,67 @@
+"""Names of files that are one and the same thing on every disk, and nothing else."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
+from skillkit.install.exceptions import UnsafeTreeError
+
+MAX_DEPTH = 16
+MAX_PATH = 512
+_REFUSED_CHARACTERS = re.compile(r'[/\\:<>"|?*]')
+_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.I)
+_GIT = re.compile(r"\.git|git~[0-9]+", re.I)
+
+
+def safe_name(raw: bytes, folder: str = "") -> str:
+    """A component of a path out of a tree; raises UnsafeTreeError for one that could do harm."""
+    try:
+        name = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _unsafe(folder, raw.decode("latin-1"), "is not UTF-8") from None
+    if name in ("", ".", ".."):
+        raise _unsafe(folder, name, "leaves the skill's folder")
+    if HIDDEN_OR_LAYOUT.search(name):
+        raise _unsafe(folder, name, "contains control or invisible characters")
+    if _REFUSED_CHARACTERS.search(name):
+        raise _unsafe(folder, name, "contains a character that is special on some systems")
+    plain = collision_key(name)
+    if _GIT.fullmatch(plain.rstrip(". ")):
+        raise _unsafe(folder, name, "is a spelling of .git, which git would obey")
+    if name != name.rstrip(". ") or name != name.lstrip(" "):
+        raise _unsafe(folder, name, "begins or ends with a space or ends with a dot")
+    if _DEVICE.match(plain):
+        raise _unsafe(folder, name, "names a device on some systems")
+    return name
+
+
+def check_paths(paths: Iterable[str]) -> None:
+    """Raises UnsafeTreeError when two paths are one on some disk, or one is too long or deep."""
+    spelled: dict[str, str] = {}
+    files: set[str] = set()
+    folders: set[str] = set()
+    for path in paths:
+        parts = path.split("/")
+        if len(parts) > MAX_DEPTH or len(path.encode()) > MAX_PATH:
+            raise _unsafe("", path, "is nested too deep or too long")
+        for depth in range(1, len(parts) + 1):
+            part = "/".join(parts[:depth])
+            key = collision_key(part)
+            known = spelled.setdefault(key, part)
+            is_file = depth == len(parts)
+            if known != part or key in files or (is_file and key in folders):
+                raise _unsafe(
+                    "", path, f"is the same as '{escape_hidden(known)}' on a disk that ignores case"
+                )
+            (files if is_file else folders).add(key)
+
+
+def collision_key(path: str) -> str:
+    """Two paths with one key cannot be told apart by every disk."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", path).casefold())
+
+
+def _unsafe(folder: str, name: str, reason: str) -> UnsafeTreeError:
+    shown = escape_hidden(f"{folder}{name}")
+    return UnsafeTreeError(f"Refused: the path '{shown}' {reason}. Ask the author to rename it.")

@@ -1,0 +1,177 @@
+"""A skill on its way into the store: its record, its bytes, and how it is presented."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
+from skillkit.core.text import escape_hidden, one_line
+from skillkit.install.capabilities import Capabilities, capabilities
+from skillkit.install.changes import diff_lines, file_changes
+from skillkit.install.exceptions import InstallError, NameConflictError
+from skillkit.install.fetch import Fetched, FetchedSkill, manifest
+from skillkit.install.git import Resolved
+from skillkit.install.proposal import Offer
+from skillkit.install.registry import InstalledSkill, InstallRegistry, RegistryState, installable
+from skillkit.install.source import GitSource
+from skillkit.install.store import LOW_SPACE, SkillStore
+from skillkit.install.tree import Limits, SkillTree, read_folder
+
+ANY_SIZE = Limits(max_files=1 << 40, max_bytes=1 << 40)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A skill that is ready to be installed, in memory."""
+
+    skill: InstalledSkill
+    tree: SkillTree
+    metadata: SkillMetadata
+
+
+def make_plan(
+    registry: InstallRegistry, fetched: Fetched, found: FetchedSkill, name: str | None = None
+) -> Plan:
+    """What would be installed; `name` is used instead of the one in SKILL.md."""
+    declared = found.metadata.name
+    chosen = name or declared
+    if not installable(chosen):
+        raise InstallError(
+            f"'{escape_hidden(chosen)}' cannot be the name of an installed skill (letters, digits, "
+            "hyphens, at most 64). Give another with --name."
+        )
+    canonical = canonical_name(chosen)
+    source = fetched.source
+    resolved = fetched.resolved or Resolved("")
+    skill = InstalledSkill(
+        name=chosen,
+        name_canonical=canonical,
+        digest=found.tree.digest.digest,
+        files=found.tree.digest.files,
+        installed_path=str(registry.store.link(canonical)),
+        installed_at=registry.now().isoformat(timespec="seconds"),
+        git_url=source.url if isinstance(source, GitSource) else None,
+        commit_sha=resolved.commit or None,
+        branch=resolved.branch,
+        tag=resolved.tag,
+        subpath=found.subpath,
+        folder=None if isinstance(source, GitSource) else str(source.folder),
+        declared_name=declared if canonical_name(declared) != canonical else "",
+    )
+    return Plan(skill, found.tree, found.metadata)
+
+
+def is_installed(state: RegistryState, plan: Plan) -> bool:
+    """Whether exactly this is there already, from the same place and approved."""
+    old = state.skills.get(plan.skill.name_canonical)
+    return (
+        old is not None and old.digest == plan.skill.digest and same_origin(old, plan.skill) and old.trusted
+    )
+
+
+def same_origin(one: InstalledSkill, other: InstalledSkill) -> bool:
+    return (one.git_url, one.folder, one.subpath) == (other.git_url, other.folder, other.subpath)
+
+
+def refuse_conflict(state: RegistryState, store: SkillStore, plan: Plan) -> None:
+    """Raises NameConflictError, naming both sources, when the name is taken."""
+    new = plan.skill
+    old = state.skills.get(new.name_canonical)
+    if old is not None and not same_origin(old, new):
+        raise NameConflictError(
+            f"'{new.name}' is already installed from {old.origin} ({version_of(old)}). "
+            f"The new one is {new.origin} ({version_of(new)}). "
+            "Install it under another name with --name, or remove the other one first."
+        )
+    if old is not None and old.digest != new.digest:
+        raise NameConflictError(
+            f"'{new.name}' is already installed from {old.origin} at {version_of(old)}; "
+            f"the new one is {version_of(new)} of {new.origin}. "
+            f"Use `agent skill update {new.name_canonical}`, or install both with --name."
+        )
+    if store.occupied(new.name_canonical):
+        raise NameConflictError(
+            f"'{new.name}' from {new.origin} has the name of something you put there yourself: "
+            f"{store.link(new.name_canonical)}. Install it with --name, or move that."
+        )
+
+
+def version_of(skill: InstalledSkill) -> str:
+    """A version in a few characters."""
+    return skill.commit_sha[:8] if skill.commit_sha else skill.digest[7:19]
+
+
+def offer(
+    tree: SkillTree,
+    metadata: SkillMetadata,
+    *,
+    name: str,
+    origin: str,
+    commit: str | None = None,
+    ref: str | None = None,
+    notes: tuple[str, ...] = (),
+) -> Offer:
+    """The facts about a skill."""
+    return Offer(
+        name=name,
+        origin=origin,
+        digest=tree.digest.digest,
+        commit=commit,
+        ref=ref,
+        description=one_line(metadata.description),
+        file_count=len(tree.files),
+        size=tree.size,
+        capabilities=capabilities(tree, metadata),
+        notes=notes,
+    )
+
+
+def offer_of(
+    plan: Plan, store: SkillStore, old: InstalledSkill | None = None, notes: tuple[str, ...] = ()
+) -> Offer:
+    """The facts about a planned skill, and the difference to what is installed."""
+    skill = plan.skill
+    free = store.free_space()
+    if free < LOW_SPACE:
+        notes = (*notes, f"only {free // 1_000_000} MB are free on the disk")
+    if skill.declared_name:
+        declared = escape_hidden(skill.declared_name)
+        notes = (*notes, f"it calls itself '{declared}' and is installed as '{skill.name}'")
+    new = offer(
+        plan.tree,
+        plan.metadata,
+        name=skill.name,
+        origin=skill.origin,
+        commit=skill.commit_sha,
+        ref=skill.tag or skill.branch,
+        notes=notes,
+    )
+    if old is None:
+        return new
+    before, card = _as_it_is(store, old)
+    return replace(
+        new,
+        previous_commit=old.commit_sha,
+        previous_digest=old.digest,
+        changes=file_changes(before.digest.files, plan.tree.digest.files),
+        diff=tuple(diff_lines(_contents(before), _contents(plan.tree))),
+        capability_changes=tuple(card.difference(new.capabilities)),
+    )
+
+
+def _as_it_is(store: SkillStore, skill: InstalledSkill) -> tuple[SkillTree, Capabilities]:
+    """What is on disk now, whatever somebody made of it."""
+    try:
+        tree = read_folder(store.path(skill.stored), ANY_SIZE)
+    except SkillsUseError:
+        return SkillTree({}), Capabilities()
+    try:
+        metadata = manifest(tree.skill_file, skill.name_canonical, recover=True)
+    except (SkillsUseError, KeyError):
+        return tree, Capabilities()
+    return tree, capabilities(tree, metadata)
+
+
+def _contents(tree: SkillTree) -> Mapping[str, bytes]:
+    return {path: file.content for path, file in tree.files.items()}

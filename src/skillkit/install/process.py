@@ -1,0 +1,131 @@
+"""A program run to its end: in a session of its own, without a terminal, within limits."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+
+class FolderLimit:
+    """How much the program may write into a folder before it is stopped."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self.folder = folder
+        self.limit = limit
+        self._before = self._size()
+
+    def exceeded(self) -> bool:
+        return self._size() - self._before > self.limit
+
+    def _size(self) -> int:
+        total = 0
+        for root, _, names in os.walk(self.folder):
+            for name in names:
+                with suppress(OSError):
+                    total += os.stat(os.path.join(root, name)).st_size
+        return total
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a program said; `stopped` tells why it was ended before it was done."""
+
+    output: bytes
+    complaint: str
+    code: int
+    stopped: str = ""
+
+
+def run(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    cwd: Path,
+    send: bytes,
+    limit: int,
+    timeout: float,
+    watched: FolderLimit,
+) -> Answer:
+    """Run `command` within limits of time, answer and disk; nothing it started outlives it."""
+    process = subprocess.Popen(
+        command,
+        env=dict(environment),
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    answer = Answer(b"", "", -1)
+    with _ended(process):
+        output = _Reader(process.stdout, limit)
+        complaint = _Reader(process.stderr, 64 * 1024)
+        writer = threading.Thread(target=_send, args=(process.stdin, send), daemon=True)
+        writer.start()
+        deadline = time.monotonic() + timeout
+        while process.poll() is None and not answer.stopped:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.2)
+            if output.overflow:
+                answer.stopped = f"more than {limit:,} bytes were sent"
+            elif watched.exceeded():
+                answer.stopped = f"it is larger than {watched.limit:,} bytes"
+            elif time.monotonic() > deadline:
+                answer.stopped = f"no end after {timeout:.0f} seconds"
+    answer.output, answer.complaint = output.result(), complaint.result().decode("utf-8", "replace")
+    if output.overflow:
+        answer.stopped = f"more than {limit:,} bytes were sent"
+    answer.code = process.returncode
+    return answer
+
+
+@contextmanager
+def _ended(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """Whatever happens, the program and what it started are gone afterwards."""
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _send(stream: IO[bytes] | None, data: bytes) -> None:
+    if stream is not None:
+        with suppress(BrokenPipeError), stream:
+            stream.write(data)
+
+
+class _Reader(threading.Thread):
+    """Reads a pipe to its end and keeps at most `limit` bytes of it."""
+
+    def __init__(self, stream: IO[bytes] | None, limit: int) -> None:
+        super().__init__(daemon=True)
+        self._stream = stream
+        self._limit = limit
+        self._kept: list[bytes] = []
+        self._size = 0
+        self.overflow = False
+        self.start()
+
+    def run(self) -> None:
+        if self._stream is None:
+            return
+        with self._stream as stream:
+            while chunk := stream.read1(65536):  # type: ignore[attr-defined]
+                room = self._limit - self._size
+                if len(chunk) > room:
+                    self.overflow = True
+                    chunk = chunk[:room]
+                self._size += len(chunk)
+                self._kept.append(chunk)
+
+    def result(self) -> bytes:
+        self.join()
+        return b"".join(self._kept)

@@ -1,0 +1,310 @@
+"""InstallRegistry: registry.json, the one file that says what is installed."""
+
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from skillkit.core.digest import FileDigest
+from skillkit.core.names import canonical_name
+from skillkit.core.sources import agent_home
+from skillkit.core.text import escape_hidden
+from skillkit.install.disk import DamagedFileError, JsonFile, locked, sync_folder
+from skillkit.install.exceptions import NotInstalledError
+from skillkit.install.store import SkillStore
+
+logger = logging.getLogger(__name__)
+
+FORMAT = 1
+_STORED = re.compile(r"[0-9a-f]{64}/[a-z0-9][a-z0-9-]{0,63}(?:\.[0-9]{1,2})?")
+_INSTALLABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+TRASH_DAYS = 7
+MAX_PREVIOUS = 5
+
+
+def installable(name: str) -> bool:
+    """Whether a skill can be installed under `name`: it becomes a folder on every kind of disk."""
+    return _INSTALLABLE.fullmatch(name) is not None and name != "__pycache__"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledSkill:
+    """One version of a skill in the store, and where it came from."""
+
+    name: str
+    name_canonical: str
+    digest: str
+    files: Mapping[str, FileDigest] = field(hash=False)
+    installed_path: str
+    installed_at: str
+    stored: str = ""
+    """Where in the store the files are; empty while they are not there yet."""
+    git_url: str | None = None
+    """None for a skill that was taken from a folder."""
+    commit_sha: str | None = None
+    branch: str | None = None
+    tag: str | None = None
+    subpath: str = ""
+    folder: str | None = None
+    """The folder a local skill was taken from."""
+    declared_name: str = ""
+    """What SKILL.md calls itself, when it was installed under another name."""
+    trusted_digest: str | None = None
+    """The digest the user said yes to."""
+    previous: "tuple[InstalledSkill, ...]" = field(default=(), hash=False)
+    """Earlier versions, the latest first."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the user approved exactly these bytes."""
+        return self.trusted_digest == self.digest
+
+    @property
+    def origin(self) -> str:
+        """The source in words."""
+        inside = f" ({self.subpath})" if self.subpath else ""
+        return escape_hidden(f"{self.git_url or self.folder or 'unknown'}{inside}")
+
+    def as_data(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            name: getattr(self, name) for name in self.__slots__ if name not in ("files", "previous")
+        }
+        data["trusted"] = self.trusted
+        data["files"] = {
+            path: {"sha256": file.sha256, "size": file.size, "executable": file.executable}
+            for path, file in self.files.items()
+        }
+        data["previous"] = [version.as_data() for version in self.previous]
+        return data
+
+    @staticmethod
+    def from_data(data: Any) -> "InstalledSkill":
+        """Raises ValueError, KeyError or TypeError for anything that is not a record of ours."""
+        name = _text(data["name"])
+        if not installable(name) or data["name_canonical"] != canonical_name(name):
+            raise ValueError("a name that cannot be used")
+        digest = _digest(data["digest"])
+        optional = ("git_url", "commit_sha", "branch", "tag", "folder")
+        trusted = data.get("trusted_digest")
+        return InstalledSkill(
+            name=name,
+            name_canonical=canonical_name(name),
+            digest=digest,
+            files=MappingProxyType(
+                {
+                    _text(path): FileDigest(
+                        _text(file["sha256"]), int(file["size"]), file["executable"] is True
+                    )
+                    for path, file in data["files"].items()
+                }
+            ),
+            installed_path=_text(data["installed_path"]),
+            installed_at=_text(data["installed_at"]),
+            stored=_stored(data["stored"]),
+            subpath=_text(data.get("subpath") or ""),
+            declared_name=_text(data.get("declared_name") or ""),
+            trusted_digest=_digest(trusted) if trusted and data.get("trusted") is True else None,
+            previous=tuple(InstalledSkill.from_data(item) for item in data.get("previous", ())),
+            **{key: _text(data[key]) for key in optional if data.get(key) is not None},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedSkill:
+    """A skill in the trash."""
+
+    skill: InstalledSkill
+    removed_at: str
+
+    def expired(self, now: datetime) -> bool:
+        return now - _moment(self.removed_at) > timedelta(days=TRASH_DAYS)
+
+
+@dataclass(slots=True)
+class RegistryState:
+    """Everything registry.json says; changed inside `InstallRegistry.transaction` only."""
+
+    skills: dict[str, InstalledSkill] = field(default_factory=dict)
+    """By canonical name."""
+    removed: list[RemovedSkill] = field(default_factory=list)
+    selection: str | None = None
+    """What `agent skill enable` chose, in the words of AGENT_SKILLS; None when nobody chose."""
+
+    def get(self, name: str) -> InstalledSkill:
+        skill = self.skills.get(canonical_name(name))
+        if skill is None:
+            known = ", ".join(sorted(self.skills)) or "none"
+            raise NotInstalledError(f"Skill '{escape_hidden(name)}' is not installed. Installed: {known}")
+        return skill
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "skills": {name: skill.as_data() for name, skill in sorted(self.skills.items())},
+            "removed": [
+                {"skill": item.skill.as_data(), "removed_at": item.removed_at} for item in self.removed
+            ],
+            "selection": self.selection,
+        }
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> "RegistryState":
+        try:
+            skills = [InstalledSkill.from_data(item) for item in data["skills"].values()]
+            removed = [
+                RemovedSkill(
+                    InstalledSkill.from_data(item["skill"]),
+                    _moment(item["removed_at"]).isoformat(),
+                )
+                for item in data.get("removed", ())
+            ]
+            selection = data.get("selection")
+            return RegistryState(
+                {skill.name_canonical: skill for skill in skills},
+                removed,
+                None if selection is None else _text(selection),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedFileError(f"with a record that cannot be read ({error})") from error
+
+    def kept(self) -> set[str]:
+        """Versions that must stay in the store."""
+        versions = [*self.skills.values(), *(item.skill for item in self.removed)]
+        versions += [older for version in versions for older in version.previous]
+        return {version.stored for version in versions}
+
+
+class InstallRegistry:
+    """Reads without a lock, writes under one; mends what a crash or a bad disk left behind."""
+
+    def __init__(
+        self,
+        home: Path | None = None,
+        *,
+        on_wait: Callable[[], object] = lambda: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.home = Path(home) if home is not None else agent_home()
+        self.store = SkillStore(self.home)
+        self.file = JsonFile(self.home / "skills" / "registry.json", FORMAT)
+        self.lock = self.home / "install.lock"
+        self.on_wait = on_wait
+        self.now = now
+        self.notices: list[str] = []
+        """What was found damaged and what was done about it."""
+
+    def load(self) -> RegistryState:
+        """What is installed now. Repairs a damaged registry and links that a crash left behind."""
+        try:
+            state = self._read()
+            if state is not None and not self._stale(state):
+                return state
+            if state is None and not self.store.all_linked():
+                return RegistryState()
+        except DamagedFileError:
+            pass
+        with locked(self.lock, self.on_wait):
+            state = self._read_or_recover()
+            self._relink(state)
+            return state
+
+    def list(self) -> list[InstalledSkill]:
+        """Every installed skill, by canonical name."""
+        return [skill for _, skill in sorted(self.load().skills.items())]
+
+    def get(self, name: str) -> InstalledSkill:
+        """The installed skill of that name, however it is spelled; raises NotInstalledError."""
+        return self.load().get(name)
+
+    @contextmanager
+    def transaction(self) -> Iterator[RegistryState]:
+        """The state, alone; what it is at the end of the block becomes true in one instant.
+
+        An exception in the block leaves everything as it was.
+        """
+        with locked(self.lock, self.on_wait):
+            state = self._read_or_recover()
+            yield state
+            now = self.now()
+            state.removed = [item for item in state.removed if not item.expired(now)]
+            self.file.write(state.as_data())
+            self._relink(state)
+            self.store.collect(state.kept())
+
+    def _read(self) -> RegistryState | None:
+        data = self.file.read()
+        return None if data is None else RegistryState.from_data(data)
+
+    def _stale(self, state: RegistryState) -> bool:
+        return self.store.stale_links(_wanted(state)) and os.access(self.home, os.W_OK)
+
+    def _relink(self, state: RegistryState) -> None:
+        self.store.relink(_wanted(state))
+
+    def _read_or_recover(self) -> RegistryState:
+        try:
+            state = self._read()
+            if state is None and self.store.all_linked():
+                raise DamagedFileError("missing")
+        except DamagedFileError as error:
+            return self._recover(str(error))
+        return RegistryState() if state is None else state
+
+    def _recover(self, reason: str) -> RegistryState:
+        """Rebuild the registry from the versions that are linked; nobody's trust survives that."""
+        kept = f" It is kept as {self.file.set_aside()}." if self.file.path.exists() else ""
+        state = RegistryState()
+        for name, path in self.store.all_linked().items():
+            record = self.store.record(path)
+            try:
+                skill = InstalledSkill.from_data(record)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                continue
+            if skill.name_canonical == name and path == _real(self.store.path(skill.stored)):
+                state.skills[name] = replace(skill, trusted_digest=None, previous=())
+        self.file.write(state.as_data())
+        notice = (
+            f"{self.file.path} was {reason}.{kept} Recovered {len(state.skills)} skills from the "
+            "store; approve them again with `agent skill trust NAME`."
+        )
+        logger.warning(notice)
+        self.notices.append(notice)
+        sync_folder(self.file.path.parent)
+        return state
+
+
+def _wanted(state: RegistryState) -> dict[str, str]:
+    return {name: skill.stored for name, skill in state.skills.items()}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.40} is not text")
+    return value
+
+
+def _digest(value: Any) -> str:
+    kind, _, digits = _text(value).partition(":")
+    if kind != "sha256" or len(digits) != 64 or not set(digits) <= set("0123456789abcdef"):
+        raise ValueError("a digest that is none")
+    return _text(value)
+
+
+def _stored(value: Any) -> str:
+    if not _STORED.fullmatch(_text(value)):
+        raise ValueError("a place that is not in the store")
+    return _text(value)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path.parent), path.name)
+
+
+def _moment(value: Any) -> datetime:
+    moment = datetime.fromisoformat(_text(value))
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,226 @@
+"""The store: every version of every installed skill, addressed by its content, never changed.
+
+    AGENT_HOME/store/<digest>/<name>/      the files
+    AGENT_HOME/store/<digest>/<name>.json  where they came from, to rebuild a lost registry
+    AGENT_HOME/skills/<name>               a link to the version in use, for whoever seeks skills
+
+Nothing in the store counts until registry.json says so; that file is the only commit point.
+"""
+
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skillkit.core.digest import FileDigest, TreeDigest, tree_digest
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.install.changes import FileChange, file_changes
+from skillkit.install.disk import (
+    clear_temporary,
+    make_folder,
+    remove_tree,
+    replace_file,
+    replace_link,
+    sync_folder,
+    write_new,
+)
+from skillkit.install.exceptions import DiskSpaceError, DriftError
+
+if TYPE_CHECKING:
+    from skillkit.install.tree import SkillTree
+
+_TEMPORARY = "tmp-"
+_UNBOUNDED = 1 << 40
+LOW_SPACE = 100 * 1024 * 1024
+_SPARE_SPACE = 4 * 1024 * 1024
+
+
+class SkillStore:
+    """Writes, checks, links and collects versions. Writers hold the registry's lock."""
+
+    def __init__(self, home: Path) -> None:
+        self.root = home / "store"
+        self.links = home / "skills"
+        self._real = lru_cache(8)(os.path.realpath)
+
+    def path(self, stored: str) -> Path:
+        """The folder of a version; `stored` is what `put` answered."""
+        return self.root / stored
+
+    # Versions
+
+    def put(self, tree: "SkillTree", name: str, record: Mapping[str, Any]) -> str:
+        """Make sure that `tree` is in the store; answers where, relative to the store.
+
+        A copy that somebody edited is left alone: the approved bytes go beside it.
+        """
+        self._require_space(tree.size)
+        digest = tree.digest.digest.removeprefix("sha256:")
+        make_folder(self.root / digest)
+        for stored in _places(digest, name):
+            path = self.path(stored)
+            if not os.path.lexists(path):
+                self._write(tree, path)
+            elif self.digest(path) != tree.digest:
+                continue
+            self._record(path, {**record, "stored": stored})
+            return stored
+        raise DriftError(f"Too many edited copies in {self.root / digest}; delete some")
+
+    def _write(self, tree: "SkillTree", path: Path) -> None:
+        staging = self._temporary()
+        make_folder(staging)
+        folders = {staging}
+        for name, file in tree.files.items():
+            target = staging / name
+            make_folder(target.parent)
+            parent = target.parent
+            while parent != self.root:
+                folders.add(parent)
+                parent = parent.parent
+            write_new(target, file.content, 0o555 if file.executable else 0o444)
+        for folder in sorted(folders, reverse=True):
+            sync_folder(folder)
+        os.rename(staging, path)
+        sync_folder(path.parent)
+
+    def _record(self, path: Path, record: Mapping[str, Any]) -> None:
+        data = json.dumps(dict(record), indent=1, sort_keys=True).encode()
+        replace_file(path.with_name(f"{path.name}.json"), data, 0o600)
+
+    def record(self, path: Path) -> dict[str, Any] | None:
+        """Where the version in `path` came from."""
+        try:
+            data = json.loads(path.with_name(f"{path.name}.json").read_bytes())
+        except (OSError, ValueError):
+            return None
+        return data if isinstance(data, dict) else None
+
+    def discard(self, path: Path) -> None:
+        """Delete a version; half of one is never left under its name."""
+        if os.path.lexists(path):
+            aside = self._temporary()
+            os.rename(path, aside)
+            sync_folder(path.parent)
+            remove_tree(aside)
+        with suppress(FileNotFoundError):
+            os.unlink(path.with_name(f"{path.name}.json"))
+
+    def _temporary(self) -> Path:
+        return self.root / f"{_TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}"
+
+    def _require_space(self, size: int) -> None:
+        free = self.free_space()
+        if free < size + _SPARE_SPACE:
+            raise DiskSpaceError(f"Not enough room in {self.root}: {free:,} bytes free, {size:,} needed")
+
+    def free_space(self) -> int:
+        """Bytes that may still be written."""
+        folder = self.root
+        while not folder.is_dir():
+            folder = folder.parent
+        status = os.statvfs(folder)
+        return status.f_bavail * status.f_frsize
+
+    # Checking
+
+    def digest(self, path: Path) -> TreeDigest | None:
+        """The digest of what is in `path` now; None when it cannot be a skill any more."""
+        try:
+            return tree_digest(path, max_files=_UNBOUNDED, max_bytes=_UNBOUNDED)
+        except SkillsUseError:
+            return None
+
+    def edits(self, stored: str, files: Mapping[str, FileDigest]) -> list[FileChange]:
+        """What is different from the version that was approved."""
+        now = self.digest(self.path(stored))
+        if now is None:
+            return [FileChange("unreadable", str(self.path(stored)))]
+        return list(file_changes(files, now.files))
+
+    # Links
+
+    def link(self, name: str) -> Path:
+        return self.links / name
+
+    def linked(self, name: str) -> Path | None:
+        """The version that `skills/<name>` is a link to; None if it is no link into the store."""
+        try:
+            target = os.readlink(self.link(name))
+        except OSError:
+            return None
+        path = os.path.normpath(os.path.join(self._real(self.links), target))
+        return Path(path) if os.path.dirname(os.path.dirname(path)) == self._real(self.root) else None
+
+    def occupied(self, name: str) -> bool:
+        """Whether something that is not ours has the place of a link."""
+        return os.path.lexists(self.link(name)) and self.linked(name) is None
+
+    def all_linked(self) -> dict[str, Path]:
+        """Every link into the store, by name."""
+        try:
+            names = sorted(os.listdir(self.links))
+        except FileNotFoundError:
+            return {}
+        found = {name: self.linked(name) for name in names if not name.startswith(".")}
+        return {name: path for name, path in found.items() if path is not None}
+
+    def stale_links(self, wanted: Mapping[str, str]) -> bool:
+        """Whether the links tell another story than `wanted` (name → where it is stored)."""
+        root = self._real(self.root)
+        expected = {name: Path(root, stored) for name, stored in wanted.items()}
+        return self.all_linked() != expected
+
+    def relink(self, wanted: Mapping[str, str]) -> None:
+        """Make the links say what the registry says; what others put there is left alone."""
+        if not wanted and not self.links.is_dir():
+            return
+        make_folder(self.links)
+        root, links = self._real(self.root), self._real(self.links)
+        for name, stored in wanted.items():
+            path = os.path.join(root, stored)
+            if not self.occupied(name) and self.linked(name) != Path(path):
+                replace_link(self.link(name), os.path.relpath(path, links))
+        for name in self.all_linked().keys() - wanted.keys():
+            os.unlink(self.link(name))
+        clear_temporary(self.links)
+        sync_folder(self.links)
+
+    # Collecting
+
+    def collect(self, kept: Collection[str]) -> None:
+        """Delete what a crash left behind and every version that nobody keeps."""
+        paths = {self.path(stored) for stored in kept}
+        for path in list(self._versions()):
+            if path not in paths:
+                self.discard(path)
+        for folder in self._entries():
+            if folder.name.startswith(_TEMPORARY):
+                remove_tree(folder)
+            else:
+                with suppress(OSError):
+                    os.rmdir(folder)
+
+    def _versions(self) -> Iterator[Path]:
+        for folder in self._entries():
+            if folder.is_dir() and not folder.name.startswith(_TEMPORARY):
+                for name in sorted(os.listdir(folder)):
+                    if not name.endswith(".json") or (folder / name).is_dir():
+                        yield folder / name
+                    elif not (folder / name.removesuffix(".json")).exists():
+                        yield folder / name.removesuffix(".json")
+
+    def _entries(self) -> list[Path]:
+        try:
+            return [self.root / name for name in sorted(os.listdir(self.root))]
+        except FileNotFoundError:
+            return []
+
+
+def _places(digest: str, name: str) -> Iterator[str]:
+    yield f"{digest}/{name}"
+    for number in range(2, 100):
+        yield f"{digest}/{name}.{number}"

@@ -1,0 +1,211 @@
+"""From `module:Class` in a skill's header to tools: only for skills that are enabled and trusted."""
+
+import inspect
+import logging
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from skillkit.core.availability import Refusal
+from skillkit.core.digest import tree_digest
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.models import SkillMetadata, SourceType
+from skillkit.disclosure.tools import Tool
+from skillkit.toolsets.base import AgentToolset, as_tool
+from skillkit.toolsets.exceptions import ToolsetError
+from skillkit.toolsets.modules import import_module, plain_file
+
+logger = logging.getLogger(__name__)
+
+AUTO_PREFIX = "SKILL_AUTO_PREFIX"
+_MAX_FILES = 4096
+_MAX_BYTES = 256 << 20
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class ToolsetTrust(Protocol):
+    """Who decides that the code of a tree with this digest may run inside our own process."""
+
+    def trusts(self, skill: SkillMetadata, digest: str) -> bool: ...
+
+
+class TrustBundled:
+    """Trusts what ships with skillkit and nothing else."""
+
+    def trusts(self, skill: SkillMetadata, digest: str) -> bool:
+        return skill.source is SourceType.BUNDLED
+
+
+class SkillDirectory(Protocol):
+    """Which skills there are and which may be used; a SkillManager is one."""
+
+    def get_skill(self, name: str) -> SkillMetadata: ...
+
+    def list_skills(self) -> list[SkillMetadata]: ...
+
+    def refusal(self, skill: SkillMetadata) -> Refusal | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedToolset:
+    """A toolset in use."""
+
+    skill_name: str
+    toolset: AgentToolset
+
+    @property
+    def qualified_name(self) -> str:
+        return f"{self.skill_name}.{type(self.toolset).__name__}"
+
+
+@dataclass(frozen=True, slots=True)
+class Toolsets:
+    """Everything that could be loaded, and what could not."""
+
+    loaded: tuple[LoadedToolset, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    errors: tuple[ToolsetError, ...] = ()
+
+
+class ToolsetLoader:
+    """Loads the toolsets of the skills in a directory; one that fails does not keep the others."""
+
+    def __init__(
+        self,
+        skills: SkillDirectory,
+        trust: ToolsetTrust,
+        *,
+        config: object = None,
+        auto_prefix: bool | None = None,
+    ) -> None:
+        self.skills = skills
+        self._trust = trust
+        self._config = config
+        self.auto_prefix = auto_prefix_enabled() if auto_prefix is None else auto_prefix
+
+    def load(self) -> Toolsets:
+        """The toolsets of all skills that are enabled and trusted, by name of the skill."""
+        loaded: list[LoadedToolset] = []
+        errors: list[ToolsetError] = []
+        for skill in self.skills.list_skills():
+            for definition in skill.toolsets:
+                try:
+                    loaded.append(self.load_toolset(skill, definition))
+                except ToolsetError as error:
+                    logger.error("%s", error)
+                    errors.append(error)
+        return Toolsets(tuple(loaded), collect_tools(loaded, auto_prefix=self.auto_prefix), tuple(errors))
+
+    def load_toolset(self, skill: SkillMetadata, definition: str) -> LoadedToolset:
+        """One toolset of one skill; ToolsetError if it may not or cannot be loaded."""
+        module, name = _parts(skill, definition)
+        root = self._checked_root(skill, definition)
+        path = module.split(".")
+        if (
+            plain_file(skill.base_dir, [*path[:-1], f"{path[-1]}.py"]) is None
+            and plain_file(skill.base_dir, [*path, "__init__.py"]) is None
+        ):
+            raise _error(skill, definition, f"there is no file {'/'.join(path)}.py in its folder")
+        try:
+            imported = import_module(skill.base_dir, root, module)
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if error.name is None or package == "skillkit_skills":
+                raise _error(skill, definition, str(error)) from error
+            raise _error(
+                skill,
+                definition,
+                f"it needs the Python package '{package}', which is not installed; "
+                f"try 'pip install {package}'",
+            ) from error
+        except (Exception, SystemExit) as error:
+            raise _error(skill, definition, f"{type(error).__name__}: {error}") from error
+        found = getattr(imported, name, None)
+        if not isinstance(found, type):
+            raise _error(skill, definition, f"{module} has no class {name}")
+        if not issubclass(found, AgentToolset):
+            raise _error(skill, definition, f"{name} must inherit from AgentToolset")
+        return LoadedToolset(skill.name, self._instance(skill, definition, found))
+
+    def _instance(self, skill: SkillMetadata, definition: str, kind: type[AgentToolset]) -> AgentToolset:
+        try:
+            takes_config = bool(inspect.signature(kind).parameters)
+            return kind(self._config) if takes_config else kind()
+        except (Exception, SystemExit) as error:
+            raise _error(skill, definition, f"{type(error).__name__}: {error}") from error
+
+    def _checked_root(self, skill: SkillMetadata, definition: str) -> str:
+        """The name of the skill's root package, once it is known that its code may be imported."""
+        if (refused := self.skills.refusal(skill)) is not None:
+            raise _error(skill, definition, refused.reason)
+        try:
+            digest = tree_digest(skill.base_dir, max_files=_MAX_FILES, max_bytes=_MAX_BYTES).digest
+        except SkillsUseError as error:
+            raise _error(skill, definition, str(error)) from error
+        if not self._trust.trusts(skill, digest):
+            raise _error(skill, definition, "the skill is not trusted; its code would run in this process")
+        return f"{_safe(skill.canonical_name)}_{digest.rpartition(':')[2][:16]}"
+
+
+def collect_tools(loaded: Iterable[LoadedToolset], *, auto_prefix: bool = False) -> tuple[Tool, ...]:
+    """The tools of all toolsets under names that are theirs alone.
+
+    Of two tools with one name the first keeps it. The second is left out and logged, or with
+    `auto_prefix` carries its skill's name before its own.
+    """
+    taken: dict[str, tuple[Tool, str]] = {}
+    for entry in loaded:
+        for tool in _tools_of(entry):
+            source = f"{entry.qualified_name}.{tool.name}"
+            name = tool.name
+            if name in taken and auto_prefix:
+                name = f"{_safe(entry.skill_name)}_{name}"
+            if name in taken:
+                logger.warning(
+                    "Tool name collision: '%s' from %s conflicts with %s (using first)",
+                    name,
+                    taken[name][1],
+                    source,
+                )
+                continue
+            taken[name] = (replace(tool, name=name), source)
+    return tuple(tool for tool, _ in taken.values())
+
+
+def auto_prefix_enabled(environ: Mapping[str, str] = os.environ) -> bool:
+    return environ.get(AUTO_PREFIX, "").strip().lower() in _TRUE
+
+
+def _tools_of(entry: LoadedToolset) -> list[Tool]:
+    tools = []
+    try:
+        methods = entry.toolset.get_tools()
+    except Exception:
+        logger.exception("The toolset %s cannot say which tools it has", entry.qualified_name)
+        return []
+    for method in methods:
+        try:
+            tools.append(as_tool(method))
+        except Exception:
+            logger.exception("A method of %s cannot be a tool", entry.qualified_name)
+    return tools
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"\W", "_", name.lower())
+
+
+def _parts(skill: SkillMetadata, definition: str) -> tuple[str, str]:
+    module, colon, name = definition.strip().partition(":")
+    module = module.removeprefix("./").removesuffix(".py").replace("/", ".")
+    if not colon or not all(map(_IDENTIFIER.fullmatch, (*module.split("."), name))):
+        raise _error(skill, definition, "it must be written as module:Class, beneath the skill's folder")
+    return module, name
+
+
+def _error(skill: SkillMetadata, definition: str, reason: str) -> ToolsetError:
+    message = f"Toolset '{definition}' of skill '{skill.name}' cannot be loaded: {reason}"
+    return ToolsetError(message, skill.name, definition)

@@ -1,0 +1,97 @@
+"""ContentCache: exact keys, exact numbers, the longest unused goes first."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from skillkit.core.cache import CacheStats, ContentCache, Stamp
+
+NOW = Stamp(1, 2, 3)
+
+
+def test_a_text_is_found_by_file_and_exact_arguments() -> None:
+    cache = ContentCache()
+    cache.put("/a", "x", NOW, "text")
+    assert cache.get("/a", "x", NOW) == "text"
+    assert cache.get("/a", " x", NOW) is None
+    assert cache.get("/a", "X", NOW) is None
+    assert cache.get("/b", "x", NOW) is None
+    assert cache.get_stats() == CacheStats(size=1, max_size=100, hits=1, misses=3)
+    assert cache.get_stats().hit_rate == 0.25
+
+
+@pytest.mark.parametrize("other", [Stamp(0, 2, 3), Stamp(9, 2, 3), Stamp(1, 1, 3), Stamp(1, 2, 4)])
+def test_any_other_state_of_the_file_is_a_miss_and_forgets_the_text(other: Stamp) -> None:
+    cache = ContentCache()
+    cache.put("/a", "", NOW, "old")
+    assert cache.get("/a", "", other) is None
+    assert cache.get_stats().size == 0
+
+
+def test_the_entry_used_longest_ago_makes_room() -> None:
+    cache = ContentCache(max_size=2)
+    cache.put("/a", "", NOW, "a")
+    cache.put("/b", "", NOW, "b")
+    assert cache.get("/a", "", NOW) == "a"
+    cache.put("/c", "", NOW, "c")
+    assert cache.get("/b", "", NOW) is None
+    assert cache.get("/a", "", NOW) == "a"
+    assert cache.get("/c", "", NOW) == "c"
+    cache.put("/a", "", NOW, "a2")
+    cache.put("/d", "", NOW, "d")
+    assert cache.get("/c", "", NOW) is None
+    assert cache.get("/a", "", NOW) == "a2"
+
+
+def test_clearing_one_file_or_all_says_how_many() -> None:
+    cache = ContentCache()
+    for path, arguments in (("/a", ""), ("/a", "x"), ("/b", "")):
+        cache.put(path, arguments, NOW, "text")
+    assert cache.clear("/a") == 2
+    assert cache.clear("/a") == 0
+    assert cache.clear() == 1
+    assert cache.get_stats().size == 0
+
+
+def test_nothing_asked_is_a_hit_rate_of_zero() -> None:
+    assert ContentCache().get_stats().hit_rate == 0.0
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_cache_has_room(size: int) -> None:
+    with pytest.raises(ValueError, match="must be positive"):
+        ContentCache(size)
+
+
+def test_numbers_are_exact_under_32_threads() -> None:
+    cache = ContentCache(max_size=50)
+
+    def use(thread: int) -> None:
+        for step in range(500):
+            key = f"/{(thread + step) % 80}"
+            text = cache.get(key, "", NOW)
+            assert text in (None, key), "another caller's text"
+            cache.put(key, "", NOW, key)
+
+    with ThreadPoolExecutor(32) as pool:
+        list(pool.map(use, range(32)))
+    stats = cache.get_stats()
+    assert stats.hits + stats.misses == 32 * 500
+    assert stats.size == 50
+
+
+def test_one_cache_serves_several_event_loops() -> None:
+    cache = ContentCache()
+
+    async def use() -> None:
+        for step in range(100):
+            cache.put(f"/{step}", "", NOW, "text")
+            await asyncio.sleep(0)
+            cache.get(f"/{step}", "", NOW)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: asyncio.run(use()), range(4)))
+    stats = cache.get_stats()
+    assert stats.hits + stats.misses == 400
+    assert stats.size == 100

@@ -1,0 +1,104 @@
+"""Names as identities, and text made safe to show."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillkit.core.names import canonical_name, deviation, refusal
+from skillkit.core.text import (
+    HIDDEN_OR_LAYOUT,
+    escape_hidden,
+    has_control,
+    has_hidden,
+    one_line,
+    strip_hidden,
+)
+
+HIDDEN = {
+    "escape": "\x1b",
+    "null": "\0",
+    "delete": "\x7f",
+    "C1": "\x9b",
+    "right-to-left override": "\u202e",
+    "isolate": "\u2066",
+    "zero-width space": "\u200b",
+    "zero-width joiner": "\u200d",
+    "word joiner": "\u2060",
+    "byte order mark": "\ufeff",
+    "soft hyphen": "\xad",
+    "Hangul filler": "\u3164",
+    "half-width filler": "\uffa0",
+    "Braille blank": "\u2800",
+    "variation selector": "\ufe0f",
+    "variation selector 17": "\U000e0100",
+    "tag letter": "\U000e0041",
+    "line separator": "\u2028",
+    "paragraph separator": "\u2029",
+    "lone surrogate": "\ud800",
+    "non-character": "\uffff",
+    "musical begin beam": "\U0001d173",
+    "Mongolian separator": "\u180e",
+    "combining joiner": "\u034f",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical"),
+    [
+        ("my-skill-123", "my-skill-123"),
+        ("My_Skill_123", "my-skill-123"),
+        ("Kalshi-Markets", "kalshi-markets"),
+        ("kalshi_markets", "kalshi-markets"),
+        ("  PDF  Tools ", "pdf-tools"),
+        ("a __ b", "a-b"),
+        ("42", "42"),
+        ("ÉTÉ", "été"),
+        ("e\u0301te\u0301", "été"),
+        ("abc\u00a0", "abc"),
+    ],
+)
+def test_spellings_of_one_name_are_one_identity(name: str, canonical: str) -> None:
+    assert canonical_name(name) == canonical
+
+
+@given(st.text(max_size=30))
+def test_a_canonical_name_is_its_own(name: str) -> None:
+    once = canonical_name(name)
+    assert canonical_name(once) == once
+
+
+@given(st.lists(st.text("abcxyz019", min_size=1, max_size=12), min_size=1, max_size=5).map("-".join))
+def test_a_well_formed_name_is_taken_as_it_is(name: str) -> None:
+    assert refusal(name) is None
+    assert deviation(name) is None
+    assert canonical_name(name) == name
+
+
+@pytest.mark.parametrize("character", HIDDEN.values(), ids=HIDDEN.keys())
+def test_what_cannot_be_seen_is_found_stripped_and_spelled_out(character: str) -> None:
+    text = f"a{character}b"
+    assert has_hidden(text)
+    assert strip_hidden(text) == "ab"
+    assert refusal(text) == "contains control or invisible characters"
+    assert character not in escape_hidden(text)
+    assert escape_hidden(text).isprintable()
+
+
+@given(st.text(max_size=60))
+def test_escaped_and_collapsed_text_hides_nothing(text: str) -> None:
+    assert not HIDDEN_OR_LAYOUT.search(escape_hidden(text))
+    assert not HIDDEN_OR_LAYOUT.search(one_line(text))
+    assert "  " not in one_line(text)
+    assert not has_hidden(strip_hidden(text))
+
+
+def test_what_can_be_seen_stays() -> None:
+    text = "Größe\tund\nZeile – 日本 😀 “quoted”"
+    assert strip_hidden(text) == text
+    assert one_line(text) == "Größe und Zeile – 日本 😀 “quoted”"
+    assert escape_hidden("a\tb\r\n\u202e\U000e0041") == "a\\tb\\r\\n\\u202e\\U000e0041"
+
+
+def test_control_characters_are_those_that_start_lines_or_steer_terminals() -> None:
+    assert all(has_control(f"x{character}") for character in "\n\r\t\0\x1b\x9b\u2028\ud800")
+    assert not has_control("/home/José/👨‍👩‍👧/skills")

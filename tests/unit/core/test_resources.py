@@ -1,0 +1,358 @@
+"""Tier 3: any file beneath the skill's root, a page at a time, and nothing outside it."""
+
+import logging
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillkit.core import resources
+from skillkit.core.exceptions import ContentLoadError, PathSecurityError
+from skillkit.core.path_resolver import FilePathResolver, open_beneath
+from skillkit.core.resources import MAX_PAGE, Resource, list_resources, read_resource
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A skill with files, beside a secret."""
+    root = tmp_path / "skill"
+    (root / "docs" / "deep").mkdir(parents=True)
+    (root / "SKILL.md").write_text("---\n")
+    (root / "docs" / "guide.md").write_text("Guide")
+    (root / "docs" / "deep" / "more.txt").write_text("More")
+    (tmp_path / "secret.txt").write_text("SECRET")
+    (tmp_path / "sibling").mkdir()
+    (tmp_path / "sibling" / "data.csv").write_text("SECRET")
+    return root
+
+
+def make_links(root: Path) -> None:
+    (root / "inside").symlink_to("docs")
+    (root / "inside-absolute").symlink_to(root / "docs")
+    (root / "inside-file.md").symlink_to("docs/guide.md")
+    (root / "docs" / "up.md").symlink_to("../docs/./guide.md")
+    (root / "out.txt").symlink_to("../secret.txt")
+    (root / "out-absolute.txt").symlink_to(root.parent / "secret.txt")
+    (root / "out-folder").symlink_to("..")
+    (root / "docs" / "out-twice").symlink_to("../../sibling")
+    (root / "root").symlink_to("/")
+    (root / "loop").symlink_to("loop")
+    (root / "ping").symlink_to("pong")
+    (root / "pong").symlink_to("ping")
+    (root / "nowhere").symlink_to("missing.txt")
+    (root / "almost").symlink_to(f"{root}-other/secret.txt")
+
+
+ESCAPES = [
+    "../secret.txt",
+    "../sibling/data.csv",
+    "docs/../../secret.txt",
+    "docs/../../skill/../secret.txt",
+    "/etc/passwd",
+    "//etc/passwd",
+    "\\etc\\passwd",
+    "docs\\..\\..\\secret.txt",
+    "C:\\secret.txt",
+    "c:/secret.txt",
+    "~/secret.txt",
+    "~root/.ssh/id_rsa",
+    "..",
+    "../",
+    "./../secret.txt",
+    "docs/guide.md\0.png",
+    "\0",
+    "docs/\u202eguide.md",
+    "doc\u200bs/guide.md",
+    "\uff0e\uff0e/secret.txt",
+    "\u2025/secret.txt",
+    "docs\uff0f..\uff0f..\uff0fsecret.txt",
+    "docs\uff3cguide.md",
+    "guide.md\n",
+    "CON",
+    "nul.txt",
+    "docs/aux",
+    "COM1",
+    "lpt9.log",
+    "nul .txt",
+    "CONIN$",
+    "\ud800",
+]
+LINKS_OUT = ["out.txt", "out-absolute.txt", "out-folder/secret.txt", "docs/out-twice/data.csv"]
+LINKS_OUT += ["root/etc/passwd", "almost", "loop", "ping", "inside/out-twice/data.csv"]
+
+
+@pytest.mark.parametrize("path", ESCAPES + LINKS_OUT)
+def test_every_escape_is_refused_named_and_logged(
+    root: Path, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    make_links(root)
+    for attempt in (lambda: read_resource(root, path), lambda: FilePathResolver.resolve_path(root, path)):
+        caplog.clear()
+        with pytest.raises(PathSecurityError) as caught:
+            attempt()
+        assert caught.value.requested_path == path
+        assert caught.value.base_directory == str(root)
+        [record] = caplog.records
+        assert record.levelno == logging.ERROR
+        assert "SECURITY VIOLATION" in record.getMessage()
+        assert record.getMessage().isprintable()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("docs/guide.md", "Guide"),
+        ("./docs//guide.md", "Guide"),
+        ("docs/deep/more.txt", "More"),
+        ("inside/guide.md", "Guide"),
+        ("inside/deep/more.txt", "More"),
+        ("inside-absolute/guide.md", "Guide"),
+        ("inside-file.md", "Guide"),
+        ("docs/up.md", "Guide"),
+    ],
+)
+def test_files_inside_are_read_also_by_links_that_stay_inside(root: Path, path: str, text: str) -> None:
+    make_links(root)
+    assert read_resource(root, path).text == text
+    assert FilePathResolver.resolve_path(root, path).read_text() == text
+
+
+def test_a_root_behind_a_link_is_a_root(root: Path, tmp_path: Path) -> None:
+    make_links(root)
+    (tmp_path / "link").symlink_to(root)
+    assert read_resource(tmp_path / "link", "docs/guide.md").text == "Guide"
+    assert read_resource(tmp_path / "link", "inside-absolute/guide.md").text == "Guide"
+    assert FilePathResolver.resolve_path(tmp_path / "link", "docs/guide.md") == root / "docs" / "guide.md"
+
+
+@pytest.mark.parametrize(
+    ("path", "resolved"),
+    [
+        ("reference.md", "reference.md"),
+        ("scripts/extract.py", "scripts/extract.py"),
+        ("docs/../docs/guide.md", "docs/guide.md"),
+        ("inside/x/y.md", "docs/x/y.md"),
+        ("docs/guide.md/x", "docs/guide.md/x"),
+        ("", ""),
+        (".", ""),
+    ],
+)
+def test_a_path_is_resolved_whether_or_not_the_file_exists(root: Path, path: str, resolved: str) -> None:
+    make_links(root)
+    assert FilePathResolver.resolve_path(root, path) == root / resolved
+
+
+def test_a_path_beneath_a_folder_that_is_gone_is_still_a_path(tmp_path: Path) -> None:
+    assert FilePathResolver.resolve_path(tmp_path / "gone", "a/b") == tmp_path / "gone" / "a" / "b"
+    with pytest.raises(ContentLoadError, match="folder is gone"):
+        read_resource(tmp_path / "gone", "a")
+    with pytest.raises(ContentLoadError, match="folder is gone"):
+        list_resources(tmp_path / "gone", "SKILL.md")
+
+
+@pytest.mark.parametrize(
+    "path", ["missing.txt", "docs/missing", "docs/guide.md/x", "nowhere", "", "x" * 5000]
+)
+def test_a_file_that_is_not_there_is_a_load_error(root: Path, path: str) -> None:
+    make_links(root)
+    with pytest.raises(ContentLoadError):
+        read_resource(root, path)
+
+
+def test_a_folder_or_a_fifo_is_not_a_file_and_never_blocks(root: Path) -> None:
+    os.mkfifo(root / "fifo")
+    for path in ("docs", "fifo"):
+        with pytest.raises(ContentLoadError, match="Not a regular file"):
+            read_resource(root, path)
+
+
+COMPONENTS = st.sampled_from(
+    [
+        "..",
+        ".",
+        "",
+        "docs",
+        "deep",
+        "guide.md",
+        "inside",
+        "out-folder",
+        "root",
+        "secret.txt",
+        "sibling",
+        "data.csv",
+        "out.txt",
+        "inside-absolute",
+        "up.md",
+        "out-twice",
+        "skill",
+        "etc",
+        "passwd",
+        "loop",
+        "nowhere",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.lists(COMPONENTS, max_size=7).map("/".join), st.text(max_size=15)))
+def test_no_path_ever_leaves_the_root(tmp_path_factory: pytest.TempPathFactory, path: str) -> None:
+    base = tmp_path_factory.getbasetemp() / "property" / "skill"
+    if not base.exists():
+        (base / "docs" / "deep").mkdir(parents=True)
+        (base / "docs" / "guide.md").write_text("Guide")
+        (base.parent / "sibling").mkdir()
+        (base.parent / "sibling" / "data.csv").write_text("SECRET")
+        (base.parent / "secret.txt").write_text("SECRET")
+        make_links(base)
+    try:
+        page = read_resource(base, path)
+    except (PathSecurityError, ContentLoadError):
+        pass
+    else:
+        assert page.text == "Guide"
+    try:
+        resolved = FilePathResolver.resolve_path(base, path)
+    except PathSecurityError:
+        return
+    assert resolved.resolve().is_relative_to(base.resolve())
+
+
+# Pages
+
+TEXT = "aé€😀\n" * 400
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 7, 100, 4096, 100_000])
+def test_pages_put_together_are_the_file(root: Path, limit: int) -> None:
+    (root / "long.txt").write_text(TEXT, encoding="utf-8")
+    size = len(TEXT.encode())
+    pages: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        page = read_resource(root, "long.txt", offset, limit)
+        assert page.text is not None
+        assert len(page.text.encode()) <= limit + 3
+        assert (page.offset, page.size) == (offset, size)
+        assert page.next_offset is None or page.next_offset > offset
+        pages.append(page.text)
+        offset = page.next_offset
+    assert "".join(pages) == TEXT
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="ab\né€😀", max_size=60), st.integers(0, 300), st.integers(1, 50))
+def test_a_page_from_anywhere_holds_whole_characters(
+    tmp_path_factory: pytest.TempPathFactory, text: str, offset: int, limit: int
+) -> None:
+    root = tmp_path_factory.getbasetemp()
+    (root / "page.txt").write_bytes(text.encode())
+    page = read_resource(root, "page.txt", offset, limit)
+    assert page.text is not None
+    assert "\ufffd" not in page.text
+    assert page.text in text
+
+
+def test_beyond_the_end_there_is_nothing(root: Path) -> None:
+    page = read_resource(root, "docs/guide.md", 100)
+    assert (page.text, page.next_offset, page.size) == ("", None, 5)
+
+
+@pytest.mark.parametrize(("offset", "limit"), [(-1, 10), (0, 0), (0, -5), (0, MAX_PAGE + 1)])
+def test_a_page_has_a_sensible_size(root: Path, offset: int, limit: int) -> None:
+    with pytest.raises(ContentLoadError, match="offset must be 0 or more"):
+        read_resource(root, "docs/guide.md", offset, limit)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "media_type"),
+    [
+        ("image.png", b"\x89PNG\r\n\x1a\n\0\0", "image/png"),
+        ("latin.txt", b"caf\xe9", "text/plain"),
+        ("data.bin", bytes(range(256)), "application/octet-stream"),
+        ("utf16.txt", "text".encode("utf-16"), "text/plain"),
+    ],
+)
+def test_a_binary_file_is_described_not_handed_out(
+    root: Path, name: str, content: bytes, media_type: str
+) -> None:
+    (root / name).write_bytes(content)
+    page = read_resource(root, name)
+    assert page.is_binary
+    assert (page.text, page.size, page.media_type, page.next_offset) == (None, len(content), media_type, None)
+
+
+def test_a_character_cut_by_the_look_at_the_beginning_is_still_text(root: Path) -> None:
+    (root / "long.txt").write_bytes(b"x" * 8191 + "é".encode() + b"y" * 100)
+    assert not read_resource(root, "long.txt").is_binary
+    (root / "empty.md").touch()
+    assert read_resource(root, "empty.md").text == ""
+
+
+def test_five_folders_deep_and_no_deeper(root: Path) -> None:
+    folder = root / "a" / "b" / "c" / "d" / "e"
+    (folder / "f").mkdir(parents=True)
+    (folder / "ok.txt").write_text("ok")
+    (folder / "f" / "deep.txt").write_text("deep")
+    assert read_resource(root, "a/b/c/d/e/ok.txt").text == "ok"
+    with pytest.raises(ContentLoadError, match="6 folders deep"):
+        read_resource(root, "a/b/c/d/e/f/deep.txt")
+    listed = [resource.path for resource in list_resources(root, "SKILL.md")]
+    assert "a/b/c/d/e/ok.txt" in listed
+    assert "a/b/c/d/e/f/deep.txt" not in listed
+
+
+# Lists
+
+
+def test_the_list_is_sorted_and_has_only_what_can_be_read(root: Path) -> None:
+    make_links(root)
+    os.mkfifo(root / "fifo")
+    (root / "scripts" / "__pycache__").mkdir(parents=True)
+    (root / "scripts" / "run.py").write_text("run")
+    (root / "scripts" / "__pycache__" / "run.pyc").write_text("x")
+    (root / "hid\u200bden.txt").write_text("x")
+    (root / "nul.txt").write_text("x")
+    assert list_resources(root, "SKILL.md") == [
+        Resource("docs/deep/more.txt", 4),
+        Resource("docs/guide.md", 5),
+        Resource("scripts/run.py", 3),
+    ]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_RESOURCES", 3), ("MAX_ENTRIES", 3)])
+def test_a_list_ends_and_says_so(
+    root: Path, limit: str, value: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(resources, limit, value)
+    for number in range(10):
+        (root / f"{number}.txt").touch()
+    assert len(list_resources(root, "SKILL.md")) <= 3
+    assert "has too many files" in caplog.text
+
+
+def test_a_folder_that_vanishes_is_left_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_open = os.open
+
+    def vanishing(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == "deep":
+            raise FileNotFoundError(path)
+        return real_open(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", vanishing)
+    assert [resource.path for resource in list_resources(root, "SKILL.md")] == ["docs/guide.md"]
+
+
+def test_a_descriptor_is_closed_when_the_block_ends(root: Path) -> None:
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    for _ in range(50):
+        with open_beneath(root, "docs/guide.md") as descriptor:
+            os.fstat(descriptor)
+        with pytest.raises(PathSecurityError):
+            read_resource(root, "../x")
+        with pytest.raises(ContentLoadError):
+            read_resource(root, "docs")
+        list_resources(root, "SKILL.md")
+    after = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+    assert after == before
