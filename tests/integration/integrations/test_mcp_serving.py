@@ -30,7 +30,9 @@ HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-versio
 
 
 @pytest.fixture
-def skills(tmp_path: Path) -> Path:
+def skills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A library that the user has decided to use as it is."""
+    monkeypatch.setenv("AGENT_SKILLS", "all-untrusted")
     return friendly(tmp_path / "library").folder
 
 
@@ -72,6 +74,13 @@ async def test_over_http_on_loopback(skills: Path):
     async with served("--http", "127.0.0.1:0", str(skills)) as url, Client(url) as client:
         answer: Any = await client.call_tool("load_skill", {"skill_id": "tide-tables"})
         assert "harmonic constants" in answer.content[0].text
+
+
+async def test_what_the_user_does_not_trust_is_not_served(skills: Path):
+    async with served("--http", "127.0.0.1:0", str(skills), AGENT_SKILLS="all") as url, Client(url) as client:
+        uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
+    assert "skill://index.json" in uris
+    assert not any("pdf-forms" in uri for uri in uris)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.skill.listing import discovered
+from skillkit.agent.cli.overview import activated
 from skillkit.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
         from skillkit.integrations.mcp import PerClientPolicy, SkillServer
     except ImportError as error:
         raise ConfigurationError(str(error)) from error
-    manager = discovered(paths)
+    manager = activated(paths).manager
     if allow:
         manager.policy = PerClientPolicy(dict(_allowed(given) for given in allow), manager.policy)
     return SkillServer(manager, scripts=scripts, watch=watch)
