@@ -20,5 +20,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Find, install, check and write skills.",
 )
-for family in (listing, finding, measuring, running, installing, checking, trusting, authoring):
+for family in (listing, finding, measuring, installing, checking, trusting, running, authoring):
     family.register(app)

@@ -115,7 +115,7 @@ def validate(
 def _show(result: "Validation") -> None:
     for found in (*result.errors, *result.warnings):
         style = "red" if found in result.errors else "yellow"
-        output.console().print(output.shown(str(found), style))
+        output.console().print(output.shown(str(found), style), soft_wrap=True)
     for verdict in result.verdicts:
         mark = {"accepts": "✓", "warns": "!", "refuses": "✗"}[verdict.outcome]
-        output.console().print(output.shown(f"  {mark} {verdict.client}: {verdict.reason}"))
+        output.console().print(output.shown(f"  {mark} {verdict.client}: {verdict.reason}"), soft_wrap=True)

@@ -1,37 +1,24 @@
-"""Running a script as an agent does: run."""
+"""Running a skill's script by hand: run."""
 
-import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.overview import activated
-from skillkit.agent.cli.skill.options import Folders, Found, Json, examples
-from skillkit.core.text import escape_hidden
-
-if TYPE_CHECKING:
-    from skillkit.core.models import SkillMetadata
-    from skillkit.install.trust import TrustJudge
-    from skillkit.scripts import Grants
-
-_EXIT_CODES = {
-    "not_found": outcome.USAGE,
-    "invalid_name": outcome.USAGE,
-    "args_too_large": outcome.USAGE,
-    "permission_denied": outcome.REFUSED,
-}
+from skillkit.agent.cli.skill.options import Found, Json, examples
+from skillkit.core.names import canonical_name
+from skillkit.core.text import HIDDEN, escape_hidden
 
 
 def register(app: typer.Typer) -> None:
     app.command(
         "run",
-        # What follows the name of the script is the script's.
-        context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+        context_settings={"allow_interspersed_args": False},
         epilog=examples(
-            "agent skill run kalshi-markets",
+            "agent skill run hello-extended",
             "agent skill run hello-extended advanced_greeting --help",
-            "agent skill run hello-extended advanced_greeting --name Ada --json",
+            "agent skill run --json kalshi-markets status",
         ),
     )(run)
 
@@ -39,75 +26,38 @@ def register(app: typer.Typer) -> None:
 def run(
     name: Found,
     script: Annotated[
-        str | None, typer.Argument(help="The script; without it, they are listed.", show_default=False)
+        str | None, typer.Argument(help="The script; without it, the scripts are listed.", show_default=False)
     ] = None,
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[ARGUMENTS]...", help="Given to the script as they are.")
+        list[str] | None, typer.Argument(help="Everything behind goes to the script.", show_default=False)
     ] = None,
-    *,
-    folders: Folders = None,
     json: Json = False,
 ) -> None:
-    """Run a script of a skill as an agent does: in the sandbox, within its limits.
-
-    A trusted skill gets what its header asks for, any other neither network nor variables. Options
-    of this command stand before the name of the skill. `--json` there prints the whole answer.
-    """
+    """Run a script of a skill as an agent would: in the sandbox, with what its trust grants."""
     from skillkit.install.activation import Selection
-    from skillkit.scripts import LocalRunner, ScriptTools
+    from skillkit.scripts.tools import ScriptTools
 
-    activation = activated(folders or (), selection=Selection("all-untrusted"))
-    policy = TrustedGrants(activation.judge)
-    runner = LocalRunner()
-    try:
-        tools = ScriptTools(activation.manager, runner, policy)
-        if script is None:
-            answer = tools.script_list(name)
-        else:
-            answer = tools.script_run(name, script, arguments or [], json=False)
-    finally:
-        runner.close()
-    if json:
-        output.print_json(answer)
-    elif not answer["success"]:
-        for line in f"Error: {answer['message']}".splitlines():
-            output.remark(escape_hidden(line), "bold red")
-    elif script is None:
-        _show_scripts(answer["result"])
+    # Naming the skill selects it; whether it is trusted is another question.
+    activation = activated(selection=Selection("names", frozenset({canonical_name(name)})))
+    tools = ScriptTools(activation.manager, policy=activation.judge)
+    if script is None:
+        payload = tools.script_list(name)
     else:
-        sys.stdout.write(answer["result"])
-        for warning in answer["message"].splitlines()[1:]:
-            output.remark(escape_hidden(warning), "yellow")
-    for reason in policy.withheld:
-        output.remark(escape_hidden(reason), "yellow")
-    if not answer["success"]:
-        raise typer.Exit(_EXIT_CODES.get(answer["error"], outcome.ERROR))
+        payload = tools.script_run(name, script, arguments or [], json=json)
+    if json:
+        output.print_json(payload)
+    elif not payload["success"]:
+        output.complain(str(payload["message"]))
+    elif script is None:
+        for entry in next(iter(payload["result"].values())):
+            output.say(escape_hidden(entry["name"]))
+    else:
+        text = HIDDEN.sub(lambda match: escape_hidden(match.group()), str(payload["result"]))
+        typer.echo(text, nl=not text.endswith("\n"))
+    raise typer.Exit(_code(payload))
 
 
-class TrustedGrants:
-    """Grants a trusted skill what it asks for; any other runs in an empty sandbox, and it is said."""
-
-    def __init__(self, judge: "TrustJudge") -> None:
-        self._judge = judge
-        self.withheld: list[str] = []
-
-    def grants(self, skill: "SkillMetadata", digest: str) -> "Grants":
-        from skillkit.scripts import Grants
-
-        standing = self._judge.standing(skill)
-        if standing.trusted and standing.digest in (None, digest):
-            return Grants.as_requested(skill)
-        if skill.permissions.network or skill.permissions.env:
-            self.withheld.append(
-                f"'{skill.name}' is not trusted ({standing.reason}) and ran without what it asks for. "
-                f"Approve it with: agent skill trust {skill.canonical_name}"
-            )
-        return Grants(withheld_env=skill.permissions.env)
-
-
-def _show_scripts(listed: dict[str, list[dict[str, str]]]) -> None:
-    for scripts in listed.values():
-        for script in scripts:
-            output.say(escape_hidden(script["name"]))
-        if not scripts:
-            output.remark("This skill has no scripts.")
+def _code(payload: dict[str, object]) -> int:
+    if payload["success"]:
+        return outcome.OK
+    return outcome.REFUSED if payload["error"] == "permission_denied" else outcome.ERROR
