@@ -25,20 +25,19 @@ LONGEST_WORD = 64
 # Function words of English, and the words that any request or any description is made of.
 STOP_WORDS = frozenset(
     """
-    a about above after again against all also am an and any anyone anything are as at be
-    because been before being below between both but by can cannot could did do does doing done
-    down during each etc few for from further get gets getting give go going got had has have
-    having he help helps her here hers him his how i if im in into is it its itself ive just
-    kind let lets like lot make makes making many may maybe me might more most much must my need
-    needed needs no nor not now of off ok okay on once one only onto or other others our ours
-    out over own per please really same say shall she should so some someone something sort
-    still such sure tell than thank thanks that the their theirs them themselves then there
-    these they thing things this those through to too try trying under until up upon us use used
-    user users uses using very via want wanted wants was way we well were what whatever when
-    whenever where whether which while who whom whose why will with within without would yes yet
-    you your yours yourself dont doesnt didnt isnt arent wasnt werent cant couldnt wont wouldnt
-    shouldnt hasnt havent hadnt youre theyre weve youve id ill youll whats thats heres theres
-    skill skills
+    a about above after again against all also am an and any anyone anything are as at be because
+    been before being below between both but by can cannot could did do does doing done down during
+    each etc few for from further get gets getting give go going got had has have having he help
+    helps her here hers him his how i if im in into is it its itself ive just kind let lets like lot
+    make makes making many may maybe me might more most much must my need needed needs no nor not
+    now of off ok okay on once one only onto or other others our ours out over own per please really
+    same say shall she should so some someone something sort still such sure tell than thank thanks
+    that the their theirs them themselves then there these they thing things this those through to
+    too try trying under until up upon us use used user users uses using very via want wanted wants
+    was way we well were what whatever when whenever where whether which while who whom whose why
+    will with within without would yes yet you your yours yourself dont doesnt didnt isnt arent
+    wasnt werent cant couldnt wont wouldnt shouldnt hasnt havent hadnt youre theyre weve youve id
+    ill youll whats thats heres theres skill skills
     """.split()
 )
 
