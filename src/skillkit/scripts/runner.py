@@ -36,6 +36,7 @@ from skillkit.scripts.sandbox.backend import (
     unreachable,
 )
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
+from skillkit.scripts.staging import readable_skill
 
 _PYTHON_OPTIONS = ("-E", "-s", "-B", "-X", "utf8")
 _LOCALE = ("LANG", "LANGUAGE")
@@ -127,7 +128,8 @@ class LocalRunner:
         except (NoSandboxError, ConfigurationError) as error:
             return ScriptResult(Outcome.REFUSED, "none", message=str(error))
         try:
-            return self._in_backend(request, backend, cancellation)
+            with readable_skill(request, backend) as readable:
+                return self._in_backend(readable, backend, cancellation)
         except (MissingInterpreterError, DependencyError, InlineMetadataError, OutOfReachError) as error:
             message = f"{request.script}: {error}" if isinstance(error, InlineMetadataError) else str(error)
             return ScriptResult(Outcome.DEPENDENCY, backend.name, message=message)

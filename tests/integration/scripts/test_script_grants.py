@@ -248,14 +248,29 @@ def test_a_script_that_went_away_is_an_answer_too(workshop):
     assert "gone.py" in result.message
 
 
+@pytest.mark.parametrize("keeping", ["folder", "file", "parent"])
+def test_a_skill_that_only_its_owner_can_read_runs_all_the_same(workshop, backend, keeping):
+    base = workshop.skill("demo", tell_py="import json, near; print(json.dumps(near.VALUE))")
+    (base / "scripts" / "near.py").write_text("VALUE = 'near'")
+    parent = workshop.folder / "parent"
+    parent.mkdir()
+    base = base.rename(parent / "demo")
+    closed = {"folder": base, "file": base / "scripts" / "near.py", "parent": parent}[keeping]
+    closed.chmod(stat.S_IMODE(closed.stat().st_mode) & 0o700)
+    answer = workshop.tools(Grants(unsandboxed=True), sandbox=backend).script_run("demo", "tell")
+    assert answer.get("result") == "near", answer
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root lends its scripts another user")
 @pytest.mark.parametrize("sandbox", ["landlock", "none"])
 def test_root_is_told_what_another_user_cannot_read(workshop, sandbox):
-    base = workshop.skill("demo", tell_py="print(1)", tell_sh="echo 1")
-    base.chmod(stat.S_IRWXU)
-    answer = workshop.tools(Grants(unsandboxed=True), sandbox=sandbox).script_run("demo", "tell.sh")
+    workshop.skill("demo", tell_sh="echo 1")
+    closed = workshop.folder / "closed"
+    closed.mkdir(mode=0o700)
+    grants = Grants(unsandboxed=True, read_paths=(closed,))
+    answer = workshop.tools(grants, sandbox=sandbox).script_run("demo", "tell.sh")
     assert answer["error"] == "dependency_failed"
-    assert f"cannot be read by another user than root because of {base}" in answer["message"]
+    assert f"cannot be read by another user than root because of {closed}" in answer["message"]
 
 
 # Spans and logs
