@@ -3,6 +3,7 @@
 import logging
 import os
 import stat
+import warnings
 
 import pytest
 from opentelemetry import trace
@@ -271,6 +272,25 @@ def test_root_is_told_what_another_user_cannot_read(workshop, sandbox):
     answer = workshop.tools(grants, sandbox=sandbox).script_run("demo", "tell.sh")
     assert answer["error"] == "dependency_failed"
     assert f"cannot be read by another user than root because of {closed}" in answer["message"]
+
+
+def test_a_runner_works_in_a_forked_process_too(workshop):
+    workshop.skill("demo", tell_py="print(1)")
+    tools = workshop.tools(concurrency=1)
+    assert tools.script_run("demo", "tell")["success"]
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons dislike what this is about
+        child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, str(tools.script_run("demo", "tell")["result"]).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as file:
+        assert file.read() == "1"
 
 
 # Spans and logs
