@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.skill.listing import discovered
+from skillkit.agent.cli.overview import activated
 from skillkit.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from skillkit.integrations.mcp import SkillServer
 
 DEFAULT_PORT = 8765
@@ -85,7 +87,7 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
         from skillkit.integrations.mcp import PerClientPolicy, SkillServer
     except ImportError as error:
         raise ConfigurationError(str(error)) from error
-    manager = discovered(paths)
+    manager = activated(paths).manager
     if allow:
         manager.policy = PerClientPolicy(dict(_allowed(given) for given in allow), manager.policy)
     return SkillServer(manager, scripts=scripts, watch=watch)
@@ -100,15 +102,15 @@ def _run_http(
 
     app = http_app(server, host=host, tokens=tokens, origins=origins)
     config = uvicorn.Config(app, host=host.strip("[]"), port=port, log_level="warning", access_log=False)
-    running = uvicorn.Server(config)
 
-    async def run() -> None:
-        socket = config.bind_socket()
-        output.remark(f"Serving skills at http://{host}:{socket.getsockname()[1]}{PATH}")
-        sys.stderr.flush()
-        await running.serve(sockets=[socket])
+    class Announcing(uvicorn.Server):
+        async def startup(self, sockets: "list[socket] | None" = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                actual = self.servers[0].sockets[0].getsockname()[1]
+                output.remark(f"Serving skills at http://{host}:{actual}{PATH}")
 
-    asyncio.run(run())
+    Announcing(config).run()
 
 
 def _print_config(paths: list[Path], host: str, port: int, token_env: list[str], *, scripts: bool) -> None:

@@ -6,13 +6,12 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from mcp import Client
-from mcp.shared.exceptions import MCPError
 
 from skillkit.core.availability import Refusal, SkillPolicy
 from skillkit.core.digest import tree_digest
@@ -28,6 +27,8 @@ from skillkit.integrations.mcp.manifest import SKILL_FILE, frontmatter
 from skillkit.integrations.mcp.remote import RemoteSkill, RemoteSkillError, announced, content_bytes
 
 __all__ = ["Consents", "MCPSkillSource", "RemoteSkill", "RemoteSkillError"]
+
+Answer = TypeVar("Answer")
 
 
 class MCPSkillSource:
@@ -61,8 +62,7 @@ class MCPSkillSource:
 
     async def sync(self) -> list[RemoteSkill]:
         """Ask the server what it offers; nothing but the announcements is fetched."""
-        async with Client(self.server) as client:
-            found = await announced(client, self.label)
+        found = await self._ask(lambda client: announced(client, self.label))
         self.skills = {skill.uri: skill for skill in found}
         await asyncio.to_thread(self._write_announcements)
         if self._manager is not None:
@@ -80,8 +80,7 @@ class MCPSkillSource:
             raise RemoteSkillError(
                 f"Skill '{one_line(skill.name)}' has changed since it was shown: it is {skill.digest} now"
             )
-        async with Client(self.server) as client:
-            files = {path: await self._file(client, skill, path) for path in skill.tree.files}
+        files = await self._ask(lambda client: self._files(client, skill))
         await asyncio.to_thread(self._keep, skill, files)
         self.consents.record(self.label, uri, digest)
         if self._manager is not None:
@@ -118,17 +117,31 @@ class MCPSkillSource:
             self.folder
         )
 
-    async def _file(self, client: Client, skill: RemoteSkill, path: str) -> bytes:
-        uri = skill.uri.removesuffix(SKILL_FILE) + quote(path)
-        announced_file = skill.tree.files[path]
+    # Asking
+
+    async def _ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+        """What the server answers; whatever goes wrong comes out as one error, not as the SDK's groups."""
         try:
+            async with Client(self.server) as client:
+                return await question(client)
+        except Exception as error:
+            cause: BaseException = error
+            while isinstance(cause, BaseExceptionGroup):
+                cause = cause.exceptions[0]
+            if isinstance(cause, SkillsUseError):
+                raise cause from error
+            raise RemoteSkillError(f"The MCP server '{self.label}' cannot be asked: {cause}") from error
+
+    async def _files(self, client: Client, skill: RemoteSkill) -> dict[str, bytes]:
+        files = {}
+        for path, known in skill.tree.files.items():
+            uri = skill.uri.removesuffix(SKILL_FILE) + quote(path)
             contents = (await client.read_resource(uri)).contents
-        except MCPError as error:
-            raise RemoteSkillError(f"Cannot fetch {uri}: {error}") from error
-        raw = content_bytes(contents[0]) if len(contents) == 1 else b""
-        if len(raw) != announced_file.size or hashlib.sha256(raw).hexdigest() != announced_file.sha256:
-            raise RemoteSkillError(f"{uri} is not what the server announced; nothing was kept")
-        return raw
+            raw = content_bytes(contents[0]) if len(contents) == 1 else b""
+            if len(raw) != known.size or hashlib.sha256(raw).hexdigest() != known.sha256:
+                raise RemoteSkillError(f"{uri} is not what the server announced; nothing was kept")
+            files[path] = raw
+        return files
 
     # Keeping
 
@@ -181,7 +194,9 @@ class _ConsentedPolicy:
 def _check_header(skill: RemoteSkill, file: Path) -> None:
     """What the user saw when consenting must be what the file says."""
     written = frontmatter(SkillParser(recover=True).parse_skill_file(file))
-    if {key: written.get(key) for key in skill.frontmatter} != dict(skill.frontmatter):
+    if not skill.whole_header:
+        written = {key: written.get(key) for key in skill.frontmatter}
+    if written != dict(skill.frontmatter):
         raise RemoteSkillError(f"The header of {skill.uri} differs from what the server announced")
 
 

@@ -41,6 +41,8 @@ class RemoteSkill:
     frontmatter: Mapping[str, object]
     tree: TreeDigest
     """Every file by its path, and the digest that a consent is bound to."""
+    whole_header: bool = True
+    """Whether `frontmatter` has all fields; the older index knows two of them."""
 
     @property
     def name(self) -> str:
@@ -59,7 +61,7 @@ async def announced(client: Client, server: str) -> list[RemoteSkill]:
     found = []
     for entry in entries[:MAX_SKILLS]:
         try:
-            found.append(_checked(server, entry))
+            found.append(_checked(server, entry, whole_header=EXTENSION in extensions))
         except SkillsUseError as error:
             logger.warning("MCP server '%s': %s", server, error)
     return found
@@ -111,7 +113,7 @@ async def _indexed(client: Client) -> list[Mapping[str, object]]:
     return entries
 
 
-def _checked(server: str, entry: Mapping[str, object]) -> RemoteSkill:
+def _checked(server: str, entry: Mapping[str, object], *, whole_header: bool) -> RemoteSkill:
     """The entry as data that can be relied on; raises RemoteSkillError."""
     uri, header, resources = entry.get("uri"), entry.get("frontmatter"), entry.get("resources")
     if not isinstance(uri, str) or not uri.endswith(f"/{SKILL_FILE}") or not isinstance(header, Mapping):
@@ -132,7 +134,7 @@ def _checked(server: str, entry: Mapping[str, object]) -> RemoteSkill:
         raise RemoteSkillError(f"{uri[:100]!r} does not list its own SKILL.md")
     if len(files) > MAX_FILES or sum(file.size for file in files.values()) > MAX_BYTES:
         raise RemoteSkillError(f"{uri[:100]!r} has more than {MAX_FILES} files or {MAX_BYTES:,} bytes")
-    return RemoteSkill(server, uri, dict(header), TreeDigest.of(files))
+    return RemoteSkill(server, uri, dict(header), TreeDigest.of(files), whole_header)
 
 
 def _checked_file(root: str, each: object) -> tuple[str, FileDigest]:

@@ -5,7 +5,6 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
-from weakref import WeakSet
 
 import mcp_types as types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -82,7 +81,7 @@ class SkillServer:
         )
         self._providers: dict[str, SkillContextProvider] = {}
         self._activator = Activator(manager)
-        self._sessions: WeakSet[ServerSession] = WeakSet()
+        self._lasting: ServerSession | None = None
         self.bus = InMemorySubscriptionBus()
         self.server: Server[Any] = Server(
             name,
@@ -137,14 +136,10 @@ class SkillServer:
         """Tell every client that is listening that skills have changed."""
         for event in (ToolsListChanged(), ResourcesListChanged(), PromptsListChanged()):
             await self.bus.publish(event)
-        for session in list(self._sessions):
-            try:
-                await session.send_tool_list_changed()
-                await session.send_resource_list_changed()
-                await session.send_prompt_list_changed()
-            except Exception:  # a client that has gone must not keep the news from the others
-                logger.debug("A client could not be told of changed skills", exc_info=True)
-                self._sessions.discard(session)
+        if self._lasting is not None:
+            await self._lasting.send_tool_list_changed()
+            await self._lasting.send_resource_list_changed()
+            await self._lasting.send_prompt_list_changed()
 
     async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Add the catalogue, as it is now and for this client, to the server's introduction of itself."""
@@ -326,13 +321,16 @@ class SkillServer:
 
     def _client(self, context: Context) -> str:
         """The name behind the token, or else what the client calls itself."""
-        if context.protocol_version < "2026":
-            self._sessions.add(context.session)
+        if context.request is None and context.protocol_version < "2026":
+            # The older protocol on a connection that lasts: news go there without being asked for.
+            self._lasting = context.session
         scope = getattr(context.request, "scope", None)
         if isinstance(scope, dict) and scope.get(CLIENT_SCOPE_KEY):
             return str(scope[CLIENT_SCOPE_KEY])
-        known = context.session.client_params
-        return known.client_info.name if known is not None else ""
+        if (known := context.session.client_params) is not None:
+            return known.client_info.name
+        introduced = (context.params or {}).get("clientInfo")
+        return str(introduced.get("name", "")) if isinstance(introduced, dict) else ""
 
     def _conversation(self, context: Context) -> Conversation:
         # A connection is not a conversation: what one was shown must not be kept from another.
