@@ -69,7 +69,8 @@ def test_daemons_and_fork_chains_die_with_the_script(workshop, backend, ending):
     last = {"exits": "", "hangs": "time.sleep(600)", "crashes": "os.abort()"}[ending]
     workshop.skill("daemons", run_py=textwrap.dedent(DAEMONS) + last)
     marker = f"marker-{os.getpid()}-{backend}-{ending}"
-    tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend, limits=Limits(timeout=5))
+    limits = Limits(timeout=5 if ending == "hangs" else 60)
+    tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend, limits=limits)
     answer = tools.script_run("daemons", "run", [marker])
     assert answer.get("error") == {"exits": None, "hangs": "timeout", "crashes": "execution_failed"}[ending]
     assert processes_with(marker) == []
