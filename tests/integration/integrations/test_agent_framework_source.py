@@ -52,7 +52,7 @@ async def test_it_sees_the_same_skills_of_the_hostile_library(tmp_path: Path):
     # The framework insists on the specification's names; what breaks it is left out and logged.
     names = [skill.frontmatter.name for skill in skills]
     assert names == [name for name in library.provider.get_skill_names() if name.isascii()]
-    assert all(await skill.get_content() for skill in skills)
+    assert all([await skill.get_content() for skill in skills])
 
 
 async def test_what_is_not_there_is_none(library: Library):
