@@ -166,6 +166,8 @@ async def test_what_cannot_be_served_is_said(arguments: list[str], code: int, sa
 
 async def test_the_configuration_of_clients_can_be_read_by_them():
     _, out, _ = await agent("--mcp", "--scripts", "--print-config")
+    page = (Path(__file__).parents[3] / "docs" / "integrations.md").read_text(encoding="utf-8")
+    assert f"$ agent serve --mcp --print-config\n{out.splitlines()[0]}\n" in page
     parts = dict(re.findall(r"^# (.+?): .*\n((?:.+\n)+)", out, re.MULTILINE))
     assert set(parts) >= {
         "Claude Code",
