@@ -39,6 +39,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SOURCE_ALIASES = {"personal": SourceType.USER}
+_LEVELS = {
+    Severity.ERROR: logging.ERROR,
+    Severity.WARNING: logging.WARNING,
+    Severity.INFO: logging.DEBUG,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +243,10 @@ class SkillManager:
         """The skill called `name`, `plugin:name` or `source:name`; spelling is canonical."""
         return self._catalogue.get(name)
 
+    def find_skill(self, name: str) -> SkillMetadata | None:
+        """`get_skill` without an error: None, and no search for near names, when there is no such skill."""
+        return self._catalogue.find(name)
+
     def refusal(self, skill: SkillMetadata) -> Refusal | None:
         """Why `skill` may not be used now: disabled, untrusted or unavailable."""
         decided = self.policy.refusal(skill) if self.policy else None
@@ -382,17 +391,13 @@ class SkillManager:
 
     def _log(self, diagnostics: list[Diagnostic]) -> None:
         """Say each thing once, however often the sources are searched."""
-        for found in diagnostics:
-            if found in self._logged:
-                continue
-            path, message = escape_hidden(str(found.path)), escape_hidden(found.message)
-            if found.severity is Severity.ERROR:
-                logger.error("Failed to parse skill at %s: %s", path, message)
-            elif found.severity is Severity.WARNING:
-                logger.warning("%s: %s", path, message)
-            else:
-                logger.debug("%s: %s", path, message)
-        self._logged = set(diagnostics)
+        heard = [found for found in diagnostics if logger.isEnabledFor(_LEVELS[found.severity])]
+        for found in heard:
+            if found not in self._logged:
+                form = "Failed to parse skill at %s: %s" if found.severity is Severity.ERROR else "%s: %s"
+                path, message = escape_hidden(str(found.path)), escape_hidden(found.message)
+                logger.log(_LEVELS[found.severity], form, path, message)
+        self._logged = set(heard)
 
 
 def _filters(

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -231,14 +232,14 @@ class _Parse:
             if field.key in seen:
                 self.note(
                     "duplicate-field",
-                    f"Field '{field.key}' stands there twice; the last one counts",
+                    f"Field '{escape_hidden(field.key)}' stands there twice; the last one counts",
                     line=field.line,
                 )
             seen.add(field.key)
             rule = FIELDS.get(field.key)
             if rule is None:
                 extra[field.key] = field.value
-                self._note_unknown(field)
+                self.note(*_unknown(field.key), line=field.line)
                 continue
             if self.strict and not rule.specified:
                 self.note(
@@ -279,13 +280,6 @@ class _Parse:
                     "they are not shown",
                     line=field.line,
                 )
-
-    def _note_unknown(self, field: Field) -> None:
-        key = escape_hidden(field.key)
-        if (correct := meant(field.key)) is not None:
-            self.note("misspelled-field", f"Possible typo: '{key}' should be '{correct}'", line=field.line)
-        else:
-            self.note("unknown-field", f"Field '{key}' is not known and kept in `extra`", line=field.line)
 
     def _name(self, values: dict[str, Any]) -> str:
         name = self._required("name", values)
@@ -374,6 +368,15 @@ def _code(error: SkillParsingError) -> str:
 def _with_diagnostics(error: SkillParsingError, diagnostics: list[Diagnostic]) -> SkillParsingError:
     error.diagnostics = tuple(diagnostics)
     return error
+
+
+@lru_cache(maxsize=512)
+def _unknown(key: str) -> tuple[str, str]:
+    """Code and message about a field that is not known; the same few come in most files."""
+    shown = escape_hidden(key)
+    if (correct := meant(key)) is not None:
+        return "misspelled-field", f"Possible typo: '{shown}' should be '{correct}'"
+    return "unknown-field", f"Field '{shown}' is not known and kept in `extra`"
 
 
 def _texts(value: object) -> Iterator[str]:

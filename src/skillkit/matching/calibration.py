@@ -13,6 +13,7 @@ LEXICAL = LexicalWeights(
         prior=20.0,
         commonness=0.7,
         coverage=0.4,
+        evidence=2.0,
     ),
     name=1.0,
     name_covered=0.4,
@@ -26,6 +27,7 @@ BODY = WordWeights(
     prior=50.0,
     commonness=0.5,
     coverage=0.3,
+    evidence=2.0,
 )
 BODY_SHARE = 0.4
 SEMANTIC_SHARE = 2.0

@@ -99,7 +99,9 @@ class LocalRunner:
         try:
             return await asyncio.shield(waiting)
         except asyncio.CancelledError:
-            if not future.cancel():
+            if future.cancel():
+                cancellation.close()
+            else:
                 cancellation.set()
                 await asyncio.wait([waiting])
             raise
@@ -110,9 +112,14 @@ class LocalRunner:
 
     def _submit(self, request: ScriptRequest) -> tuple[Cancellation, "Future[ScriptResult]"]:
         cancellation = Cancellation()
-        future = self._pool.submit(self._execute, request, cancellation)
-        future.add_done_callback(lambda _: cancellation.close())
-        return cancellation, future
+
+        def work() -> ScriptResult:
+            try:
+                return self._execute(request, cancellation)
+            finally:
+                cancellation.close()
+
+        return cancellation, self._pool.submit(work)
 
     def _execute(self, request: ScriptRequest, cancellation: Cancellation) -> ScriptResult:
         try:

@@ -1,13 +1,14 @@
 """The program `uv`, and what this machine's pip is told about indexes, which uv does not read itself."""
 
-import ast
+import configparser
+import contextlib
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 _OWN_SETTINGS = (
     "UV_DEFAULT_INDEX",
@@ -58,26 +59,34 @@ def uv_settings(environ: Mapping[str, str] | None = None) -> UvSettings:
 
 
 def pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
-    """pip's configuration of where packages come from, the strongest source of each setting."""
-    try:
-        answer = subprocess.run(
-            [sys.executable, "-m", "pip", "config", "list"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-            env=dict(environ),
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
+    """pip's settings of where packages come from: its files, weakest first, then its variables."""
     found: dict[str, str] = {}
-    for section in ("global", "install", ":env:"):
-        for line in answer.splitlines():
-            key, _, value = line.partition("=")
-            where, _, name = key.rpartition(".")
-            if where == section:
-                found[name] = str(ast.literal_eval(value))
+    for section in ("global", "install"):
+        for path in _pip_files(environ):
+            parser = configparser.RawConfigParser()
+            with contextlib.suppress(configparser.Error, UnicodeDecodeError, OSError):
+                parser.read(path, encoding="utf-8")
+                if parser.has_section(section):
+                    found.update({name.replace("_", "-"): value for name, value in parser.items(section)})
+    for name, value in environ.items():
+        if name.startswith("PIP_") and value:
+            found[name.removeprefix("PIP_").lower().replace("_", "-")] = value
     return found
+
+
+def _pip_files(environ: Mapping[str, str]) -> list[Path]:
+    """Where pip looks for its configuration, as its documentation lists it."""
+    named = environ.get("PIP_CONFIG_FILE")
+    if named == os.devnull:
+        return []
+    home = Path(environ.get("HOME") or Path.home())
+    settings = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    shared = (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
+    files = [Path(folder) / "pip" / "pip.conf" for folder in reversed(shared)]
+    files += [Path("/etc/pip.conf"), Path("/Library/Application Support/pip/pip.conf")]
+    files += [home / ".pip" / "pip.conf", home / "Library" / "Application Support" / "pip" / "pip.conf"]
+    files += [settings / "pip" / "pip.conf", Path(sys.prefix) / "pip.conf"]
+    return [*files, Path(named)] if named else files
 
 
 def _as_uv_settings(pip: Mapping[str, str]) -> dict[str, str]:

@@ -315,7 +315,8 @@ def test_nothing_of_a_repository_or_of_bad_settings_is_executed(
         (template / name).chmod(0o755)
     config = tmp_path / "gitconfig"
     config.write_text(
-        f"[init]\n\ttemplateDir = {template.parent}\n[core]\n\thooksPath = {template}\n\tfsmonitor = {touch}\n"
+        f"[init]\n\ttemplateDir = {template.parent}\n"
+        f"[core]\n\thooksPath = {template}\n\tfsmonitor = {touch}\n"
         f'[filter "lfs"]\n\tsmudge = {touch}\n\tprocess = {touch}\n\trequired = true\n'
         f'[filter "evil"]\n\tsmudge = {touch}\n[diff "evil"]\n\ttextconv = {touch}\n'
         f"[submodule]\n\trecurse = true\n[fetch]\n\trecurseSubmodules = true\n"

@@ -372,6 +372,64 @@ def test_a_plugin_folder_that_leaves_the_plugin_is_a_diagnostic(tmp_path: Path, 
     assert [path.parent.name for path in SkillDiscovery().discover_skills(source)] == ["a", "a"]
 
 
+def test_a_plugin_with_a_broken_manifest_is_searched_whole_and_said(tmp_path: Path, write_skill) -> None:
+    plugin = tmp_path / "plugin"
+    write_skill("a", into=plugin / "anywhere")
+    (plugin / ".claude-plugin").mkdir()
+    (plugin / ".claude-plugin" / "plugin.json").write_text("{")
+    manager = SkillManager(project_skill_dir="", anthropic_config_dir="", plugin_dirs=[plugin])
+    manager.discover()
+    assert manager.get_skill("plugin:a")
+    [found] = manager.diagnostics
+    assert (found.code, found.path) == ("plugin-manifest", plugin / ".claude-plugin" / "plugin.json")
+    (plugin / ".claude-plugin" / "plugin.json").unlink()
+    manager.discover()
+    assert manager.diagnostics == ()
+
+
+def test_a_source_that_is_gone_is_said(skills_dir: Path, write_skill, tmp_path: Path) -> None:
+    write_skill("a")
+    (tmp_path / "custom").mkdir()
+    manager = make_manager(skills_dir, additional_search_paths=[tmp_path / "custom"])
+    (tmp_path / "custom").rmdir()
+    manager.discover()
+    assert names(manager) == ["a"]
+    [found] = manager.diagnostics
+    assert (found.code, found.path) == ("unreadable", tmp_path / "custom")
+    assert "gone" in found.message
+
+
+def test_a_folder_that_cannot_be_listed_is_said(
+    skills_dir: Path, write_skill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_skill("good")
+    write_skill("hidden", into=skills_dir / "closed")
+    real_scandir = os.scandir
+
+    def scandir(path: str):
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", path)
+        return real_scandir(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    manager = make_manager(skills_dir)
+    manager.discover()
+    assert names(manager) == ["good"]
+    [found] = manager.diagnostics
+    assert (found.code, found.path.name) == ("unreadable", "closed")
+    assert SkillDiscovery().find_skill_files(skills_dir) == [skills_dir / "good" / "SKILL.md"]
+
+
+def test_a_skill_may_be_called_something_else(skills_dir: Path, write_skill) -> None:
+    write_skill("pdf", "Body")
+    write_skill("csv")
+    manager = make_manager(skills_dir, rename=lambda skill: "documents" if skill.name == "pdf" else None)
+    manager.discover()
+    assert names(manager) == ["csv", "documents"]
+    assert manager.invoke_skill("documents").endswith("Body")
+    assert not manager.refresh()
+
+
 # Filters and availability
 
 
@@ -476,6 +534,19 @@ def test_a_bad_file_costs_a_diagnostic_and_one_line_in_the_log(
     assert len([record for record in caplog.records if "Possible typo" in record.getMessage()]) == 1
     with pytest.raises(SkillNotFoundError):
         manager.invoke_skill("bad")
+
+
+def test_what_is_only_worth_knowing_is_logged_once_and_only_to_who_wants_it(
+    manager: SkillManager, write_skill, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_skill("a", tags="x")
+    with caplog.at_level(logging.INFO, "skillkit"):
+        manager.discover()
+    assert "'tags' is not known" not in caplog.text
+    with caplog.at_level(logging.DEBUG, "skillkit"):
+        manager.discover()
+        manager.refresh()
+    assert caplog.text.count("'tags' is not known") == 1
 
 
 def test_a_folder_whose_name_could_forge_a_line_is_refused_and_logged_safely(

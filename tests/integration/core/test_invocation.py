@@ -339,6 +339,20 @@ def test_a_file_that_is_gone_or_no_file_raises(manager: SkillManager, file: Path
         manager.invoke_skill("pdf")
 
 
+@pytest.mark.parametrize(
+    "error", [PermissionError(13, "Permission denied"), OSError(5, "Input/output error")]
+)
+def test_a_file_that_cannot_be_read_raises(
+    manager: SkillManager, monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    def refuse(_: str) -> int:
+        raise error
+
+    monkeypatch.setattr(content, "open_file", refuse)
+    with pytest.raises(ContentLoadError, match=r"reading|Input/output"):
+        manager.invoke_skill("pdf")
+
+
 def test_a_file_that_is_too_large_raises(manager: SkillManager, file: Path) -> None:
     with file.open("r+b") as opened:
         opened.truncate(MAX_SKILL_BYTES + 1)

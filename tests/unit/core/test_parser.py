@@ -155,6 +155,22 @@ def test_triggers_are_a_list_or_a_mapping(path: Path, header: str, triggers: Tri
     assert parsed(path, f"{MINIMAL}\n{header}").triggers == triggers
 
 
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("[file]", "[file]"),
+        ("[a, b]", "[a, b]"),
+        ("<issue> [--draft]", "<issue> [--draft]"),
+        ("'[x] [y]'", "[x] [y]"),
+        ("{a: b}", None),
+    ],
+)
+def test_a_hint_is_text_also_when_yaml_takes_it_for_a_list(path: Path, value: str, hint: str | None) -> None:
+    metadata = parsed(path, f"{MINIMAL}\nargument-hint: {value}")
+    assert metadata.argument_hint == hint
+    assert not metadata.recovered
+
+
 # How real files look: what loads, what is said, and what the specification says to the same file.
 
 SHAPES = {
@@ -419,6 +435,23 @@ def test_what_cannot_be_guessed_is_an_error_with_the_file_in_it(
     assert str(path) in str(caught.value)
     assert caught.value.diagnostics[-1].severity is Severity.ERROR
     assert caught.value.diagnostics[-1].path == path
+
+
+def test_metadata_without_a_source_is_of_a_file_that_exists(tmp_path: Path) -> None:
+    with pytest.raises(InvalidFrontmatterError, match="does not exist"):
+        PLAIN.parse(skill("name: gone\ndescription: d"), tmp_path / "gone" / "SKILL.md")
+
+
+def test_what_quotes_do_not_mend_is_reported_as_it_was(path: Path) -> None:
+    with pytest.raises(InvalidYAMLError) as caught:
+        parsed(path, "name: pdf\ndescription: a: b\nlicense: 'open")
+    assert caught.value.line == 3
+
+
+def test_a_message_never_carries_what_it_warns_of(path: Path) -> None:
+    metadata = parsed(path, MINIMAL + '\n"\\x1b[2J": 1\n"\\x1b[2J": 2\n"allowed\\u200b-tools": x')
+    assert all(found.message.isprintable() for found in metadata.diagnostics)
+    assert "duplicate-field" in codes(metadata)
 
 
 def test_a_yaml_error_has_line_and_column_of_the_file(path: Path) -> None:

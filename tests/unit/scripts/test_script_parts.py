@@ -69,9 +69,9 @@ def test_requires_python_is_understood(requires, met):
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 @pytest.mark.parametrize("network", [True, False])
-@pytest.mark.parametrize("keep_session", [True, False])
-def test_every_jump_of_a_filter_lands_inside_it_and_every_path_returns(machine, network, keep_session):
-    program = seccomp.build_filter(network=network, keep_session=keep_session, machine=machine)
+@pytest.mark.parametrize("own_namespaces", [True, False])
+def test_every_jump_of_a_filter_lands_inside_it_and_every_path_returns(machine, network, own_namespaces):
+    program = seccomp.build_filter(network=network, own_namespaces=own_namespaces, machine=machine)
     instructions = list(struct.iter_unpack("=HBBI", program))
     assert len(instructions) < 4096
     for position, (code, yes, no, _) in enumerate(instructions):
@@ -186,6 +186,19 @@ def test_uv_is_told_what_pip_is_told(tmp_path):
     assert given["UV_INSECURE_HOST"] == "a.invalid"
     assert not {"VIRTUAL_ENV", "PYTHONPATH"} & set(given)
     assert pip_settings({**environ, "PIP_FIND_LINKS": "/mine"})["find-links"] == "/mine"
+    assert pip_settings({"PIP_CONFIG_FILE": os.devnull, "PIP_CERT": "x"})["cert"] == "x"
+
+
+@pytest.mark.parametrize(
+    "content", ["[global]\nindex-url = http://mine.invalid", "not a configuration", "\xff"]
+)
+def test_pip_and_we_read_the_same_files(tmp_path, content):
+    folder = tmp_path / ".config" / "pip"
+    folder.mkdir(parents=True)
+    (folder / "pip.conf").write_bytes(content.encode("latin-1"))
+    machine = pip_settings({"HOME": str(tmp_path / "elsewhere")})
+    own = {"index-url": "http://mine.invalid"} if content.startswith("[") else {}
+    assert pip_settings({"HOME": str(tmp_path)}) == {**machine, **own}
 
 
 def test_uv_keeps_its_own_settings(tmp_path):

@@ -75,8 +75,8 @@ def as_data(status: "SkillStatus") -> dict[str, object]:
         "git_url": record.git_url if record else None,
         "commit_sha": record.commit_sha if record else None,
         "digest": status.standing.digest,
-        "script_count": status.scripts,
-        "toolset_count": status.toolsets,
+        "script_count": len(status.scripts),
+        "toolset_count": len(status.skill.toolsets),
     }
 
 
@@ -96,7 +96,7 @@ def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:
     for found in diagnostics:
         if found.severity.value != "info":
             style = "red" if found.severity.value == "error" else "yellow"
-            output.console(stderr=True).print(output.shown(str(found), style))
+            output.console(stderr=True).print(output.shown(str(found), style), soft_wrap=True)
 
 
 def _source(status: "SkillStatus") -> str:
