@@ -70,6 +70,7 @@ def check(_: list[str]) -> int:
         run("ruff", "check", ".")
         or run("ruff", "format", "--check", ".")
         or run("mypy")
+        or run("mypy", *map(str, sorted(ROOT.glob("src/skillkit/bundled/*/scripts/*.py"))))
         or run("lint-imports")
     )
 

@@ -40,7 +40,7 @@ UNNEEDED = 3.0
 PART_SIZES = (12, 24, 48, 96)
 
 START_WORDS = WordWeights(
-    saturation=1.5, length=0.75, usual_length=50.0, prior=50.0, commonness=0.5, coverage=0.4
+    saturation=1.5, length=0.75, usual_length=50.0, prior=50.0, commonness=0.5, coverage=0.4, evidence=2.0
 )
 START_LEXICAL = LexicalWeights(words=START_WORDS, name=1.0, name_covered=0.4, phrase=0.7, elsewhere=0.3)
 START_BODY = replace(START_WORDS, usual_length=800.0)
@@ -115,7 +115,7 @@ class Outcome:
 
     @property
     def objective(self) -> float:
-        return (self.recall1 + self.recall3 + self.mrr) / 3 - self.none90 / 4
+        return (self.recall1 + self.recall3 + self.mrr) / 3 - self.none90
 
 
 def outcome(problem: Problem, scores: tuple[Scores, Scores]) -> Outcome:
@@ -197,9 +197,9 @@ def _learn(problems: Sequence[Problem], meaning: Tables) -> Learned:
 
 
 def _ascend(start: Any, grid: dict[str, tuple[float, ...]], objective: Callable[[Any], float]) -> Any:
-    """Better values one constant at a time, until a whole round finds none."""
+    """Better values one constant at a time, in at most two rounds."""
     current, best = start, objective(start)
-    for _ in range(3):
+    for _ in range(2):
         before = current
         for name, values in grid.items():
             for value in values:

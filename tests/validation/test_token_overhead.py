@@ -4,6 +4,7 @@ import pytest
 
 from skillkit import SkillManager
 from skillkit.disclosure import EncodingCounter, SkillContextProvider, SkillSession, cost_report
+from skillkit.matching import SkillMatcher
 
 TOPICS = {
     "invoice-reader": "Extract totals, dates and line items from invoices in PDF or image form",
@@ -43,7 +44,7 @@ def ten_skills(write_skill, skills_dir, counter) -> SkillManager:
 
 
 async def test_a_request_without_skills_is_ninety_percent_smaller_than_static_injection(ten_skills, counter):
-    provider = SkillContextProvider(ten_skills, counter=counter)
+    provider = SkillContextProvider(ten_skills, counter=counter, matcher=SkillMatcher(mode="lexical"))
     disclosed = await provider.before_request("What is 2+2?", SkillSession())
     static = sum(counter.count(ten_skills.invoke_skill(name)) for name in TOPICS)
     assert static >= 13_000
@@ -53,7 +54,7 @@ async def test_a_request_without_skills_is_ninety_percent_smaller_than_static_in
 
 
 async def test_a_request_with_a_skill_pays_for_that_skill_only(ten_skills, counter):
-    provider = SkillContextProvider(ten_skills, counter=counter)
+    provider = SkillContextProvider(ten_skills, counter=counter, matcher=SkillMatcher(mode="lexical"))
     without = await provider.before_request("What is 2+2?", SkillSession())
     with_skill = await provider.before_request("Why does my kubernetes pod not start?", SkillSession())
     assert [match.skill.name for match in with_skill.matched] == ["kubernetes-doctor"]
@@ -71,7 +72,9 @@ def test_the_cost_report_says_the_same(ten_skills, counter):
 async def test_the_catalogue_of_two_skills_is_small(write_skill, skills_dir, counter):
     for name in ("hello-extended", "kalshi-markets"):
         write_skill(name, description="What it does, and when to use it, in about forty words " * 4)
-    provider = SkillContextProvider(SkillManager(project_skill_dir=skills_dir), counter=counter)
+    provider = SkillContextProvider(
+        SkillManager(project_skill_dir=skills_dir), counter=counter, matcher=SkillMatcher(mode="lexical")
+    )
     disclosed = await provider.before_request("What is 2+2?")
     assert counter.count(disclosed.instructions) <= 250
     assert disclosed.tokens.tools <= 150
@@ -79,6 +82,8 @@ async def test_the_catalogue_of_two_skills_is_small(write_skill, skills_dir, cou
 
 async def test_the_estimate_agrees_with_the_count(ten_skills, counter):
     request = "Why does my kubernetes pod not start?"
-    exact = SkillContextProvider(ten_skills, counter=counter).disclose(request)
-    estimated = SkillContextProvider(ten_skills).disclose(request)
+    exact = SkillContextProvider(ten_skills, counter=counter, matcher=SkillMatcher(mode="lexical")).disclose(
+        request
+    )
+    estimated = SkillContextProvider(ten_skills, matcher=SkillMatcher(mode="lexical")).disclose(request)
     assert estimated.tokens.total == pytest.approx(exact.tokens.total, rel=0.1)

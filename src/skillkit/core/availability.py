@@ -25,6 +25,8 @@ class SkillPolicy(Protocol):
 
 def unavailable(skill: SkillMetadata) -> Refusal | None:
     """A command that `skill` needs and that this machine does not have."""
+    if not skill.required_commands:
+        return None
     missing = [command for command in skill.required_commands if not _has_command(command)]
     if not missing:
         return None

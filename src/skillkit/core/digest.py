@@ -13,6 +13,9 @@ from skillkit.core.text import escape_hidden
 
 MAX_FILES = 512
 MAX_BYTES = 16 * 1024 * 1024
+MAX_DEPTH = 32
+_MAX_ENTRIES = 10_000
+"""Files and folders together: a tree of nothing but folders has an end too."""
 _CHUNK = 1024 * 1024
 _NO_FOLLOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -77,8 +80,9 @@ def open_tree(
     except OSError as error:
         raise ContentLoadError(f"Cannot read the folder {folder}: {error.strerror}") from error
     count = 0
+    entries = _Entries(folder, max(_MAX_ENTRIES, 2 * max_files))
     try:
-        for path, descriptor in _walk(root, "", folder, skipped):
+        for path, descriptor in _walk(root, "", folder, skipped, entries):
             count += 1
             if count > max_files:
                 raise SizeLimitExceededError(f"{folder} has more than {max_files:,} files")
@@ -87,8 +91,32 @@ def open_tree(
         os.close(root)
 
 
-def _walk(here: int, prefix: str, folder: Path, skipped: frozenset[str]) -> Iterator[tuple[str, int]]:
-    for name in sorted(os.listdir(here)):
+class _Entries:
+    """The names in folders, as long as there are not too many of them."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self._folder = folder
+        self._limit = self._left = limit
+
+    def of(self, descriptor: int, depth: int) -> list[str]:
+        if depth > MAX_DEPTH:
+            raise SizeLimitExceededError(f"{self._folder} has folders more than {MAX_DEPTH} deep")
+        names: list[str] = []
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                if self._left <= 0:
+                    raise SizeLimitExceededError(
+                        f"{self._folder} has more than {self._limit:,} files and folders"
+                    )
+                self._left -= 1
+                names.append(entry.name)
+        return sorted(names)
+
+
+def _walk(
+    here: int, prefix: str, folder: Path, skipped: frozenset[str], entries: _Entries
+) -> Iterator[tuple[str, int]]:
+    for name in entries.of(here, prefix.count("/")):
         path = prefix + name
         if path in skipped:
             continue
@@ -99,7 +127,7 @@ def _walk(here: int, prefix: str, folder: Path, skipped: frozenset[str]) -> Iter
         try:
             mode = os.fstat(descriptor).st_mode
             if stat.S_ISDIR(mode):
-                yield from _walk(descriptor, f"{path}/", folder, skipped)
+                yield from _walk(descriptor, f"{path}/", folder, skipped, entries)
             elif stat.S_ISREG(mode):
                 yield path, descriptor
             else:

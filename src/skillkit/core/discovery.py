@@ -18,8 +18,15 @@ from skillkit.core.exceptions import (
     SkillParsingError,
     SkillsUseError,
 )
-from skillkit.core.header import HEAD_BYTES, split
-from skillkit.core.models import Diagnostic, PluginManifest, Severity, SkillMetadata, SkillSource
+from skillkit.core.header import FIRST_READ, HEAD_BYTES, split
+from skillkit.core.models import (
+    Diagnostic,
+    PluginManifest,
+    Severity,
+    SkillMetadata,
+    SkillSource,
+    SourceType,
+)
 from skillkit.core.parser import SkillParser
 from skillkit.core.plugins import MANIFEST, parse_plugin_manifest
 from skillkit.core.text import has_control
@@ -27,7 +34,6 @@ from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, SKILL_FILE, Found, Met, S
 
 logger = logging.getLogger(__name__)
 
-_FIRST_READ = 4096
 _MARGIN = 64
 
 
@@ -211,8 +217,8 @@ def read_head(path: str) -> tuple[bytes, Stamp]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        head = _read_up_to(descriptor, b"", min(status.st_size, _FIRST_READ))
-        if len(head) == _FIRST_READ and _may_go_on(head):
+        head = _read_up_to(descriptor, b"", min(status.st_size, FIRST_READ))
+        if len(head) == FIRST_READ and _may_go_on(head):
             head = _read_up_to(descriptor, head, min(status.st_size, HEAD_BYTES))
         return head, stamp_of(status)
     finally:
@@ -255,7 +261,7 @@ def discover_plugin_manifest(plugin_dir: Path) -> PluginManifest | None:
 def _folders_of(source: SkillSource) -> tuple[list[Path], list[Diagnostic]]:
     """The folders of a source that are searched, and what is to be said of those that are not."""
     if source.plugin_manifest is None:
-        return [source.directory], []
+        return [source.directory], _broken_manifest(source)
     root = source.directory.resolve()
     folders: list[Path] = []
     problems: list[Diagnostic] = []
@@ -266,6 +272,18 @@ def _folders_of(source: SkillSource) -> tuple[list[Path], list[Diagnostic]]:
         elif os.path.isdir(folder):
             folders.append(folder)
     return folders, problems
+
+
+def _broken_manifest(source: SkillSource) -> list[Diagnostic]:
+    """Why a plugin is searched as if it had no manifest, although it has one."""
+    path = source.directory / MANIFEST
+    if source.source_type is not SourceType.PLUGIN or not os.path.lexists(path):
+        return []
+    try:
+        parse_plugin_manifest(path)
+    except PluginError as error:
+        return [Diagnostic(path, "plugin-manifest", Severity.WARNING, str(error))]
+    return []
 
 
 def _failure(path: Path, code: str, message: str) -> Diagnostic:

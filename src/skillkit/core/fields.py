@@ -24,6 +24,13 @@ def text(value: Value) -> str:
     raise WrongTypeError("text")
 
 
+def hint(value: Value) -> str:
+    """`[file]` is a list to YAML, and a text to everybody who writes it."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return f"[{', '.join(value)}]"
+    return text(value)
+
+
 def semver(value: Value) -> str:
     if isinstance(value, str) and _SEMVER.fullmatch(value.strip()):
         return value.strip()
@@ -165,7 +172,7 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
         "model": FieldRule("model", text),
         "disable-model-invocation": FieldRule("disable_model_invocation", flag, denied=True),
         "user-invocable": FieldRule("user_invocable", flag, denied=False),
-        "argument-hint": FieldRule("argument_hint", text),
+        "argument-hint": FieldRule("argument_hint", hint),
         "triggers": FieldRule("triggers", triggers),
         "toolsets": FieldRule("toolsets", texts),
         "scripts": FieldRule("scripts", texts),

@@ -12,6 +12,8 @@ MAX_HEADER_BYTES = 64 * 1024
 _MAX_BLANK = 1024
 HEAD_BYTES = MAX_HEADER_BYTES + _MAX_BLANK + 1024
 """No more of a file than this is ever looked at to find its header."""
+FIRST_READ = 4096
+"""Enough for nearly every header; without one, no more than this is looked at."""
 BOM = b"\xef\xbb\xbf"
 
 _BLANK = re.compile(rb"[ \t\r\n]{0,%d}" % _MAX_BLANK)

@@ -3,7 +3,7 @@
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
@@ -33,11 +33,17 @@ from skillkit.core.text import escape_hidden
 from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, Met
 
 if TYPE_CHECKING:
+    from skillkit.core.toolbox import Toolbox
     from skillkit.core.watcher import Watcher
 
 logger = logging.getLogger(__name__)
 
 _SOURCE_ALIASES = {"personal": SourceType.USER}
+_LEVELS = {
+    Severity.ERROR: logging.ERROR,
+    Severity.WARNING: logging.WARNING,
+    Severity.INFO: logging.DEBUG,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +123,8 @@ class SkillManager:
         self._logged: set[Diagnostic] = set()
         self._init_mode = InitMode.UNINITIALIZED
         self._scanning = RLock()
+        self._toolbox: Toolbox | None = None
+        self._generation = 0
 
     # Tier 1: finding
 
@@ -129,6 +137,11 @@ class SkillManager:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything worth saying about what was found, in the order it was found."""
         return self._diagnostics
+
+    @property
+    def generation(self) -> int:
+        """How often the sources were searched: what was worked out of the skills holds until it changes."""
+        return self._generation
 
     def discover(self) -> None:
         """Search all sources. A bad file becomes a diagnostic and a line in the log, never an exception."""
@@ -230,6 +243,10 @@ class SkillManager:
         """The skill called `name`, `plugin:name` or `source:name`; spelling is canonical."""
         return self._catalogue.get(name)
 
+    def find_skill(self, name: str) -> SkillMetadata | None:
+        """`get_skill` without an error: None, and no search for near names, when there is no such skill."""
+        return self._catalogue.find(name)
+
     def refusal(self, skill: SkillMetadata) -> Refusal | None:
         """Why `skill` may not be used now: disabled, untrusted or unavailable."""
         decided = self.policy.refusal(skill) if self.policy else None
@@ -321,6 +338,25 @@ class SkillManager:
 
         return await asyncio.to_thread(self.read_resource, name, path, offset, limit)
 
+    # For models, without a framework
+
+    def tools(self) -> list[dict[str, object]]:
+        """The tools for a model as JSON-schema dictionaries; programs with many conversations keep a
+        `skillkit.integrations.SkillTools` for each."""
+        return self._own_toolbox().tools()
+
+    async def call(self, name: str, arguments: Mapping[str, object] | str | None = None) -> str:
+        """What the tool `name` answers to the model."""
+        return await self._own_toolbox().call(name, arguments)
+
+    def _own_toolbox(self) -> "Toolbox":
+        with self._scanning:
+            if self._toolbox is None:
+                from skillkit.core.toolbox import installed_toolbox
+
+                self._toolbox = installed_toolbox(self)
+            return self._toolbox
+
     # Scanning
 
     def _scan(self) -> None:
@@ -346,6 +382,7 @@ class SkillManager:
             self._log(diagnostics)
             self._catalogue = catalogue
             self._diagnostics = tuple(diagnostics)
+            self._generation += 1
         logger.info(
             "Discovery complete: %d skill(s) registered from %d source(s)",
             len(catalogue),
@@ -354,17 +391,13 @@ class SkillManager:
 
     def _log(self, diagnostics: list[Diagnostic]) -> None:
         """Say each thing once, however often the sources are searched."""
-        for found in diagnostics:
-            if found in self._logged:
-                continue
-            path, message = escape_hidden(str(found.path)), escape_hidden(found.message)
-            if found.severity is Severity.ERROR:
-                logger.error("Failed to parse skill at %s: %s", path, message)
-            elif found.severity is Severity.WARNING:
-                logger.warning("%s: %s", path, message)
-            else:
-                logger.debug("%s: %s", path, message)
-        self._logged = set(diagnostics)
+        heard = [found for found in diagnostics if logger.isEnabledFor(_LEVELS[found.severity])]
+        for found in heard:
+            if found not in self._logged:
+                form = "Failed to parse skill at %s: %s" if found.severity is Severity.ERROR else "%s: %s"
+                path, message = escape_hidden(str(found.path)), escape_hidden(found.message)
+                logger.log(_LEVELS[found.severity], form, path, message)
+        self._logged = set(heard)
 
 
 def _filters(

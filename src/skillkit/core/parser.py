@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -14,7 +15,7 @@ from skillkit.core.exceptions import (
     SkillParsingError,
 )
 from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, meant
-from skillkit.core.header import MAX_HEADER_BYTES, Field, Split, load, split
+from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Field, Split, load, split
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource
 from skillkit.core.names import canonical_name, deviation, refusal
 from skillkit.core.plugins import MAX_MANIFEST_SIZE, parse_plugin_manifest
@@ -27,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
+_MAX_DIAGNOSTICS = 100
+"""Of one file, so that it cannot fill the memory or the log."""
 
 RULES: dict[str, Severity] = {
     "no-header": Severity.WARNING,
@@ -43,6 +46,7 @@ RULES: dict[str, Severity] = {
     "misspelled-field": Severity.WARNING,
     "hidden-characters": Severity.WARNING,
     "grant-dropped": Severity.WARNING,
+    "more": Severity.WARNING,
     "extension-field": Severity.INFO,
     "unknown-field": Severity.INFO,
 }
@@ -172,7 +176,7 @@ class _Parse:
         message = "SKILL.md must start with YAML front matter: a header between two '---' lines"
         if not self.recover:
             raise InvalidFrontmatterError(f"Skill file missing YAML frontmatter delimiters (---). {message}")
-        body = self._decoded(self.data[parts.body_start :], partial=True)
+        body = self._decoded(self.data[parts.body_start : FIRST_READ], partial=True)
         if "\0" in body:
             raise InvalidFrontmatterError(f"The file is not text. {message}")
         self.note(
@@ -194,7 +198,7 @@ class _Parse:
             fields = load(text, parts.first_line, text_only=KNOWN)
         except InvalidYAMLError:
             fields = load(quoted_values(text) or "", parts.first_line, text_only=KNOWN)
-        return self._guessed(self._decoded(self.data[parts.body_start :], partial=True), fields)
+        return self._guessed(self._decoded(self.data[parts.body_start : HEAD_BYTES], partial=True), fields)
 
     def _guessed(self, body: str, fields: list[Field]) -> list[Field]:
         """`fields`, completed by what the folder and the body tell."""
@@ -228,14 +232,14 @@ class _Parse:
             if field.key in seen:
                 self.note(
                     "duplicate-field",
-                    f"Field '{field.key}' stands there twice; the last one counts",
+                    f"Field '{escape_hidden(field.key)}' stands there twice; the last one counts",
                     line=field.line,
                 )
             seen.add(field.key)
             rule = FIELDS.get(field.key)
             if rule is None:
                 extra[field.key] = field.value
-                self._note_unknown(field)
+                self.note(*_unknown(field.key), line=field.line)
                 continue
             if self.strict and not rule.specified:
                 self.note(
@@ -276,13 +280,6 @@ class _Parse:
                     "they are not shown",
                     line=field.line,
                 )
-
-    def _note_unknown(self, field: Field) -> None:
-        key = escape_hidden(field.key)
-        if (correct := meant(field.key)) is not None:
-            self.note("misspelled-field", f"Possible typo: '{key}' should be '{correct}'", line=field.line)
-        else:
-            self.note("unknown-field", f"Field '{key}' is not known and kept in `extra`", line=field.line)
 
     def _name(self, values: dict[str, Any]) -> str:
         name = self._required("name", values)
@@ -340,8 +337,11 @@ class _Parse:
     def note(self, code: str, message: str, *, line: int | None = None, field: str | None = None) -> None:
         severity = Severity.ERROR if self.strict else RULES[code]
         line = self._line(field) if field else line
-        # The same sentence is said of many files.
-        self.diagnostics.append(Diagnostic(self.path, code, severity, intern(message), line))
+        if len(self.diagnostics) == _MAX_DIAGNOSTICS:
+            code, message = "more", "More was found here; mend what is listed first"
+        if len(self.diagnostics) <= _MAX_DIAGNOSTICS:
+            # The same sentence is said of many files.
+            self.diagnostics.append(Diagnostic(self.path, code, severity, intern(message), line))
 
     def _line(self, key: str) -> int | None:
         return next((field.line for field in self.fields if field.key == key), None)
@@ -368,6 +368,15 @@ def _code(error: SkillParsingError) -> str:
 def _with_diagnostics(error: SkillParsingError, diagnostics: list[Diagnostic]) -> SkillParsingError:
     error.diagnostics = tuple(diagnostics)
     return error
+
+
+@lru_cache(maxsize=512)
+def _unknown(key: str) -> tuple[str, str]:
+    """Code and message about a field that is not known; the same few come in most files."""
+    shown = escape_hidden(key)
+    if (correct := meant(key)) is not None:
+        return "misspelled-field", f"Possible typo: '{shown}' should be '{correct}'"
+    return "unknown-field", f"Field '{shown}' is not known and kept in `extra`"
 
 
 def _texts(value: object) -> Iterator[str]:

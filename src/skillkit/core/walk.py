@@ -101,7 +101,9 @@ class SkillWalk:
             with os.scandir(folder.path) as entries:
                 listing = self._sorted_entries(folder, entries, has_skill=has_skill)
         except FileNotFoundError:
-            return _EMPTY  # it vanished while we looked
+            if folder.depth == 0:
+                self._say(folder.path, "unreadable", "Cannot be searched: the folder is gone")
+            return _EMPTY  # below the root, it vanished while we looked
         except OSError as error:
             self._say(folder.path, "unreadable", f"Cannot be searched: {error.strerror}")
             return _EMPTY

@@ -65,8 +65,7 @@ class _Builder:
             raise InvalidFrontmatterError("The header must be a mapping of fields, one `field: value` a line")
         self._check(event)
         fields = list(self._entries())
-        if not isinstance(self._next(), yaml.DocumentEndEvent):
-            raise self._refused(event, "more than one value")
+        self._next()  # a mapping is all there is in a document
         end = self._next()
         if not isinstance(end, yaml.StreamEndEvent):
             raise self._refused(end, "more than one document")

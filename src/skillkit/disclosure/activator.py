@@ -6,9 +6,7 @@ from difflib import get_close_matches
 
 from skillkit.core.exceptions import (
     ContentLoadError,
-    PathSecurityError,
     SizeLimitExceededError,
-    SkillNotFoundError,
     SkillsUseError,
 )
 from skillkit.core.manager import SkillManager
@@ -35,7 +33,6 @@ class Delivery:
     activation: Activation
     text: str
     fresh: bool
-    has_resources: bool
 
 
 class Activator:
@@ -54,7 +51,7 @@ class Activator:
 
     def usable(self, name: str, session: SkillSession, *, by_user: bool = False) -> SkillMetadata:
         """The skill that `name` means, unless it may not be used; raises SkillRefusedError."""
-        skill = self.find(name)
+        skill = self.manager.find_skill(name)
         if skill is None:
             raise SkillRefusedError("not_found", self._not_found(name))
         refusal = self.manager.refusal(skill)
@@ -76,15 +73,9 @@ class Activator:
     def id_of(self, skill: SkillMetadata, asked: str) -> str:
         """The id of `skill` in a session; one that is shadowed by another goes by its qualified name."""
         for address in (skill_id(skill), skill.qualified_name):
-            if self.find(address) is skill:
+            if self.manager.find_skill(address) is skill:
                 return address
         return asked
-
-    def find(self, name: str) -> SkillMetadata | None:
-        try:
-            return self.manager.get_skill(name)
-        except SkillNotFoundError:
-            return None
 
     def deliver(
         self, name: str, arguments: str, session: SkillSession, origin: Origin, *, by_user: bool = False
@@ -102,19 +93,16 @@ class Activator:
         wanted = Activation(identity, nonce, origin, arguments, digest)
         activation = session.activate(wanted)
         shown = envelope.skill_context(identity, text, resources, activation.nonce)
-        return Delivery(activation, shown, fresh=activation is wanted, has_resources=bool(resources))
+        return Delivery(activation, shown, fresh=activation is wanted)
 
     def page(self, name: str, path: str, offset: int, limit: int, session: SkillSession) -> ResourcePage:
         """A page of a skill's file; raises SkillRefusedError."""
         skill = self.usable(name, session)
         try:
             page = self.manager.read_resource(self.id_of(skill, name), path, offset, limit)
-        except PathSecurityError as error:
-            raise SkillRefusedError("read_error", str(error)) from error
-        except ContentLoadError as error:
-            raise SkillRefusedError(_missing_or_broken(error), str(error)) from error
         except SkillsUseError as error:
-            raise SkillRefusedError("read_error", str(error)) from error
+            missing = isinstance(error, ContentLoadError) and str(error).startswith("File not found")
+            raise SkillRefusedError("not_found" if missing else "read_error", str(error)) from error
         session.touch(self.id_of(skill, name))
         return page
 
@@ -145,7 +133,3 @@ class Activator:
         )
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
         return f"No skill has the id '{shown}'.{hint} Use an id from the list of available skills."
-
-
-def _missing_or_broken(error: ContentLoadError) -> str:
-    return "not_found" if "not found" in str(error) else "read_error"

@@ -46,7 +46,7 @@ class Disclosure:
     active: tuple[str, ...]
     """Ids of every skill in use, the newest last."""
     candidates: tuple[Match, ...]
-    """In fallback mode `ask_user`: the skills to ask the user about."""
+    """Near skills that did not match: to ask the user about, or not described in a cut catalogue."""
     notes: tuple[str, ...]
     """What a person should know about this request."""
     tokens: TokenUse

@@ -1,7 +1,7 @@
 """Asking which skills fit a request, once for each request."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import Protocol
 
@@ -45,33 +45,43 @@ class RememberingMatcher:
         self.size = size
         self.hits = 0
         self.misses = 0
-        self._known: OrderedDict[tuple[str, int | None], tuple[Match, ...]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str, int | None], tuple[Match, ...]] = OrderedDict()
         self._generation = 0
         self._lock = RLock()
 
     def update(self, skills: Iterable[SkillMetadata]) -> None:
+        self.matcher.update(skills)
         with self._lock:
             self._generation += 1
             self._known.clear()
-        self.matcher.update(skills)
 
     def match(self, request: str, limit: int | None = None) -> Sequence[Match]:
-        key = (request, limit)
-        with self._lock:
-            generation = self._generation
-            if (known := self._known.get(key)) is not None:
-                self.hits += 1
-                self._known.move_to_end(key)
-                return known
-            self.misses += 1
-        matches = tuple(self.matcher.match(request, limit))
-        with self._lock:
-            # An answer about a library that has changed meanwhile is not worth remembering.
-            if generation == self._generation and len(request) <= LONGEST_REMEMBERED:
-                self._known[key] = matches
-                while len(self._known) > self.size:
-                    self._known.popitem(last=False)
-        return matches
+        return self._remembered(("match", request, limit), lambda: self.matcher.match(request, limit))
 
     def rank(self, request: str, limit: int = 10) -> Sequence[Match]:
-        return self.matcher.rank(request, limit)
+        return self._remembered(("rank", request, limit), lambda: self.matcher.rank(request, limit))
+
+    def prepare(self) -> None:
+        """Let an engine that has something to prepare do it now."""
+        prepare = getattr(self.matcher, "prepare", None)
+        if prepare is not None:
+            prepare()
+
+    def _remembered(
+        self, question: tuple[str, str, int | None], ask: Callable[[], Sequence[Match]]
+    ) -> tuple[Match, ...]:
+        with self._lock:
+            generation = self._generation
+            if (known := self._known.get(question)) is not None:
+                self.hits += 1
+                self._known.move_to_end(question)
+                return known
+            self.misses += 1
+        answer = tuple(ask())
+        with self._lock:
+            # An answer about a library that has changed meanwhile is not worth remembering.
+            if generation == self._generation and len(question[1]) <= LONGEST_REMEMBERED:
+                self._known[question] = answer
+                while len(self._known) > self.size:
+                    self._known.popitem(last=False)
+        return answer

@@ -12,15 +12,13 @@ from skillkit.core.exceptions import ConfigurationError, SizeLimitExceededError,
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import MAX_PAGE
-from skillkit.disclosure import envelope
+from skillkit.disclosure import envelope, notes
 from skillkit.disclosure.activator import Activator
 from skillkit.disclosure.analytics import MatchAnalytics
 from skillkit.disclosure.catalogue import DEFAULT_BUDGET, CatalogueStyle, Rank, by_distance, skill_id
 from skillkit.disclosure.compaction import plan_compaction
 from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
-from skillkit.disclosure.fallback import ask_user, show_all
-from skillkit.disclosure.fence import escaped_line
 from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
 from skillkit.disclosure.messages import Messages, latest_user_text
 from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
@@ -37,8 +35,10 @@ KINDS: tuple[ResourceKind, ...] = ("scripts", "references", "assets")
 MAX_ACTIVE = 10
 FALLBACK_BUDGET = 8000
 MAX_RESOURCE_TEXT = 8 * 1024 * 1024
+SUGGESTED = 3
+WORTH_NAMING = 0.01
+"""The confidence below which a skill is not even named."""
 _BEYOND_LIMIT = 10
-_NAMED = 5
 _COMMAND = re.compile(r"[/$]([^\s/$]+)(?:\s+(.*))?", re.DOTALL)
 
 
@@ -83,6 +83,14 @@ class SkillContextProvider:
         self._matched_offer = NO_OFFER
         self._lock = RLock()
 
+    def prepare(self) -> None:
+        """Search, render, index and embed now, so that the first request need not wait for it."""
+        self._current_matcher().prepare()
+
+    async def aprepare(self) -> None:
+        """`prepare` without blocking the event loop."""
+        await asyncio.to_thread(self.prepare)
+
     # For a request
 
     async def before_request(
@@ -102,24 +110,22 @@ class SkillContextProvider:
         """
         session = self.session if session is None else session
         offer = self._offers.current()
-        notes = _freeze(offer, session)
+        told = _freeze(offer, session)
         if whole_history:
             for lost in plan_compaction(messages, session).missing:
                 session.bring_back(lost)
         request = latest_user_text(messages)
-        answers = self._obey(request, session)
+        parts = self._obey(request, session)
         # An order that is refused is not taken for a request that happens to have the same words.
-        matched, left_out = ([], []) if answers else self._match(request, offer, session)
-        matched = self._activate(matched, session, notes)
-        notes.extend(_explained(self.max_skills, left_out))
-        self._put_aside(session, notes)
-        answers.extend(self._texts(session, notes))
-        candidates: tuple[Match, ...] = ()
-        if request is not None and not answers and not session.active and offer.skills:
-            candidates, advice = self._fall_back(request, offer)
-            answers.append(advice)
-        skills = "\n\n".join(part for part in (*answers, "\n".join(notes)) if part)
-        tools = self.tools(session)
+        matched, left_out = ([], []) if parts else self._match(request, offer, session)
+        matched = self._activate(matched, session, told)
+        if left_out:
+            told.append(notes.left_out(self.max_skills, left_out))
+        self._put_aside(session, told)
+        parts.extend(self._texts(session, told))
+        candidates, advice = self._advise(None if matched else request, offer, session, quiet=bool(parts))
+        skills = "\n\n".join(part for part in (*parts, advice, "\n".join(told)) if part)
+        tools = self._tools(session, offer)
         return Disclosure(
             catalogue=session.catalogue,
             skills=skills,
@@ -128,9 +134,9 @@ class SkillContextProvider:
             left_out=tuple(left_out),
             active=session.active_ids,
             candidates=candidates,
-            notes=tuple(notes),
+            notes=tuple(told),
             tokens=TokenUse(
-                catalogue=self.counter.count(session.catalogue),
+                catalogue=self._catalogue_tokens(offer, session),
                 skills=self.counter.count(skills),
                 tools=self.counter.count(_as_json(tools)) if tools else 0,
             ),
@@ -138,17 +144,16 @@ class SkillContextProvider:
 
     def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
         """The tools that a conversation has something to use on."""
-        session = self.session if session is None else session
-        offer = self._offers.current()
+        return self._tools(self.session if session is None else session, self._offers.current())
+
+    def _tools(self, session: SkillSession, offer: Offer) -> tuple[Tool, ...]:
         tools: list[Tool] = []
         if offer.skills:
             tools.append(load_skill_tool(self._activator, session, offer.ids, self.analytics))
         if offer.has_resources or session.active:
             tools.append(read_skill_resource_tool(self._activator, session))
         if not offer.catalogue.complete:
-            tools.append(
-                search_skills_tool(self._activator, lambda: self._ready_matcher(self._offers.current()))
-            )
+            tools.append(search_skills_tool(self._activator, self._current_matcher))
         for source in self.tool_sources:
             tools.extend(source.tools(session))
         return _without_collisions(tools)
@@ -163,32 +168,26 @@ class SkillContextProvider:
 
     async def tier2_context(self, name: str) -> str | None:
         """The instructions of a skill, or None when there is no such skill or it may not be used."""
-        skill = self.get_skill(name)
-        return None if skill is None else await asyncio.to_thread(self._text, name)
+        return await asyncio.to_thread(self._text, name)
 
     async def tier3_resource_list(self, name: str, kind: ResourceKind | None = None) -> list[str]:
         """The files of a skill, all or those in `scripts/`, `references/` or `assets/`."""
         if kind is not None and kind not in KINDS:
             raise ConfigurationError(f"There is no kind of resource {kind!r}: {', '.join(KINDS)}", "kind")
-        if self.get_skill(name) is None:
+        if await asyncio.to_thread(self.get_skill, name) is None:
             return []
         resources = await self.manager.alist_resources(name)
         return [found.path for found in resources if kind is None or found.path.startswith(f"{kind}/")]
 
     async def tier3_resource(self, name: str, path: str) -> str | None:
         """The text of a skill's file; None when it is missing, binary, or not the skill's."""
-        if self.get_skill(name) is None:
-            return None
         return await asyncio.to_thread(self._file_text, name, path)
 
     def get_skill(self, name: str) -> SkillMetadata | None:
         """A skill that may be used, offered to models or not."""
         self._offers.current()
-        try:
-            skill = self.manager.get_skill(name)
-        except SkillsUseError:
-            return None
-        return skill if self.manager.refusal(skill) is None else None
+        skill = self.manager.find_skill(name)
+        return skill if skill is not None and self.manager.refusal(skill) is None else None
 
     def get_skill_names(self) -> list[str]:
         """The ids on offer, sorted."""
@@ -199,7 +198,7 @@ class SkillContextProvider:
     def _obey(self, request: str | None, session: SkillSession) -> list[str]:
         """`/name arguments` is the user's own order, and the one way to skills that models may not start."""
         command = _COMMAND.fullmatch(request) if request is not None else None
-        if command is None or self._activator.find(command[1]) is None:
+        if command is None or self.manager.find_skill(command[1]) is None:
             return []
         try:
             obeyed = self._activator.deliver(
@@ -221,7 +220,10 @@ class SkillContextProvider:
             self.analytics.matched(request, matched, left_out)
         return matched, left_out
 
-    def _ready_matcher(self, offer: Offer) -> Matcher:
+    def _current_matcher(self) -> RememberingMatcher:
+        return self._ready_matcher(self._offers.current())
+
+    def _ready_matcher(self, offer: Offer) -> RememberingMatcher:
         with self._lock:
             if self._matcher is None:
                 from skillkit.matching import SkillMatcher
@@ -232,7 +234,7 @@ class SkillContextProvider:
                 self._matched_offer = offer
             return self._matcher
 
-    def _activate(self, matched: list[Match], session: SkillSession, notes: list[str]) -> list[Match]:
+    def _activate(self, matched: list[Match], session: SkillSession, told: list[str]) -> list[Match]:
         """Make what matched active; a skill that cannot be read costs the others nothing."""
         activated = []
         for match in matched:
@@ -242,13 +244,13 @@ class SkillContextProvider:
                     self._activator.deliver(identity, "", session, Origin.MATCHED)
                 except SkillRefusedError as refused:
                     logger.warning("Matched skill '%s' cannot be used: %s", identity, refused)
-                    notes.append(f"Skill {escaped_line(identity)} cannot be used: {refused.code}.")
+                    told.append(notes.unusable(identity, refused.code))
                     continue
             session.touch(identity)
             activated.append(match)
         return activated
 
-    def _put_aside(self, session: SkillSession, notes: list[str]) -> None:
+    def _put_aside(self, session: SkillSession, told: list[str]) -> None:
         """Keep the number of texts bounded in a long conversation."""
         held = {activation.skill_id for activation in session.active if not activation.in_messages}
         oldest_first = [identity for identity in session.least_recent() if identity in held]
@@ -256,35 +258,54 @@ class SkillContextProvider:
         for identity in aside:
             session.deactivate(identity)
         if aside:
-            notes.append(f"Put aside to make room: {_listed(aside)}. load_skill brings a skill back.")
+            told.append(notes.put_aside(aside))
 
-    def _texts(self, session: SkillSession, notes: list[str]) -> list[str]:
+    def _texts(self, session: SkillSession, told: list[str]) -> list[str]:
         """The active skills whose text is not among the messages; what may no longer be used goes."""
         texts = []
         for activation in session.active:
+            identity = activation.skill_id
             try:
                 if activation.in_messages:
-                    self._activator.usable(activation.skill_id, session)
-                    continue
-                delivery = self._activator.deliver(activation.skill_id, "", session, activation.origin)
-                texts.append(delivery.text)
+                    self._activator.usable(identity, session)
+                else:
+                    texts.append(self._activator.deliver(identity, "", session, activation.origin).text)
             except SkillRefusedError as refused:
-                session.deactivate(activation.skill_id)
-                notes.append(
-                    f"Skill {escaped_line(activation.skill_id)} is no longer available "
-                    f"({refused.code}); do not follow it any more."
-                )
+                session.deactivate(identity)
+                told.append(notes.withdrawn(identity, refused.code))
         return texts
 
-    def _fall_back(self, request: str, offer: Offer) -> tuple[tuple[Match, ...], str]:
-        if self.fallback is FallbackMode.SHOW_ALL:
-            return (), show_all(offer.catalogue, self._offers.under(FALLBACK_BUDGET))
-        if self.fallback is FallbackMode.ASK_USER:
-            nearest = tuple(self._ready_matcher(offer).rank(request, max(1, self.max_skills)))
-            return nearest, ask_user(nearest)
-        return (), ""
+    def _advise(
+        self, request: str | None, offer: Offer, session: SkillSession, *, quiet: bool
+    ) -> tuple[tuple[Match, ...], str]:
+        """What to say about skills that did not match: the fallback, or what a cut catalogue hides."""
+        if request is None or not offer.skills:
+            return (), ""
+        unmatched = not (quiet or session.active)
+        if unmatched and self.fallback is FallbackMode.SHOW_ALL:
+            return (), notes.show_all(offer.catalogue, self._offers.under(FALLBACK_BUDGET))
+        if unmatched and self.fallback is FallbackMode.ASK_USER:
+            nearest = self._near(request, offer, session, max(1, self.max_skills))
+            return nearest, notes.ask_user(nearest)
+        if offer.catalogue.complete:
+            return (), ""
+        nearest = self._near(request, offer, session, SUGGESTED)
+        return nearest, notes.suggested(nearest)
+
+    def _near(self, request: str, offer: Offer, session: SkillSession, limit: int) -> tuple[Match, ...]:
+        """The nearest skills that are not active, as far as there is a reason to name them."""
+        active = session.active_ids
+        ranked = self._ready_matcher(offer).rank(request, limit + len(active))
+        near = [match for match in ranked if match.reasons and match.score >= WORTH_NAMING]
+        return tuple(match for match in near if skill_id(match.skill) not in active)[:limit]
+
+    def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
+        same = session.catalogue == offer.catalogue.text
+        return offer.catalogue.tokens if same else self.counter.count(session.catalogue)
 
     def _text(self, name: str) -> str | None:
+        if self.get_skill(name) is None:
+            return None
         try:
             return self.manager.invoke_skill(name)
         except SkillsUseError as error:
@@ -292,6 +313,8 @@ class SkillContextProvider:
             return None
 
     def _file_text(self, name: str, path: str) -> str | None:
+        if self.get_skill(name) is None:
+            return None
         pages: list[str] = []
         offset: int | None = 0
         while offset is not None:
@@ -316,29 +339,9 @@ def _freeze(offer: Offer, session: SkillSession) -> list[str]:
     """Give the session the catalogue it will keep; answers what is different since the last one."""
     if session.catalogue_digest == offer.digest:
         return []
-    before, after = set(session.listed), set(offer.ids)
-    first = not session.catalogue_digest
+    told = [notes.changed(session.listed, offer.ids)] if session.catalogue_digest else []
     session.show(offer.catalogue.text, offer.digest, offer.ids)
-    if first:
-        return []
-    changes = [
-        f"{word} {_listed(sorted(ids))}"
-        for word, ids in (("new", after - before), ("gone", before - after))
-        if ids
-    ]
-    return [f"The list of skills has changed: {'; '.join(changes) or 'other descriptions'}."]
-
-
-def _explained(limit: int, left_out: list[Match]) -> list[str]:
-    if not left_out:
-        return []
-    names = _listed([skill_id(match.skill) for match in left_out])
-    return [f"Also matching, left out by the limit of {limit} a request: {names}. load_skill loads them."]
-
-
-def _listed(ids: Sequence[str]) -> str:
-    names = ", ".join(escaped_line(identity) for identity in ids[:_NAMED])
-    return f"{names} and {len(ids) - _NAMED} more" if len(ids) > _NAMED else names
+    return told
 
 
 def _without_collisions(tools: list[Tool]) -> tuple[Tool, ...]:

@@ -73,6 +73,10 @@ class SkillSession:
     _latest: str | None = None
     _lock: RLock = field(default_factory=RLock, repr=False)
 
+    def __reduce__(self) -> tuple[object, tuple[SessionData]]:
+        """Frameworks copy and pickle what they keep for a conversation."""
+        return SkillSession.from_data, (self.to_data(),)
+
     @property
     def active(self) -> tuple[Activation, ...]:
         """Skills in use, in the order in which they became active."""

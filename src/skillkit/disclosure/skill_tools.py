@@ -102,7 +102,7 @@ def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]") -
         found = [
             Found(skill_id(match.skill), match.skill.description, match.reasons)
             for match in matcher().rank(query, limit)
-            if id(match.skill) in offered
+            if id(match.skill) in offered and match.reasons
         ]
         return envelope.search_result(query, found)
 

@@ -18,7 +18,6 @@ VARIABLE = "AGENT_SKILLS"
 NO_TRUSTED = (
     "No trusted skills installed. Install skills with 'agent skill add' or use AGENT_SKILLS=all-untrusted"
 )
-_SCRIPT_ENDINGS = (".py", ".sh", ".js", ".mjs", ".ts", ".rb", ".pl")
 Mode = Literal["none", "all", "all-untrusted", "names"]
 
 
@@ -93,12 +92,17 @@ class SkillStatus:
     refusal: Refusal | None
     standing: Standing
     installed: InstalledSkill | None
-    scripts: int
-    toolsets: int
 
     @property
     def active(self) -> bool:
         return self.refusal is None
+
+    @property
+    def scripts(self) -> tuple[str, ...]:
+        """Names of the scripts it offers."""
+        from skillkit.scripts.catalogue import find_scripts
+
+        return tuple(script.name for script in find_scripts(self.skill))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +151,6 @@ class SkillActivation:
             refusal=self.policy.refusal(skill, standing) or unavailable(skill),
             standing=standing,
             installed=self.judge.installed(skill),
-            scripts=len(script_files(skill)),
-            toolsets=len(skill.toolsets),
         )
 
     def report(self) -> ActivationReport:
@@ -186,25 +188,3 @@ def installed_names(registry: InstallRegistry) -> Callable[[SkillMetadata], str 
         return None
 
     return rename
-
-
-def script_files(skill: SkillMetadata) -> list[str]:
-    """Names of the scripts a skill offers: those it declares, or what lies in `scripts/`."""
-    from fnmatch import fnmatch
-
-    try:
-        with os.scandir(skill.base_dir / "scripts") as entries:
-            found = sorted(
-                entry.name
-                for entry in entries
-                if entry.is_file(follow_symlinks=False)
-                and not entry.name.startswith(".")
-                and entry.name.endswith(_SCRIPT_ENDINGS)
-                and not any(fnmatch(entry.name, glob) for glob in skill.scripts_ignore)
-            )
-    except OSError:
-        return []
-    if skill.scripts is None:
-        return found
-    declared = {name.lower() for name in skill.scripts}
-    return [name for name in found if name.lower() in declared or Path(name).stem.lower() in declared]

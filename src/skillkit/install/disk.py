@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from typing import Any
 from skillkit.install.exceptions import RegistryError
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TEMPORARY = re.compile(r"\.[A-Za-z0-9_.-]+\.[0-9a-f]{16}")
 MAX_JSON = 64 * 1024 * 1024
 
 
@@ -60,6 +62,13 @@ def replace_link(path: Path, target: str) -> None:
 
 def _beside(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+
+
+def clear_temporary(folder: Path) -> None:
+    """Delete what writers that were killed left in `folder`; call it with the lock held."""
+    for name in os.listdir(folder):
+        if _TEMPORARY.fullmatch(name):
+            os.unlink(folder / name)
 
 
 def make_folder(path: Path) -> None:

@@ -20,7 +20,7 @@ from skillkit.install.tree import (
     RepositoryTree,
     SkillTree,
     read_folder,
-    read_skill,
+    read_skills,
 )
 
 _MAX_HEADER_FILE = 1024 * 1024
@@ -97,9 +97,8 @@ def from_remote(remote: GitRemote, source: GitSource, wanted: Wanted, limits: Li
 
     paths = _chosen(source, tree.skill_folders(source.path), wanted, headers)
     skills = []
-    for path in paths:
+    for path, content in zip(paths, read_skills(remote, tree, paths, limits), strict=True):
         folder = path.rpartition("/")[2] or source.url.rpartition("/")[2].removesuffix(".git")
-        content = read_skill(remote, tree, path, limits)
         skills.append(FetchedSkill(content, manifest(content.skill_file, folder), path))
     return Fetched(source, resolved, tuple(skills))
 

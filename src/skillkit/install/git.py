@@ -52,9 +52,11 @@ _SETTINGS = {
     "http.lowSpeedLimit": "500",
     "http.lowSpeedTime": "30",
 }
+# Not "origin": a user's own configuration may speak of that one.
+_REMOTE = "skillkit-source"
 _PROMISE = {
-    "remote.origin.promisor": "true",
-    "remote.origin.partialclonefilter": "blob:none",
+    f"remote.{_REMOTE}.promisor": "true",
+    f"remote.{_REMOTE}.partialclonefilter": "blob:none",
 }
 _CONFIGURATION = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 _FETCH = (
@@ -147,7 +149,7 @@ class GitRemote:
             return Resolved(ref)
         short = (ref or "HEAD").removeprefix("refs/heads/").removeprefix("refs/tags/")
         wanted = ["HEAD"] if ref is None else [f"refs/heads/{short}", f"refs/tags/{short}"]
-        answer = self._remote("ls-remote", "--symref", "--", "origin", *wanted, f"refs/tags/{short}^{{}}")
+        answer = self._remote("ls-remote", "--symref", "--", _REMOTE, *wanted, f"refs/tags/{short}^{{}}")
         refs: dict[str, str] = {}
         head = None
         for line in answer.decode("utf-8", "replace").splitlines():
@@ -184,7 +186,7 @@ class GitRemote:
         """Bring `commit` and its folders, without file contents where the server can omit them."""
         self.progress(f"Fetching {commit[:8]} from {self.url}")
         try:
-            self._remote(*_FETCH, "--depth=1", "--filter=blob:none", "origin", commit, config=_PROMISE)
+            self._remote(*_FETCH, "--depth=1", "--filter=blob:none", _REMOTE, commit, config=_PROMISE)
         except (NetworkError, AuthenticationError, RepositoryNotFoundError):
             raise
         except GitError:
@@ -195,7 +197,7 @@ class GitRemote:
 
     def _fetch_everything(self) -> None:
         """For servers that can neither cut history nor hand out a commit by its name."""
-        self._remote(*_FETCH, "origin", "+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
+        self._remote(*_FETCH, _REMOTE, "+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
 
     def fetch_blobs(self, oids: Sequence[str], *, max_pack: int = MAX_PACK) -> None:
         """Bring the contents that are not here yet, in one request."""
@@ -205,7 +207,7 @@ class GitRemote:
         self.progress(f"Fetching {len(missing)} files from {self.url}")
         self._remote(
             *("-c", "fetch.negotiationAlgorithm=noop"),
-            *(*_FETCH, "--filter=blob:none", "--stdin", "origin"),
+            *(*_FETCH, "--filter=blob:none", "--stdin", _REMOTE),
             config=_PROMISE,
             send="".join(f"{oid}\n" for oid in dict.fromkeys(missing)).encode(),
             max_pack=max_pack,
@@ -215,15 +217,15 @@ class GitRemote:
         """Whether `commit` grew out of `ancestor`; None when the remote has no `ancestor` now."""
         commits_only = (*_FETCH, "--filter=tree:0")
         try:
-            self._remote(*commits_only, "--depth=1", "origin", ancestor, config=_PROMISE)
+            self._remote(*commits_only, "--depth=1", _REMOTE, ancestor, config=_PROMISE)
         except (NetworkError, AuthenticationError, RepositoryNotFoundError):
             raise
         except GitError:
             return None
-        date = self._local("log", "-1", "--format=%ct", ancestor).decode().strip()
+        date = self._local("rev-list", "--timestamp", "--max-count=1", ancestor).decode().split()[0]
         try:
             since = f"--shallow-since=@{max(0, int(date) - 1)}"
-            self._remote(*commits_only, since, "origin", commit, ancestor, config=_PROMISE)
+            self._remote(*commits_only, since, _REMOTE, commit, ancestor, config=_PROMISE)
         except (NetworkError, AuthenticationError, RepositoryNotFoundError):
             raise
         except GitError:
@@ -278,7 +280,7 @@ class GitRemote:
         max_pack: int = MAX_PACK,
     ) -> bytes:
         """A command that talks to the remote; network trouble is tried again after a pause."""
-        config = {"remote.origin.url": self.url, **(config or {})}
+        config = {f"remote.{_REMOTE}.url": self.url, **(config or {})}
         for pause in (*self.back_off, None):
             try:
                 return self._local(*arguments, config=config, send=send, max_pack=max_pack)

@@ -82,7 +82,7 @@ Freshnesses = list[Freshness]
 class SkillInstaller:
     """Adds, updates, checks and removes skills. Nothing changes unless `consent` says yes to it.
 
-    Every method has a twin that starts with `a` for use in an event loop.
+    What waits has a twin that starts with `a` for use in an event loop.
     """
 
     def __init__(
@@ -402,10 +402,11 @@ class SkillInstaller:
 
     def verify(self, names: Sequence[str] = ()) -> Verifications:
         """Compare installed skills with what was approved, byte for byte."""
-        return [
-            Verification(skill, tuple(self.store.edits(skill.stored, skill.files)))
-            for skill in self._selected(names)
-        ]
+        checks = []
+        for skill in self._selected(names):
+            self.progress(f"Hashing {skill.name}")
+            checks.append(Verification(skill, tuple(self.store.edits(skill.stored, skill.files))))
+        return checks
 
     def outdated(self, names: Sequence[str] = ()) -> Freshnesses:
         """Compare installed skills with their sources; changes nothing."""

@@ -23,6 +23,7 @@ _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SCP = re.compile(
     r"(?P<user>[A-Za-z0-9_][A-Za-z0-9._-]*)@(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*):(?P<path>[^:#]+)(?:#(?P<ref>.+))?"
 )
+_HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _REF_REFUSED = re.compile(r"[\s~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)")
 MAX_TEXT = 2048
@@ -95,7 +96,7 @@ def _parse(text: str) -> Source:
         raise SourceError(f"'{shown}' looks like an option, not like a source")
     if text.startswith(("/", "./", "../", "~/")) or text in (".", "..", "~"):
         return _folder(text)
-    if "::" in text:
+    if _HELPER.match(text):
         raise SourceError(f"'{shown}' names a remote helper, which could run any program. {_REMEDY}")
     if "://" in text:
         return _address(text)

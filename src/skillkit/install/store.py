@@ -19,6 +19,7 @@ from skillkit.core.digest import FileDigest, TreeDigest, tree_digest
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.install.changes import FileChange, file_changes
 from skillkit.install.disk import (
+    clear_temporary,
     make_folder,
     remove_tree,
     replace_file,
@@ -185,9 +186,7 @@ class SkillStore:
                 replace_link(self.link(name), os.path.relpath(path, links))
         for name in self.all_linked().keys() - wanted.keys():
             os.unlink(self.link(name))
-        for name in os.listdir(links):
-            if name.startswith(".") and os.path.islink(os.path.join(links, name)):
-                os.unlink(os.path.join(links, name))  # left by a crash between two steps
+        clear_temporary(self.links)
         sync_folder(self.links)
 
     # Collecting

@@ -241,22 +241,28 @@ class RepositoryTree:
             self._known[oid] = _parsed(data)
 
 
-def read_skill(remote: GitRemote, tree: RepositoryTree, path: str, limits: Limits | None = None) -> SkillTree:
-    """One skill of a fetched commit, complete and checked; only its files are transferred."""
+def read_skills(
+    remote: GitRemote, tree: RepositoryTree, paths: Sequence[str], limits: Limits | None = None
+) -> list[SkillTree]:
+    """Skills of a fetched commit, complete and checked; only their files are transferred."""
     limits = limits or Limits()
-    listed = tree.files(path, limits)
-    oids = [oid for oid, _ in listed.values()]
+    listed = [tree.files(path, limits) for path in paths]
+    everything = [oid for files in listed for oid, _ in files.values()]
     # Packed contents are never much larger than the files, so this stops a bomb early.
-    remote.fetch_blobs(oids, max_pack=limits.max_bytes + 4 * 1024 * 1024)
-    sizes = remote.sizes(oids)
-    total = sum(size[1] for size in sizes if size is not None)
+    remote.fetch_blobs(everything, max_pack=len(paths) * limits.max_bytes + 4 * 1024 * 1024)
+    return [_read_files(remote, files, limits) for files in listed]
+
+
+def _read_files(remote: GitRemote, files: Mapping[str, tuple[str, bool]], limits: Limits) -> SkillTree:
+    oids = [oid for oid, _ in files.values()]
+    total = sum(size[1] for size in remote.sizes(oids) if size is not None)
     if total > limits.max_bytes:
         raise UnsafeTreeError(f"The skill has {total:,} bytes; the limit is {limits.max_bytes:,}. {_MORE}")
-    contents = remote.read(oids, limit=limits.max_bytes)
+    contents = remote.read(oids, limit=total)
     return SkillTree(
         {
             name: TreeFile(content, executable)
-            for (name, (_, executable)), content in zip(listed.items(), contents, strict=True)
+            for (name, (_, executable)), content in zip(files.items(), contents, strict=True)
         }
     )
 

@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skillkit.core.digest import MAX_FILES, tree_digest
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.sources import agent_home
-from skillkit.install.disk import DamagedFileError, JsonFile, locked
+from skillkit.install.disk import DamagedFileError, JsonFile, clear_temporary, locked
 from skillkit.install.exceptions import RegistryError
 from skillkit.install.registry import InstalledSkill, InstallRegistry
+
+if TYPE_CHECKING:
+    from skillkit.scripts.policy import Grants
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +61,7 @@ class TrustStore:
     def grant(self, digest: str, *, name: str, path: Path) -> None:
         """Remember a yes."""
         with locked(self.home / "install.lock"):
+            clear_temporary(self.home)
             consents = self._consents()
             consents[digest] = {
                 "name": name,
@@ -118,6 +123,19 @@ class TrustJudge:
         if skill.source is SourceType.USER:
             return Standing(True, "lies in your own folder")
         return self._of_folder(skill)
+
+    def trusts(self, skill: SkillMetadata, digest: str) -> bool:
+        """Whether these bytes of `skill` may run: what toolsets ask before they are imported."""
+        standing = self.standing(skill)
+        return standing.trusted and standing.digest in (None, digest)
+
+    def grants(self, skill: SkillMetadata, digest: str) -> "Grants":
+        """What scripts get: all they ask for when trusted, an empty sandbox when not."""
+        from skillkit.scripts.policy import Grants
+
+        if self.trusts(skill, digest):
+            return Grants.as_requested(skill)
+        return Grants(withheld_env=skill.permissions.env)
 
     def _of_installed(self, record: InstalledSkill, skill: SkillMetadata) -> Standing:
         if not record.trusted:

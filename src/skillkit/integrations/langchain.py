@@ -1,20 +1,168 @@
-"""Skills as LangChain tools."""
+"""Skills for LangChain and LangGraph: an agent middleware, and the tools of skillkit 0.1 and 0.2."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Collection
+from typing import TYPE_CHECKING, Annotated, Any
 
 try:
+    from typing import NotRequired
+
+    from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+    from langchain.agents.middleware.types import (
+        AgentState,
+        ModelRequest,
+        ModelResponse,
+        PrivateStateAttr,
+        ToolCallRequest,
+    )
+    from langchain_core.messages import SystemMessage, ToolMessage
     from langchain_core.tools import StructuredTool
+    from langgraph.channels.untracked_value import UntrackedValue
+    from langgraph.runtime import Runtime
+    from langgraph.types import Command
     from pydantic import BaseModel, ConfigDict, Field
 except ImportError as error:
     raise ImportError(
-        "The LangChain integration needs langchain-core: pip install 'skillkit[langchain]'"
+        "The LangChain integration needs the package langchain: pip install 'skillkit[langchain]'"
     ) from error
+
+from skillkit.disclosure import SkillContextProvider, SkillSession, Tool
+from skillkit.integrations.conversation import NEED_APPROVAL, Conversation, Skills, default_provider
 
 if TYPE_CHECKING:
     from skillkit.core.manager import SkillManager
     from skillkit.core.models import SkillMetadata
 
-__all__ = ["SkillInput", "create_langchain_tools"]
+__all__ = ["SkillInput", "SkillsMiddleware", "SkillsState", "create_langchain_tools"]
+
+
+class SkillsState(AgentState[Any]):
+    """What is kept beside the messages: the session as data, and as an object while a run lasts."""
+
+    skill_session: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+    live_skill_session: NotRequired[Annotated[SkillSession, UntrackedValue, PrivateStateAttr]]
+
+
+class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
+    """Gives an agent the skills: instructions and tools for each model call, memory in the agent's state.
+
+    Calls of tools that act on the world are reviewed as with HumanInTheLoopMiddleware: the run is
+    interrupted until a person has approved or rejected them, which needs a checkpointer.
+    """
+
+    state_schema = SkillsState
+
+    def __init__(self, skills: Skills, *, need_approval: Collection[str] = NEED_APPROVAL) -> None:
+        super().__init__()
+        self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
+        self.need_approval = need_approval
+        self._review = HumanInTheLoopMiddleware[SkillsState, Any, Any](
+            {name: {"allowed_decisions": ["approve", "reject"]} for name in need_approval}
+        )
+
+    # Memory
+
+    def before_agent(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
+        return {"live_skill_session": _restored(state)}
+
+    async def abefore_agent(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
+        return self.before_agent(state, runtime)
+
+    def before_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
+        session = _session(state)
+        return {"live_skill_session": session, "skill_session": session.to_data()}
+
+    async def abefore_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
+        return self.before_model(state, runtime)
+
+    def after_agent(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
+        return {"skill_session": dict(_session(state).to_data())}
+
+    async def aafter_agent(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
+        return self.after_agent(state, runtime)
+
+    # What the model sees
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        conversation = self._conversation(request.state)
+        disclosure = conversation.disclose(request.messages, whole_history=True)
+        return handler(_extended(request, disclosure.catalogue, disclosure.skills, disclosure.tools))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        conversation = self._conversation(request.state)
+        disclosure = await conversation.adisclose(request.messages, whole_history=True)
+        return await handler(_extended(request, disclosure.catalogue, disclosure.skills, disclosure.tools))
+
+    # What the model calls
+
+    def after_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        return self._review.after_model(state, runtime)
+
+    async def aafter_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        return await self._review.aafter_model(state, runtime)
+
+    def wrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
+    ) -> ToolMessage | Command[Any]:
+        conversation = self._conversation(request.state)
+        name, arguments = request.tool_call["name"], request.tool_call["args"]
+        if request.tool is not None or not any(tool.name == name for tool in conversation.tools()):
+            return handler(request)
+        text = conversation.call_blocking(name, arguments, approved=True)
+        return ToolMessage(text, name=name, tool_call_id=request.tool_call["id"])
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        conversation = self._conversation(request.state)
+        name, arguments = request.tool_call["name"], request.tool_call["args"]
+        if request.tool is not None or not any(tool.name == name for tool in await conversation.atools()):
+            return await handler(request)
+        text = await conversation.call(name, arguments, approved=True)
+        return ToolMessage(text, name=name, tool_call_id=request.tool_call["id"])
+
+    def _conversation(self, state: Any) -> Conversation:
+        return Conversation(self.provider, _session(state), need_approval=self.need_approval)
+
+
+def _session(state: SkillsState) -> SkillSession:
+    live = state.get("live_skill_session")
+    return live if isinstance(live, SkillSession) else _restored(state)
+
+
+def _restored(state: SkillsState) -> SkillSession:
+    data = state.get("skill_session")
+    return SkillSession.from_data(data) if data else SkillSession()
+
+
+def _extended(
+    request: ModelRequest[Any], catalogue: str, skills: str, tools: tuple[Tool, ...]
+) -> ModelRequest[Any]:
+    definitions: list[Any] = [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+            },
+        }
+        for tool in tools
+    ]
+    texts = [request.system_prompt, catalogue, skills]
+    prompt = "\n\n".join(text for text in texts if text)
+    return request.override(
+        system_message=SystemMessage(prompt) if prompt else None, tools=[*request.tools, *definitions]
+    )
 
 
 class SkillInput(BaseModel):

@@ -63,7 +63,8 @@ class BodyScorer:
         weighed = self._weighed(request)
         if not weighed:
             return {}
-        scale = sum(weight for weight, _ in weighed) ** -self.weights.coverage
+        asked = self.weights.evidence + sum(weight for weight, _ in weighed)
+        scale = asked**-self.weights.coverage
         total: defaultdict[int, float] = defaultdict(float)
         chosen = None if among is None else set(among)
         for weight, posting in weighed:

@@ -19,6 +19,7 @@ MOST_SKILLS = 50_000
 WAITING = 500
 """Skills that are written together."""
 MOST_TERMS = 32
+FETCHED = 20_000
 _DAY = 86_400
 _WEIGHTS = "4.0, 1.0, 2.0"
 _SCHEMA = """
@@ -90,6 +91,14 @@ class _Waiting(NamedTuple):
     metadata: SkillMetadata
 
 
+class _Row(NamedTuple):
+    number: int
+    state: tuple[object, ...]
+    """Stamp and version for which the record holds."""
+    record: str
+    used: int
+
+
 class _Store:
     """The tables, and what is to be written to them."""
 
@@ -98,32 +107,49 @@ class _Store:
         self._most = most
         self._waiting: dict[str, _Waiting] = {}
         self._used: set[int] = set()
+        self._folders: set[str] = set()
+        self._fetched: dict[str, _Row] = {}
+        self._given: set[str] = set()
         self._lock = Lock()
 
     def get(self, path: str, stamp: Stamp) -> SkillMetadata | None:
         with self._lock:
             waiting = self._waiting.get(path)
-        if waiting is not None:
-            return waiting.metadata if waiting.stamp == stamp else None
+            if waiting is not None:
+                return waiting.metadata if waiting.stamp == stamp else None
+            row = self._row(path)
+            if row is None or row.state != (*_signed(stamp), __version__):
+                return None
+            if row.used < _today():
+                self._used.add(row.number)
+        skill = records.decode(row.record)
+        return skill if skill is not None and str(skill.skill_path) == path else None
 
-        def work(connection: sqlite3.Connection) -> tuple[int, str, int] | None:
-            found: tuple[int, str, int] | None = connection.execute(
-                "SELECT id, record, used FROM skills"
-                " WHERE path = ? AND mtime_ns = ? AND size = ? AND inode = ? AND made_by = ?",
-                (path, *_signed(stamp), __version__),
-            ).fetchone()
-            return found
+    def _row(self, path: str) -> "_Row | None":
+        """The row of `path`. The first question about a folder of skills fetches all of it at once,
+        because discovery asks for one after the other and a query each would cost more than reading."""
+        folder = path.rsplit("/", 2)[0] + "/"
+        if folder not in self._folders:
+            self._folders.add(folder)
+            self._fetched.update(self._rows("path >= ? AND path < ?", (folder, folder[:-1] + "0")))
+        if path in self._given:
+            return self._rows("path = ?", (path,)).get(path)
+        self._given.add(path)
+        return self._fetched.pop(path, None)
 
-        row = self._database.read(work, None)
-        if row is None:
-            return None
-        skill = records.decode(row[1])
-        if skill is None or str(skill.skill_path) != path:
-            return None
-        if row[2] < _today():
-            with self._lock:
-                self._used.add(row[0])
-        return skill
+    def _rows(self, condition: str, values: tuple[str, ...]) -> "dict[str, _Row]":
+        def work(connection: sqlite3.Connection) -> dict[str, _Row]:
+            rows = connection.execute(
+                "SELECT path, id, mtime_ns, size, inode, made_by, record, used FROM skills"
+                f" WHERE {condition} LIMIT {FETCHED}",
+                values,
+            )
+            return {
+                path: _Row(number, tuple(state), record, used) for path, number, *state, record, used in rows
+            }
+
+        nothing: dict[str, _Row] = {}
+        return self._database.read(work, nothing)
 
     def put(self, path: str, stamp: Stamp, metadata: SkillMetadata) -> None:
         record = records.encode(metadata)

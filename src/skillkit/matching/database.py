@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TypeVar
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 BUSY_SECONDS = 5.0
+_TABLE = re.compile(r"CREATE (?:VIRTUAL )?TABLE (\w+)")
 _COMPANIONS = ("", "-wal", "-shm", "-journal")
 
 
@@ -123,7 +125,12 @@ class CacheDatabase:
         try:
             with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as connection:
                 verdict = connection.execute("PRAGMA quick_check(1)").fetchone()
-                return verdict == ("ok",) and _version(connection) == self.version
+                tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+                return (
+                    verdict == ("ok",)
+                    and _version(connection) == self.version
+                    and tables.issuperset(_TABLE.findall(self.schema))
+                )
         except sqlite3.Error:
             return False
 

@@ -24,7 +24,7 @@ QUERY_TOKENS = 64
 HYBRID_TOKENS = 32
 """Beside words and instructions, the first 32 tokens of a request say as much as all, in half the time."""
 TEXT_TOKENS = 256
-BATCH = 16
+BATCH = 8
 
 
 class Embedder(Protocol):
@@ -47,7 +47,7 @@ def available() -> bool:
 
 @lru_cache(maxsize=1)
 def default_embedder() -> "MiniLM":
-    """The model, loaded once in a process: it takes about half a second and 100 MB."""
+    """The model, loaded once in a process: it takes about half a second and 300 MB."""
     if not available():
         raise ConfigurationError(f"Semantic matching is not installed. {REMEDY}", parameter_name="mode")
     return MiniLM()

@@ -43,8 +43,10 @@ class KeywordScorer:
     _anywhere: list[Trigger] = field(default_factory=list)
     """Triggers that do not begin with a word of a spaced script, such as `.pdf` or `発表`."""
     _patterns: dict[int, tuple[Pattern, ...]] = field(default_factory=dict)
+    _last: tuple[Request, dict[int, list[Hit]]] | None = None
 
     def add(self, key: int, skill: SkillMetadata) -> None:
+        self._last = None
         triggers = skill.triggers
         for kind, texts in (("keyword", triggers.keywords), ("verb", triggers.verbs)):
             for shown in texts:
@@ -52,13 +54,16 @@ class KeywordScorer:
                 if text:
                     self._home(text).append(Trigger(key, kind, text, shown))
         compiled = [compile_pattern(text, skill.skill_path) for text in triggers.patterns]
-        self._patterns[key] = tuple(found for found in compiled if isinstance(found, Pattern))
-        self.diagnostics[key] = tuple(found for found in compiled if isinstance(found, Diagnostic))
+        if compiled:
+            self._patterns[key] = tuple(found for found in compiled if isinstance(found, Pattern))
+            self.diagnostics[key] = tuple(found for found in compiled if isinstance(found, Diagnostic))
 
     def remove(self, key: int) -> None:
+        self._last = None
         for triggers in (*self._by_first_word.values(), self._anywhere):
             triggers[:] = [trigger for trigger in triggers if trigger.key != key]
-        del self._patterns[key], self.diagnostics[key]
+        self._patterns.pop(key, None)
+        self.diagnostics.pop(key, None)
 
     def prepare(self) -> None:
         """Nothing waits."""
@@ -79,7 +84,12 @@ class KeywordScorer:
         return tuple(f"has its {hit.kind} “{hit.shown}”" for hit in self.hits(request).get(key, ()))
 
     def hits(self, request: Request) -> dict[int, list[Hit]]:
-        """Which triggers the request has, by skill."""
+        """Which triggers the request has, by skill; looked for once, however often it is asked."""
+        if self._last is None or self._last[0] is not request:
+            self._last = (request, self._found(request))
+        return self._last[1]
+
+    def _found(self, request: Request) -> dict[int, list[Hit]]:
         found: dict[int, dict[Hit, None]] = defaultdict(dict)
         text = " ".join(request.folded.split())
         for trigger in self._present(text):

@@ -78,7 +78,8 @@ class LexicalScorer:
         for term, weight in weighed:
             for key in index.elsewhere.get(term, ()):
                 total[key] -= settings.elsewhere * weight
-        scale = sum(weight for _, weight in weighed) ** -settings.words.coverage
+        asked = settings.words.evidence + sum(weight for _, weight in weighed)
+        scale = asked**-settings.words.coverage
         found = {key: value * scale for key, value in total.items() if value > 0}
         for term, _ in weighed:
             for key, share in index.names.get(term, ()):

@@ -99,7 +99,7 @@ class SkillMatcher:
         self.signals = self._scorer.signals if isinstance(self._scorer, HybridScorer) else (self.mode.value,)
         """What the scores are made of; in hybrid mode `semantic` is among them when it is installed."""
         self._library: dict[int, _Member] = {}
-        self._keys: dict[str, int] = {}
+        self._keys: dict[tuple[str, str], int] = {}
         self._next = 0
         self._lock = RLock()
         for skill in skills:
@@ -163,7 +163,7 @@ class SkillMatcher:
         await asyncio.to_thread(self.prepare)
 
     def add(self, skill: SkillMetadata) -> None:
-        """Take a skill in, in the place of the one with its qualified name if there is one."""
+        """Take a skill in, in the place of what was known of the same file."""
         with self._lock:
             self.remove(skill)
             key, self._next = self._next, self._next + 1
@@ -230,9 +230,7 @@ class SkillMatcher:
     def _judged(self, request: Request, near: int) -> tuple[list["_Found"], list["_Found"]]:
         """The skills that match, and the `near` best that do not."""
         found = self._candidates(request, at_least=near, from_score=self.threshold)
-        fitting = [
-            one for one in found if one.named or (one.score >= self.threshold and self._offered(one.key))
-        ]
+        fitting = [one for one in found if one.named or (one.score >= self.threshold and self._offered(one))]
         missed = [one for one in found if not one.named and one.score < self.threshold]
         return fitting, missed[:near]
 
@@ -243,7 +241,7 @@ class SkillMatcher:
         named, ruled_out = self._names.named(request)
         floor = calibration.raw(from_score) if calibration else from_score
         keys = {*named, *declared, *(key for key, value in raw.items() if value >= floor)}
-        if len(keys) < at_least + len(named):
+        if at_least:
             keys.update(heapq.nlargest(at_least + len(keys), raw, key=raw.__getitem__))
         found: list[_Found] = []
         for key in keys:
@@ -255,7 +253,7 @@ class SkillMatcher:
                 score = min(score, UNWANTED)
             if key in named:
                 score = max(score, NAMED if named[key] else MENTIONED)
-            found.append(_Found(key, score, key in named))
+            found.append(_Found(key, score, key in named, key in ruled_out))
         found.sort(key=lambda one: (not one.named, -one.score, self._library[one.key].skill.canonical_name))
         return found
 
@@ -265,10 +263,10 @@ class SkillMatcher:
             return self._triggers.scores(request), None
         return self._scorer.scores(request), CALIBRATIONS[self.signals]
 
-    def _offered(self, key: int) -> bool:
+    def _offered(self, found: "_Found") -> bool:
         """Whether a skill may come without being called by name."""
-        skill = self._library[key].skill
-        return not (skill.disable_model_invocation or skill.recovered)
+        skill = self._library[found.key].skill
+        return not (found.ruled_out or skill.disable_model_invocation or skill.recovered)
 
     def _match(self, request: Request, found: "_Found") -> Match:
         reasons = ["is named in the request"] if found.named else []
@@ -289,10 +287,11 @@ class _Found(NamedTuple):
     key: int
     score: float
     named: bool
+    ruled_out: bool
 
 
-def _identity(skill: SkillMetadata) -> str:
-    return f"{skill.source_label}:{skill.canonical_name}"
+def _identity(skill: SkillMetadata) -> tuple[str, str]:
+    return skill.canonical_name, str(skill.skill_path)
 
 
 def _shown(match: Match) -> str:

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from skillkit.core.models import (
@@ -14,6 +15,7 @@ from skillkit.core.models import (
     SourceType,
     Triggers,
 )
+from skillkit.core.names import refusal
 
 FORMAT = 1
 """Raised when a record written before cannot be read any more."""
@@ -24,15 +26,16 @@ def encode(skill: SkillMetadata) -> str | None:
     record = {
         name: to_record(value)
         for name, (to_record, _) in _FIELDS.items()
-        if (value := getattr(skill, name)) is not None
+        if (value := getattr(skill, name)) != _DEFAULTS.get(name)
     }
     try:
-        text = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    except (TypeError, ValueError):
+        text = json.dumps(record, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
         return None
     again = decode(text)
-    same = again == skill and again is not None and again.diagnostics == skill.diagnostics
-    return text if same else None
+    if again is None or again != skill or again.diagnostics != skill.diagnostics:
+        return None
+    return text
 
 
 def decode(text: str) -> SkillMetadata | None:
@@ -41,9 +44,10 @@ def decode(text: str) -> SkillMetadata | None:
         record = json.loads(text)
         if not isinstance(record, dict) or record.keys() - _FIELDS.keys():
             return None
-        return SkillMetadata(**{name: _FIELDS[name][1](value) for name, value in record.items()})
+        skill = SkillMetadata(**{name: _FIELDS[name][1](value) for name, value in record.items()})
     except (ValueError, TypeError, RecursionError):
         return None
+    return None if refusal(skill.name) else skill
 
 
 def _exactly(kind: type) -> Callable[[Any], Any]:
@@ -73,7 +77,9 @@ def _triggers(value: Any) -> Triggers:
 
 def _permissions(value: Any) -> Permissions:
     env, network, timeout = _exactly(list)(value)
-    return Permissions(_texts(env), _flag(network), None if timeout is None else _exactly(float)(timeout))
+    if type(timeout) not in (int, float, NoneType):
+        raise TypeError("expected a number")
+    return Permissions(_texts(env), _flag(network), timeout)
 
 
 def _diagnostics(value: Any) -> tuple[Diagnostic, ...]:
@@ -113,8 +119,13 @@ _CODECS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 _TUPLES = frozenset({"allowed_tools", "toolsets", "scripts", "scripts_ignore", "required_commands"})
 _FLAGS = frozenset({"disable_model_invocation", "user_invocable", "default_enabled", "recovered"})
-_FIELDS = {
+_FIELDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     field.name: _CODECS.get(field.name)
     or ((list, _texts) if field.name in _TUPLES else (_same, _flag if field.name in _FLAGS else _text))
     for field in fields(SkillMetadata)
+}
+_DEFAULTS: dict[str, object] = {
+    field.name: {} if field.default is MISSING else field.default
+    for field in fields(SkillMetadata)
+    if field.default is not MISSING or field.default_factory is not MISSING
 }

@@ -28,11 +28,12 @@ class Request:
         text = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair is no text
         words: dict[str, str] = {}
         for word in text.split():
+            quoted = shown(word)
             for term in terms(word):
-                words.setdefault(term, shown(word))
+                words.setdefault(term, quoted)
         return cls(text, words, fold(text))
 
 
 def shown(word: str) -> str:
     """A word of the request as a reason quotes it."""
-    return one_line(word).strip(_PUNCTUATION)[:LONGEST_SHOWN]
+    return one_line(word[:LONGEST_SHOWN]).strip(_PUNCTUATION)

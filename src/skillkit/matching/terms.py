@@ -16,6 +16,7 @@ UNSPACED = (
 )
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|['’{_ABUGIDAS}])*(?:\+\+|\#(?!\w))?|[{_ABUGIDAS}]+")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_UNSPACED_OR_NOT = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _HUMPS = re.compile(
     "(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 )
@@ -27,17 +28,16 @@ STOP_WORDS = frozenset(
     a about above after again against all also am an and any anyone anything are as at be because
     been before being below between both but by can cannot could did do does doing done down during
     each etc few for from further get gets getting give go going got had has have having he help
-    helps her here hers him his how i if im in into is it its itself ive just kind let lets like
-    lot make makes making many may maybe me might more most much must my need needed needs no nor
-    not now of off ok okay on once one only onto or other others our ours out over own per please
-    really same say shall she should so some someone something sort still such sure tell than thank
-    thanks that the their theirs them themselves then there these they thing things this those
-    through to too try trying under until up upon us use used user users uses using very via want
-    wanted wants was way we well were what whatever when whenever where whether which while who
-    whom whose why will with within without would yes yet you your yours yourself
-    dont doesnt didnt isnt arent wasnt werent cant couldnt wont wouldnt shouldnt hasnt havent hadnt
-    youre theyre weve youve id ill youll whats thats heres theres
-    skill skills
+    helps her here hers him his how i if im in into is it its itself ive just kind let lets like lot
+    make makes making many may maybe me might more most much must my need needed needs no nor not
+    now of off ok okay on once one only onto or other others our ours out over own per please really
+    same say shall she should so some someone something sort still such sure tell than thank thanks
+    that the their theirs them themselves then there these they thing things this those through to
+    too try trying under until up upon us use used user users uses using very via want wanted wants
+    was way we well were what whatever when whenever where whether which while who whom whose why
+    will with within without would yes yet you your yours yourself dont doesnt didnt isnt arent
+    wasnt werent cant couldnt wont wouldnt shouldnt hasnt havent hadnt youre theyre weve youve id
+    ill youll whats thats heres theres skill skills
     """.split()
 )
 
@@ -63,12 +63,15 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _terms_of_word(word: str) -> tuple[str, ...]:
+    if not word.isascii() and _UNSPACED_RUN.search(folded := fold(word)):
+        found: list[str] = []
+        for piece in _UNSPACED_OR_NOT.findall(folded):
+            found.extend(_pairs(piece) if _UNSPACED_RUN.match(piece) else _terms_of_word(piece))
+        return tuple(found)
     if len(word) > LONGEST_WORD:
         return ()
     whole = fold(word).replace("’", "'")
     whole = whole[:-2] if whole.endswith("'s") else whole.replace("'", "")
-    if not whole.isascii() and (runs := _UNSPACED_RUN.findall(whole)):
-        return tuple(pair for run in runs for pair in _pairs(run))
     found = [] if whole in STOP_WORDS or not whole else [_stem(whole)]
     humps = _HUMPS.split(word)
     if len(humps) > 1:

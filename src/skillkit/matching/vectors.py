@@ -32,7 +32,9 @@ class VectorCache:
         """One row a text, embedding only those that nobody has embedded before."""
         import numpy as np
 
-        digests = [hashlib.sha256(f"{embedder.identity}\0{text}".encode()).digest() for text in texts]
+        digests = [
+            hashlib.sha256(f"{embedder.identity}\0{text}".encode(errors="replace")).digest() for text in texts
+        ]
         known = self._read(digests)
         missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in known}
         if missing:

@@ -20,6 +20,8 @@ class WordWeights:
     """How much an ordinary English word counts less, 0 to 1."""
     coverage: float
     """How much words of the request that nothing answers lower the score, 0 to 1."""
+    evidence: float
+    """Weight of words imagined unanswered, so that one word that fits is not yet a request that fits."""
     most_terms: int = 64
     """Of a long request only the most telling terms count."""
 

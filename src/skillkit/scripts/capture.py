@@ -1,11 +1,11 @@
 """Both pipes of a running script, read at once into bounded memory until it ends or is ended."""
 
-import contextlib
 import os
 import selectors
 import time
 from collections import deque
 from dataclasses import dataclass
+from threading import Lock
 
 from skillkit.scripts.models import Captured, Limits, Outcome
 from skillkit.scripts.sandbox.backend import Running, SandboxError
@@ -24,20 +24,22 @@ class Cancellation:
     def __init__(self) -> None:
         self._reading, self._writing = os.pipe()
         self._closed = False
+        self._lock = Lock()
 
     def fileno(self) -> int:
         return self._reading
 
     def set(self) -> None:
-        if not self._closed:
-            with contextlib.suppress(OSError):
+        with self._lock:
+            if not self._closed:
                 os.write(self._writing, b"x")
 
     def close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            os.close(self._reading)
-            os.close(self._writing)
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                os.close(self._reading)
+                os.close(self._writing)
 
 
 class Stream:

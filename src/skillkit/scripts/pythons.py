@@ -39,12 +39,13 @@ class Python:
 
 def find_python(requires: str, *, reachable: bool = False) -> Python | None:
     """The first interpreter whose version is within `requires`; `reachable` means by any user."""
-    for candidate in (own_python(), *_others()):
-        if satisfies(candidate.full_version, requires) and not (
+
+    def fits(candidate: Python) -> bool:
+        return satisfies(candidate.full_version, requires) and not (
             reachable and (unreachable(candidate.program) or unreachable(candidate.prefix))
-        ):
-            return candidate
-    return None
+        )
+
+    return own_python() if fits(own_python()) else next(filter(fits, _others()), None)
 
 
 @lru_cache(maxsize=1)
@@ -56,6 +57,7 @@ def own_python() -> Python:
     return Python(program, version, sysconfig.get_platform(), Path(sys.base_prefix))
 
 
+@lru_cache(maxsize=1)
 def _others() -> tuple[Python, ...]:
     """Interpreters on the search path and in the system's folders, newest name first."""
     names = [f"python3.{minor}" for minor in range(20, 8, -1)] + ["python3"]

@@ -12,6 +12,7 @@ from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import refusal
 from skillkit.core.text import escape_hidden
+from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Tool
 from skillkit.scripts import payloads, telemetry
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
@@ -149,8 +150,8 @@ class ScriptTools:
 
     # For a model
 
-    def tools(self) -> tuple[Tool, ...]:
-        """The neutral definitions that every integration wraps."""
+    def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
+        """The neutral definitions that every integration wraps, the same in every conversation."""
         skill = {"type": "string", "description": "Skill name, for example 'kalshi-markets'"}
         script = {"type": "string", "description": "Script name, for example 'status' or 'status.py'"}
         return (

@@ -1,5 +1,6 @@
 """Toolsets: Python classes of a skill whose methods are tools, loaded inside our own process."""
 
+from skillkit.toolsets.active import ActiveToolsets
 from skillkit.toolsets.base import AgentToolset, as_tool
 from skillkit.toolsets.exceptions import ToolsetError
 from skillkit.toolsets.loader import (
@@ -12,6 +13,7 @@ from skillkit.toolsets.loader import (
 )
 
 __all__ = [
+    "ActiveToolsets",
     "AgentToolset",
     "LoadedToolset",
     "ToolsetError",

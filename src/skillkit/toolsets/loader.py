@@ -42,6 +42,8 @@ class TrustBundled:
 class SkillDirectory(Protocol):
     """Which skills there are and which may be used; a SkillManager is one."""
 
+    def get_skill(self, name: str) -> SkillMetadata: ...
+
     def list_skills(self) -> list[SkillMetadata]: ...
 
     def refusal(self, skill: SkillMetadata) -> Refusal | None: ...
@@ -79,23 +81,23 @@ class ToolsetLoader:
         config: object = None,
         auto_prefix: bool | None = None,
     ) -> None:
-        self._skills = skills
+        self.skills = skills
         self._trust = trust
         self._config = config
-        self._auto_prefix = auto_prefix_enabled() if auto_prefix is None else auto_prefix
+        self.auto_prefix = auto_prefix_enabled() if auto_prefix is None else auto_prefix
 
     def load(self) -> Toolsets:
         """The toolsets of all skills that are enabled and trusted, by name of the skill."""
         loaded: list[LoadedToolset] = []
         errors: list[ToolsetError] = []
-        for skill in self._skills.list_skills():
+        for skill in self.skills.list_skills():
             for definition in skill.toolsets:
                 try:
                     loaded.append(self.load_toolset(skill, definition))
                 except ToolsetError as error:
                     logger.error("%s", error)
                     errors.append(error)
-        return Toolsets(tuple(loaded), collect_tools(loaded, auto_prefix=self._auto_prefix), tuple(errors))
+        return Toolsets(tuple(loaded), collect_tools(loaded, auto_prefix=self.auto_prefix), tuple(errors))
 
     def load_toolset(self, skill: SkillMetadata, definition: str) -> LoadedToolset:
         """One toolset of one skill; ToolsetError if it may not or cannot be loaded."""
@@ -137,7 +139,7 @@ class ToolsetLoader:
 
     def _checked_root(self, skill: SkillMetadata, definition: str) -> str:
         """The name of the skill's root package, once it is known that its code may be imported."""
-        if (refused := self._skills.refusal(skill)) is not None:
+        if (refused := self.skills.refusal(skill)) is not None:
             raise _error(skill, definition, refused.reason)
         try:
             digest = tree_digest(skill.base_dir, max_files=_MAX_FILES, max_bytes=_MAX_BYTES).digest

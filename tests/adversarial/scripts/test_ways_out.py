@@ -2,7 +2,9 @@
 
 import json
 import os
+import resource
 import socket
+import stat
 import subprocess
 import sys
 import textwrap
@@ -124,10 +126,8 @@ def test_nothing_outside_the_work_folder_can_be_written(workshop, confining, sec
         attempt("its own SKILL.md", lambda: open(here + "/../SKILL.md", "a"))
         attempt("its own environment", lambda: open(packages + "/evil.pth", "w"))
         attempt("its own interpreter", lambda: os.rename(sys.executable, sys.executable + "x"))
-        attempt("the shared store", lambda: os.mkdir(home + "/environments/new"))
         attempt("another skill", lambda: open(other + "/scripts/theirs.py", "a"))
-        attempt("change modes", lambda: os.chmod(here, 0o777) or (open(here + "/new.py", "w")))
-        attempt("change times", lambda: os.utime(secret, (1, 1)) if os.path.exists(secret) else open(secret))
+        attempt("another's folder", lambda: os.chmod(here, 0o777) or open(here + "/new.py", "w"))
         attempt("the root", lambda: open("/new", "w"))
         attempt("usr", lambda: open("/usr/new", "w"))
         attempt("etc", lambda: open("/etc/new", "w"))
@@ -140,6 +140,61 @@ def test_nothing_outside_the_work_folder_can_be_written(workshop, confining, sec
     assert_all_refused(outcome)
     assert secret.read_text() == "the secret"
     assert sorted(path.name for path in secret.parent.iterdir()) == ["secret.txt"]
+
+
+def test_what_belongs_to_our_user_is_not_changed_without_being_opened(workshop, confining, secret):
+    """Modes, times, attributes and priorities need no open file, only the same user."""
+
+    def state():
+        found = secret.stat()
+        return found.st_mode, found.st_mtime, os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0)
+
+    before = state()
+    limit = resource.getrlimit(resource.RLIMIT_CPU)
+    base = workshop.skill("attack")
+    attack(
+        workshop,
+        confining,
+        """
+        import resource
+        secret, home, ours = sys.argv[1], sys.argv[2], int(sys.argv[3])
+        for path in (secret, os.path.dirname(secret), __file__, os.path.dirname(__file__), sys.prefix):
+            attempt("mode of " + path, lambda: os.chmod(path, 0o707))
+            attempt("times of " + path, lambda: os.utime(path, (1, 1)))
+            attempt("owner of " + path, lambda: os.chown(path, -1, os.getgid()))
+            attempt("attribute of " + path, lambda: os.setxattr(path, "user.x", b"y"))
+        file = os.open(__file__, os.O_RDONLY)
+        attempt("mode of an open file", lambda: os.fchmod(file, 0o777))
+        attempt("flags of an open file", lambda: __import__("fcntl").ioctl(file, 0x40086602, b"\\0" * 8))
+        attempt("the shared store", lambda: os.mkdir(home + "/environments/new"))
+        attempt("our priority", lambda: os.setpriority(os.PRIO_PROCESS, ours, 19))
+        attempt("everybody's priority", lambda: os.setpriority(os.PRIO_USER, 0, 19))
+        attempt("our limits", lambda: resource.prlimit(ours, resource.RLIMIT_CPU, (9999, 9999)))
+        attempt("our processors", lambda: os.sched_setaffinity(ours, {0}))
+        """,
+        [secret, workshop.home, os.getpid()],
+    )
+    assert state() == before
+    assert resource.getrlimit(resource.RLIMIT_CPU) == limit
+    assert not (workshop.home / "environments" / "new").exists()
+    assert stat.S_IMODE((base / "scripts" / "attack.py").stat().st_mode) & 0o111 == 0
+    assert (base / "scripts").stat().st_mtime > 1
+    assert "user.x" not in os.listxattr(secret)
+
+
+def test_files_in_the_work_folder_can_be_copied_and_marked(workshop, confining):
+    outcome = attack(
+        workshop,
+        confining,
+        """
+        import shutil, tempfile
+        folder = tempfile.mkdtemp()
+        attempt("copy", lambda: shutil.copy2(__file__, folder))
+        attempt("mark", lambda: os.chmod(os.path.join(folder, os.path.basename(__file__)), 0o755))
+        attempt("remove", lambda: shutil.rmtree(folder))
+        """,
+    )
+    assert None not in outcome.values()
 
 
 def test_extra_paths_are_granted_one_by_one(workshop, confining, secret):
@@ -263,8 +318,13 @@ SOCKETS = """
     attempt("packet", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).fileno())
     attempt("kernel crypto", lambda: socket.socket(38, socket.SOCK_SEQPACKET).fileno())
     attempt("bluetooth", lambda: socket.socket(31, socket.SOCK_RAW, 1).fileno())
-    pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-    attempt("unix pair leads out", lambda: pair[0].sendto(b"x", path))
+    def by_pair(kind, address):
+        one, other = socket.socketpair(socket.AF_UNIX, kind)
+        one.connect(address)
+        return one.send(b"out")
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+        for address in (path, path + ".datagrams", chr(0) + name, chr(0) + name + ".datagrams"):
+            attempt("a pair %d to %r" % (kind, address), lambda: by_pair(kind, address))
 """
 
 
@@ -277,7 +337,12 @@ def listeners(secret):
         socket.create_server(("127.0.0.1", 0)) as tcp,
         socket.socket(socket.AF_UNIX) as unix,
         socket.socket(socket.AF_UNIX) as abstract,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as abstract_datagrams,
     ):
+        datagrams.bind(path + ".datagrams")
+        os.chmod(path + ".datagrams", 0o777)
+        abstract_datagrams.bind("\0" + name + ".datagrams")
         unix.bind(path)
         os.chmod(path, 0o777)
         unix.listen()
@@ -360,6 +425,7 @@ def test_system_calls_that_lead_out_are_refused(workshop, confining):
     )
     refusals = outcome.pop("refusals")
     assert_all_refused(outcome)
+    assert refusals.pop("be root") in ("EPERM", "EINVAL")  # there is no root to be in a namespace
     # Any other error would mean that the call was made and only its arguments were bad.
     assert {name: why for name, why in refusals.items() if why not in ("EPERM", "ENOSYS")} == {}
 

@@ -47,7 +47,16 @@ def test_a_slow_answer_is_not_waited_for(kalshi, exchange, answer, script):
     assert len(exchange.requests) == 1
 
 
-@pytest.mark.parametrize("body", ["<html>busy</html>", "", "[]", b"\xff\xfe", '{"cut": "of'])
+@every_script
+def test_every_script_asks_again_and_names_an_answer_that_is_no_json(kalshi, exchange, answer, script):
+    path, arguments = SCRIPTS[script]
+    exchange.says(path, answer("", 429, {"Retry-After": "0"}), answer("<html>busy</html>"))
+    ran = kalshi(script, *arguments, "--json")
+    assert (ran.code, ran.json["error"]["code"]) == (1, "bad_answer")
+    assert [asked for asked, _ in exchange.requests] == [path, path]
+
+
+@pytest.mark.parametrize("body", ["", "[]", b"\xff\xfe", '{"cut": "of'])
 def test_an_answer_that_is_no_json_object_is_named(kalshi, exchange, answer, body):
     exchange.says("/exchange/status", answer(body))
     ran = kalshi("status", "--json")

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from skillkit import SkillManager
-from skillkit.disclosure import SkillContextProvider, SkillSession
+from skillkit.disclosure import SkillContextProvider, SkillSession, plan_compaction
 from skillkit.matching import SkillMatcher
 
 HELLO = "# hello-extended\n\nGreet in the language of the country.\n" + "- bonjour: French\n" * 50
@@ -28,7 +28,8 @@ def provider(write_skill, skills_dir) -> SkillContextProvider:
     write_skill(
         "kalshi-markets", "# kalshi-markets\n", description="Reads prediction markets", triggers="[kalshi]"
     )
-    return SkillContextProvider(SkillManager(project_skill_dir=skills_dir))
+    manager = SkillManager(project_skill_dir=skills_dir)
+    return SkillContextProvider(manager, matcher=SkillMatcher(mode="lexical"))
 
 
 # Progressive discovery
@@ -56,6 +57,13 @@ async def test_calculating_pi_works_without_skill_instructions(provider):
     assert (await provider.before_request("Calculate pi to 10 digits")).matched == ()
 
 
+async def test_the_matcher_that_is_installed_decides_when_none_is_given(provider):
+    default = SkillContextProvider(provider.manager)
+    assert (await default.before_request("Calculate pi to 10 digits")).matched == ()
+    disclosed = await default.before_request("Say bonjour to Alice")
+    assert [match.skill.name for match in disclosed.matched] == ["hello-extended"]
+
+
 @pytest.mark.parametrize(
     "request_text", ["BONJOUR!", "Bonjour, Alice", "say «bonjour».", "please Say Hello to Bob"]
 )
@@ -76,7 +84,8 @@ async def test_multiple_skills_matched_respects_max_limit(write_skill, skills_di
     for number in range(5):
         write_skill(f"zoo-{number}", "Feed it.\n" * 500, triggers="[zebra]")
     manager = SkillManager(project_skill_dir=skills_dir)
-    disclosed = await SkillContextProvider(manager, max_skills=2).before_request("zebra")
+    provider = SkillContextProvider(manager, max_skills=2, matcher=SkillMatcher(mode="lexical"))
+    disclosed = await provider.before_request("zebra")
     assert len(disclosed.matched) == 2
     assert disclosed.instructions.count("<skill_context ") == 2
 
@@ -145,6 +154,14 @@ async def test_load_skill_is_visible_and_executable_by_id(provider):
     assert "<execution_directive>" in answer
 
 
+async def test_a_loaded_skill_is_still_active_after_the_session_was_saved(provider):
+    session = SkillSession()
+    answer = await provider.tools(session)[0].call({"skill_id": "hello-extended"})
+    restored = SkillSession.from_data(json.loads(json.dumps(session.to_data())))
+    assert "already_active" in await provider.tools(restored)[0].call({"skill_id": "hello-extended"})
+    assert plan_compaction([answer, "Go on"], restored).keep == (0,)
+
+
 async def test_unknown_and_unreadable_skills_are_structured_answers(provider, skills_dir):
     (load, *_) = provider.tools()
     assert '<error code="not_found">' in await load.call({"skill_id": "unknown"})
@@ -200,7 +217,8 @@ async def test_concurrent_conversations_do_not_mix(provider):
 
 async def test_two_managers_in_one_process_never_see_each_other(provider, tmp_path, write_skill):
     write_skill("other", into=tmp_path / "elsewhere")
-    stranger = SkillContextProvider(SkillManager(project_skill_dir=tmp_path / "elsewhere"))
+    manager = SkillManager(project_skill_dir=tmp_path / "elsewhere")
+    stranger = SkillContextProvider(manager, matcher=SkillMatcher(mode="lexical"))
     assert stranger.get_skill_names() == ["other"]
     assert "other" not in provider.get_skill_names()
     assert (await stranger.before_request("Say bonjour to Alice")).matched == ()

@@ -24,8 +24,11 @@ def examples(language: str) -> list[object]:
 
 
 @pytest.mark.parametrize(("page", "codes"), examples("python"))
-def test_the_python_examples_of_a_page_run_from_top_to_bottom(page, codes, monkeypatch):
-    monkeypatch.chdir(ROOT)
+def test_the_python_examples_of_a_page_run_from_top_to_bottom(page, codes, tmp_path, monkeypatch):
+    """In a folder of their own that looks like the project's, so that they may write."""
+    for name in ("docs", "examples", "src"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     for code in codes:
         with contextlib.redirect_stdout(io.StringIO()):

@@ -11,7 +11,16 @@ import pytest
 
 from skillkit import SkillManager
 from skillkit.core.availability import Refusal
-from skillkit.toolsets import AgentToolset, LoadedToolset, ToolsetLoader, TrustBundled, collect_tools
+from skillkit.disclosure.session import Activation, Origin, SkillSession
+from skillkit.disclosure.tools import ToolSource
+from skillkit.toolsets import (
+    ActiveToolsets,
+    AgentToolset,
+    LoadedToolset,
+    ToolsetLoader,
+    TrustBundled,
+    collect_tools,
+)
 
 HELLO = """
     from skillkit.toolsets import AgentToolset
@@ -224,7 +233,7 @@ def test_a_module_that_fails_leaves_nothing_in_memory(write, load):
         "bad", "toolsets.bad:Bad", **{"toolsets/bad.py": "from . import near\n1 / 0", "toolsets/near.py": ""}
     )
     load()
-    assert not [name for name in sys.modules if name.startswith("skillkit_skills.bad_")]
+    assert not [name for name in sys.modules if name.startswith("skillkit_skills.leaving_")]
 
 
 def test_a_constructor_that_fails_is_an_error_like_any_other(write, load):
@@ -312,3 +321,21 @@ def test_a_link_in_a_package_is_not_followed(write, load, tmp_path):
     (base / "t.py").symlink_to(outside)
     (error,) = load().errors
     assert Path(error.toolset).name == "t:T"
+
+
+def test_only_the_toolsets_of_active_skills_are_loaded_and_offered(write, skills_dir, tmp_path, caplog):
+    trace = tmp_path / "imported"
+    write("demo", "toolsets.hello:Hello", **{"toolsets/hello.py": HELLO})
+    write("broken", "toolsets.none:None_")
+    write("other", "evil:Evil", **{"evil.py": f"open({str(trace)!r}, 'w')"})
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="", plugin_dirs=[])
+    manager.discover()
+    source: ToolSource = ActiveToolsets(ToolsetLoader(manager, TrustAll()))
+    session = SkillSession()
+    assert source.tools(session) == ()
+    for name in ("demo", "broken", "gone"):
+        session.activate(Activation(name, "nonce", Origin.LOADED))
+    assert [tool.name for tool in source.tools(session)] == ["greet"]
+    assert [tool.name for tool in source.tools(session)] == ["greet"]
+    assert caplog.text.count("of skill 'broken' cannot be loaded") == 1
+    assert not trace.exists()

@@ -114,7 +114,7 @@ BREAKS = st.sampled_from(["\n", "\r\n"])
 HEADERS = st.builds(lambda lines, line_break: line_break.join(lines), st.lists(LINES, max_size=8), BREAKS)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(HEADERS)
 @example('name: a\ndescription: it\'s "x"')
 @example("triggers: [a, 'b', \"c\"]\nother: [1, true, x]")
@@ -160,7 +160,7 @@ BENIGN = st.dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(BENIGN, st.booleans())
 def test_benign_yaml_means_what_safe_load_says(data: dict[str, object], flow: bool) -> None:
     text = yaml.safe_dump(data, default_flow_style=flow, width=60)
@@ -168,7 +168,7 @@ def test_benign_yaml_means_what_safe_load_says(data: dict[str, object], flow: bo
     assert {field.key: field.value for field in fields} == yaml.safe_load(text)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.one_of(HEADERS, st.text(max_size=80)))
 def test_no_header_raises_anything_but_our_errors(text: str) -> None:
     try:

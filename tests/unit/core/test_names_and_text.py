@@ -67,7 +67,7 @@ def test_a_canonical_name_is_its_own(name: str) -> None:
     assert canonical_name(once) == once
 
 
-@given(st.from_regex(r"[a-z0-9]+(-[a-z0-9]+)*", fullmatch=True).filter(lambda name: len(name) <= 64))
+@given(st.lists(st.text("abcxyz019", min_size=1, max_size=12), min_size=1, max_size=5).map("-".join))
 def test_a_well_formed_name_is_taken_as_it_is(name: str) -> None:
     assert refusal(name) is None
     assert deviation(name) is None

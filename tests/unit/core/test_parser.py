@@ -155,6 +155,22 @@ def test_triggers_are_a_list_or_a_mapping(path: Path, header: str, triggers: Tri
     assert parsed(path, f"{MINIMAL}\n{header}").triggers == triggers
 
 
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("[file]", "[file]"),
+        ("[a, b]", "[a, b]"),
+        ("<issue> [--draft]", "<issue> [--draft]"),
+        ("'[x] [y]'", "[x] [y]"),
+        ("{a: b}", None),
+    ],
+)
+def test_a_hint_is_text_also_when_yaml_takes_it_for_a_list(path: Path, value: str, hint: str | None) -> None:
+    metadata = parsed(path, f"{MINIMAL}\nargument-hint: {value}")
+    assert metadata.argument_hint == hint
+    assert not metadata.recovered
+
+
 # How real files look: what loads, what is said, and what the specification says to the same file.
 
 SHAPES = {
@@ -178,6 +194,7 @@ SHAPES = {
     "invisible": (skill("name: pdf\ndescription: a\u200bb"), "hidden-characters"),
     "escaped control": (skill('name: pdf\ndescription: "a\\x1b[31mb"'), "hidden-characters"),
     "hidden in a list": (skill(MINIMAL + '\ntags: [{a: "\\u202e"}]'), "hidden-characters"),
+    "very many fields": (skill(MINIMAL + "".join(f"\nk{n}: v" for n in range(500))), "more"),
     "hidden in a licence": (skill(MINIMAL + '\nlicense: "MIT\\0"'), "hidden-characters"),
 }
 
@@ -420,6 +437,23 @@ def test_what_cannot_be_guessed_is_an_error_with_the_file_in_it(
     assert caught.value.diagnostics[-1].path == path
 
 
+def test_metadata_without_a_source_is_of_a_file_that_exists(tmp_path: Path) -> None:
+    with pytest.raises(InvalidFrontmatterError, match="does not exist"):
+        PLAIN.parse(skill("name: gone\ndescription: d"), tmp_path / "gone" / "SKILL.md")
+
+
+def test_what_quotes_do_not_mend_is_reported_as_it_was(path: Path) -> None:
+    with pytest.raises(InvalidYAMLError) as caught:
+        parsed(path, "name: pdf\ndescription: a: b\nlicense: 'open")
+    assert caught.value.line == 3
+
+
+def test_a_message_never_carries_what_it_warns_of(path: Path) -> None:
+    metadata = parsed(path, MINIMAL + '\n"\\x1b[2J": 1\n"\\x1b[2J": 2\n"allowed\\u200b-tools": x')
+    assert all(found.message.isprintable() for found in metadata.diagnostics)
+    assert "duplicate-field" in codes(metadata)
+
+
 def test_a_yaml_error_has_line_and_column_of_the_file(path: Path) -> None:
     with pytest.raises(InvalidYAMLError) as caught:
         PLAIN.parse(b"\xef\xbb\xbf\n\n---\nname: pdf\ndescription: a: b\n---\n", path)
@@ -454,6 +488,12 @@ def test_every_rule_is_met_by_a_test_of_this_table() -> None:
         {code for _, code in SHAPES.values()} | {code for _, code, _ in BROKEN.values()} | {"grant-dropped"}
     )
     assert shown == set(RULES)
+
+
+def test_a_file_cannot_fill_the_log(path: Path) -> None:
+    metadata = parsed(path, MINIMAL + "".join(f"\nk{n}: v" for n in range(5000)))
+    assert len(metadata.extra) == 5000
+    assert len(metadata.diagnostics) == 101
 
 
 def test_metadata_can_be_copied_pickled_and_hashed(path: Path) -> None:

@@ -168,6 +168,27 @@ def test_a_folder_or_a_fifo_is_not_a_file_and_never_blocks(root: Path) -> None:
             read_resource(root, path)
 
 
+def test_a_path_is_text(root: Path) -> None:
+    with pytest.raises(PathSecurityError, match="not text"):
+        read_resource(root, 7)
+
+
+def test_a_file_swapped_for_a_fifo_while_it_is_opened_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_open = os.open
+
+    def swapping(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path == "guide.md":
+            (root / "docs" / "guide.md").unlink()
+            os.mkfifo(root / "docs" / "guide.md")
+        return real_open(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", swapping)
+    with pytest.raises(ContentLoadError, match="Not a regular file"):
+        read_resource(root, "docs/guide.md")
+
+
 COMPONENTS = st.sampled_from(
     [
         "..",

@@ -7,6 +7,7 @@ import pytest
 
 from skillkit import SkillManager
 from skillkit.disclosure import SkillContextProvider
+from skillkit.matching import SkillMatcher
 
 Provide = Callable[..., SkillContextProvider]
 
@@ -19,9 +20,10 @@ def manager(skills_dir: Path) -> SkillManager:
 
 @pytest.fixture
 def provide(manager: SkillManager) -> Provide:
-    """A provider with options: `provide(max_skills=1)`."""
+    """A provider with options, `provide(max_skills=1)`, that matches by words whatever is installed."""
 
     def make(**options: object) -> SkillContextProvider:
+        options.setdefault("matcher", SkillMatcher(mode="lexical"))
         return SkillContextProvider(manager, **options)
 
     return make

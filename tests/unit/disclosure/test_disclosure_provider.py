@@ -10,6 +10,7 @@ from skillkit import SkillManager
 from skillkit.core.availability import Refusal
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.disclosure import Origin, SkillContextProvider, SkillSession, Tool
+from skillkit.matching import SkillMatcher
 
 GREETING = "Say bonjour to Alice"
 
@@ -113,7 +114,7 @@ async def test_long_conversations_put_the_oldest_skill_aside_and_say_so(write_sk
         await provider.before_request(f"a word{name} please")
     disclosed = await provider.before_request("a wordthree please")
     assert disclosed.active == ("one", "three")
-    assert "Put aside to make room: two." in disclosed.instructions
+    assert "Put aside to make room: <id>two</id>." in disclosed.instructions
 
 
 async def test_no_skills_no_words_no_tools(provide):
@@ -164,7 +165,7 @@ async def test_the_catalogue_is_frozen_until_the_offer_changes_and_then_says_so(
     provider.manager.refresh()
     changed = await provider.before_request("Hi")
     assert "<id>weather</id>" in changed.catalogue
-    assert "The list of skills has changed: new weather." in changed.instructions
+    assert "The list of skills has changed: new <id>weather</id>." in changed.instructions
     again = await provider.before_request("Hi")
     assert again.catalogue == changed.catalogue
     assert again.notes == ()
@@ -177,8 +178,11 @@ async def test_a_skill_that_is_gone_is_let_go_and_it_is_said(library, provide):
     provider.manager.refresh()
     disclosed = await provider.before_request("Next")
     assert disclosed.active == ()
-    assert "gone hello" in disclosed.instructions
-    assert "Skill hello is no longer available (not_found); do not follow it any more." in disclosed.notes
+    assert "gone <id>hello</id>" in disclosed.instructions
+    assert (
+        "Skill <id>hello</id> is no longer available (not_found); do not follow it any more."
+        in disclosed.notes
+    )
 
 
 async def test_trust_that_is_withdrawn_ends_the_activation(library, skills_dir):
@@ -205,7 +209,7 @@ async def test_a_matched_skill_that_cannot_be_read_costs_the_others_nothing(libr
     os.remove(library.parent / "broken" / "SKILL.md")
     disclosed = await provider.before_request(GREETING)
     assert [match.skill.name for match in disclosed.matched] == ["hello"]
-    assert "Skill broken cannot be used: read_error." in disclosed.notes
+    assert "Skill <id>broken</id> cannot be used: read_error." in disclosed.notes
 
 
 async def test_fallback_none_adds_nothing(library, provide):
@@ -219,27 +223,48 @@ async def test_fallback_show_all_asks_for_a_review(library, provide):
 
 
 async def test_fallback_show_all_describes_what_the_catalogue_had_to_cut(write_skill, provide):
-    for number in range(30):
-        write_skill(f"skill-{number}", description=f"Waters plant {number} " + "with care " * 20)
+    for letter in "abcdefghijklmnopqrstuvwxyz":
+        write_skill(f"plant-{letter}", description=f"Waters plant {letter} " + "with care " * 20)
     disclosed = await provide(fallback="show_all", budget=400).before_request("What is 2+2?")
-    assert "Waters plant 29" not in disclosed.catalogue
-    assert "Waters plant 29" in disclosed.skills
+    assert "Waters plant z" not in disclosed.catalogue
+    assert "Waters plant z" in disclosed.skills
 
 
 async def test_fallback_ask_user_names_the_nearest(library, provide):
-    disclosed = await provide(fallback="ask_user", max_skills=1).before_request(
-        "People and prices, what about them?"
-    )
-    if not disclosed.matched:
-        assert len(disclosed.candidates) == 1
-        assert disclosed.candidates[0].skill.canonical_name in disclosed.skills
-        assert "ask the user" in disclosed.skills
+    strict = SkillMatcher(mode="lexical", threshold=0.999)
+    disclosed = await provide(fallback="ask_user", matcher=strict).before_request("What about people?")
+    assert disclosed.matched == ()
+    assert [match.skill.name for match in disclosed.candidates] == ["hello"]
+    assert "the nearest: <id>hello</id>." in disclosed.skills
+    assert "ask the user" in disclosed.skills
 
 
 async def test_fallback_ask_user_is_silent_when_nothing_is_near(library, provide):
     disclosed = await provide(fallback="ask_user").before_request("xyzzy")
     assert disclosed.skills == ""
     assert disclosed.candidates == ()
+
+
+async def test_a_cut_catalogue_names_what_is_near_so_that_no_turn_is_spent_on_searching(write_skill, provide):
+    for number in range(120):
+        write_skill(f"filler-{number:03}", description="Waters the office plants")
+    write_skill("zebra", description="Converts invoices into spreadsheets")
+    strict = SkillMatcher(mode="lexical", threshold=0.9999)
+    provider = provide(budget=400, matcher=strict)
+    disclosed = await provider.before_request("What do spreadsheets cost?")
+    assert disclosed.matched == ()
+    assert [match.skill.name for match in disclosed.candidates] == ["zebra"]
+    assert (
+        "Perhaps useful for this request; load_skill loads them:\n"
+        "<skill><id>zebra</id><description>Converts invoices into spreadsheets</description></skill>"
+    ) in disclosed.skills
+    await provider.tools()[0].call({"skill_id": "zebra"})
+    assert (await provider.before_request("What do spreadsheets cost?")).skills == ""
+
+
+async def test_a_whole_catalogue_needs_no_suggestions(library, provide):
+    strict = SkillMatcher(mode="lexical", threshold=0.9999)
+    assert (await provide(matcher=strict).before_request("What about people?")).skills == ""
 
 
 async def test_no_fallback_while_a_skill_is_active(library, provide):

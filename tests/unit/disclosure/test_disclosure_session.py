@@ -1,6 +1,8 @@
 """A session remembers what is active, and survives being saved."""
 
+import copy
 import json
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -58,6 +60,16 @@ def test_a_session_survives_json():
         ("a", "b"),
     )
     assert restored.to_data() == session.to_data()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_session_can_be_copied_and_pickled(copied):
+    session = SkillSession()
+    session.activate(activation("a"))
+    twin = copied(session)
+    assert twin.to_data() == session.to_data()
+    twin.deactivate("a")
+    assert session.active_ids == ("a",)
 
 
 GOOD = SkillSession().to_data()

@@ -211,11 +211,12 @@ async def test_arguments_become_what_the_annotations_say():
     ],
 )
 async def test_wrong_arguments_are_answered_with_what_is_wrong(name, arguments, said):
-    answer = await TOOLS[name].call(arguments)
+    answer = await TOOLS[name].handler(**arguments)
     assert answer["success"] is False
     assert answer["result"] is None
     assert answer["error"] == "invalid_arguments"
     assert said in answer["message"]
+    assert (await TOOLS[name].call(arguments))["error"] == "invalid_arguments"
 
 
 class Behaviour(AgentToolset):

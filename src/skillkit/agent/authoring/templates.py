@@ -117,16 +117,10 @@ def create_skill(
     name: str, into: Path, *, template: str = "instructions", description: str | None = None
 ) -> tuple[Path, list[str]]:
     """Write a new skill; answers its folder and the files in it. Nothing is ever overwritten."""
-    problem = deviation(name)
-    if problem is not None:
-        raise ConfigurationError(f"The name '{escape_hidden(name)}' {problem}", "name")
-    folder = into / name
-    text = " ".join((description or f"Say what {name} does and when to use it.").split())
-    if len(text) > 1024:
-        raise ConfigurationError(f"The description has {len(text)} characters; the limit is 1024")
+    checked_name(name)
     words = {
         "name": name,
-        "description": _quoted(text),
+        "description": quoted_description(description or f"Say what {name} does and when to use it."),
         "title": name.replace("-", " ").capitalize(),
         "class_name": "".join(part.capitalize() for part in name.split("-")) + "Tools",
         "tool": f"{name.replace('-', '_')}_greet",
@@ -141,13 +135,7 @@ def create_skill(
     if template == "hybrid":
         files["toolsets/__init__.py"] = ""
         files["toolsets/tools.py"] = _TOOLSET
-    into.mkdir(parents=True, exist_ok=True)
-    try:
-        folder.mkdir()
-    except FileExistsError:
-        raise ConfigurationError(
-            f"{folder} exists already. Choose another name, or another folder with --into."
-        ) from None
+    folder = new_folder(into, name)
     for path, content in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -155,6 +143,33 @@ def create_skill(
         if path.startswith("scripts/"):
             os.chmod(target, 0o755)
     return folder, sorted(files)
+
+
+def checked_name(name: str) -> None:
+    problem = deviation(name)
+    if problem is not None:
+        raise ConfigurationError(f"The name '{escape_hidden(name)}' {problem}", "name")
+
+
+def new_folder(into: Path, name: str) -> Path:
+    """The folder of a new skill, which must not exist yet."""
+    folder = into / name
+    into.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        raise ConfigurationError(
+            f"{folder} exists already. Choose another name, or another folder with --into."
+        ) from None
+    return folder
+
+
+def quoted_description(description: str) -> str:
+    """A description on one line, within its limit, as YAML takes it."""
+    text = " ".join(description.split())
+    if len(text) > 1024:
+        raise ConfigurationError(f"The description has {len(text)} characters; the limit is 1024")
+    return _quoted(text)
 
 
 def _quoted(text: str) -> str:

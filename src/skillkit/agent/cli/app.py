@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from skillkit._version import __version__
-from skillkit.agent.cli import config, memory, model, session
+from skillkit.agent.cli import config, memory, model, serve, session
 from skillkit.agent.cli.skill import app as skill_app
 
 app = typer.Typer(
@@ -16,7 +16,7 @@ app = typer.Typer(
     help="An agent with skills. Without a command it chats; -p answers one request.",
 )
 app.add_typer(skill_app, name="skill")
-for family in (config, memory, model, session):
+for family in (config, memory, model, serve, session):
     family.register(app)
 
 

@@ -25,10 +25,12 @@ def check(*, json: bool = False) -> int:
         return 0
     output.say(f"Skills (AGENT_SKILLS={output.summary(str(report.selection))}):")
     for status in report.skills:
-        output.console().print(_line(status))
+        output.console().print(_line(status), soft_wrap=True)
     for found in report.failed:
         folder = found.path.parent.name
-        output.console().print(output.shown(f"  ✗ {folder} - Load failed: {found.message}", "red"))
+        output.console().print(
+            output.shown(f"  ✗ {folder} - Load failed: {found.message}", "red"), soft_wrap=True
+        )
     if not report.skills and not report.failed:
         output.say("  none found")
     untrusted = sum(not status.standing.trusted for status in report.skills)
@@ -46,7 +48,7 @@ def _line(status: "SkillStatus") -> object:
     mark, state, style = ("✓", "active", "green") if status.active else ("○", "inactive", "")
     if status.refusal is not None and status.refusal.code != "disabled":
         mark, state, style = "✗", status.refusal.code, "yellow"
-    counts = f"{_count(status.scripts, 'script')}, {_count(status.toolsets, 'toolset')}"
+    counts = f"{_count(len(status.scripts), 'script')}, {_count(len(status.skill.toolsets), 'toolset')}"
     trust = "trusted" if status.standing.trusted else f"untrusted: {status.standing.reason}"
     text = f"  {mark} {status.skill.name} ({state}) - {counts}"
     return output.shown(f"{text}{f' [{commit[:8]}]' if commit else ''} - {trust}", style)

@@ -41,17 +41,19 @@ def summary(text: str, limit: int = 400) -> str:
 
 def say(text: str = "", style: str = "") -> None:
     """A line of our own on stdout; foreign parts of it must have been escaped."""
-    console().print(text, style=style or None)
+    console().print(text, style=style or None, soft_wrap=True)
 
 
 def remark(text: str, style: str = "") -> None:
     """A line on stderr that is not the result: a hint, a warning, progress."""
-    console(stderr=True).print(text, style=style or None)
+    console(stderr=True).print(text, style=style or None, soft_wrap=True)
 
 
 def complain(text: str) -> None:
     """An error, in the user's words and with nothing hidden."""
-    console(stderr=True).print(f"Error: {escape_hidden(text.replace(chr(10), ' '))}", style="bold red")
+    console(stderr=True).print(
+        f"Error: {escape_hidden(text.replace(chr(10), ' '))}", style="bold red", soft_wrap=True
+    )
 
 
 def print_json(data: object) -> None:
@@ -66,13 +68,25 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible:
     """
     cells = [[escape_hidden(str(cell)) for cell in row] for row in rows]
     width = _width()
-    lines = _layout([list(columns), *cells], list(columns).index(flexible), width)
+    _write(_layout([list(columns), *cells], list(columns).index(flexible), width), headed=True)
+
+
+def facts(rows: Sequence[tuple[str, object]]) -> None:
+    """A label and what it says, one below the other."""
+    _write(_layout([(label, escape_hidden(str(value))) for label, value in rows], 1, _width()))
+
+
+def _write(lines: Sequence[str], *, headed: bool = False) -> None:
     if not sys.stdout.isatty():
         sys.stdout.write("".join(f"{line}\n" for line in lines))
         return
     for number, line in enumerate(lines):
         console().print(
-            line, style="bold" if number == 0 else None, no_wrap=True, overflow="ignore", crop=False
+            line,
+            style="bold" if headed and number == 0 else None,
+            no_wrap=True,
+            overflow="ignore",
+            crop=False,
         )
 
 
@@ -88,13 +102,15 @@ def _width() -> int:
 def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int) -> list[str]:
     import textwrap
 
-    longest = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    rest = width - sum(longest) + longest[flexible] - 2 * (len(longest) - 1)
-    if rest < 20:  # the words of the other columns must wrap as well
-        share = max(8, (width - 20) // max(1, len(longest) - 1) - 2)
-        longest = [min(size, share) for size in longest]
-        rest = max(8, width - sum(longest) + longest[flexible] - 2 * (len(longest) - 1))
-    longest[flexible] = min(longest[flexible], rest) if longest[flexible] > rest else longest[flexible]
+    wanted = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    longest = list(wanted)
+    gaps = 2 * (len(wanted) - 1)
+    rest = width - gaps - sum(wanted) + wanted[flexible]
+    if rest < min(20, wanted[flexible]):  # the words of the other columns must wrap as well
+        share = max(8, (width - gaps - 20) // max(1, len(wanted) - 1))
+        longest = [min(size, share) for size in wanted]
+        rest = max(8, width - gaps - sum(longest) + longest[flexible])
+    longest[flexible] = min(wanted[flexible], rest)
     lines = []
     for row in rows:
         parts = [

@@ -9,7 +9,7 @@ from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from skillkit.core.models import Diagnostic
-    from skillkit.install.activation import SkillActivation, SkillStatus
+    from skillkit.install.activation import Selection, SkillActivation, SkillStatus
 
 
 def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
@@ -45,14 +45,14 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
     show_problems(manager.diagnostics)
 
 
-def activated(paths: Iterable[Path] = ()) -> "SkillActivation":
+def activated(paths: Iterable[Path] = (), *, selection: "Selection | None" = None) -> "SkillActivation":
     """The skills of the usual places, of skillkit itself and of `paths`, with what is active."""
     import logging
 
     from skillkit.install.activation import SkillActivation
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
-    activation = SkillActivation(search=paths)
+    activation = SkillActivation(search=paths, selection=selection)
     for notice in activation.registry.notices:
         output.remark(escape_hidden(notice), "yellow")
     return activation
@@ -75,8 +75,8 @@ def as_data(status: "SkillStatus") -> dict[str, object]:
         "git_url": record.git_url if record else None,
         "commit_sha": record.commit_sha if record else None,
         "digest": status.standing.digest,
-        "script_count": status.scripts,
-        "toolset_count": status.toolsets,
+        "script_count": len(status.scripts),
+        "toolset_count": len(status.skill.toolsets),
     }
 
 
@@ -96,7 +96,7 @@ def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:
     for found in diagnostics:
         if found.severity.value != "info":
             style = "red" if found.severity.value == "error" else "yellow"
-            output.console(stderr=True).print(output.shown(str(found), style))
+            output.console(stderr=True).print(output.shown(str(found), style), soft_wrap=True)
 
 
 def _source(status: "SkillStatus") -> str:

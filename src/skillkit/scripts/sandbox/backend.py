@@ -17,21 +17,20 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.scripts.models import Limits
 
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-SYSTEM_FILES = (
-    "/etc/alternatives",
+# Every file here is a mount more for each run, so only what programs fail without.
+SYSTEM_FILES = ("/etc/alternatives", "/etc/ld.so.cache", "/etc/localtime")
+NETWORK_FILES = (
     "/etc/ca-certificates",
-    "/etc/ca-certificates.conf",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/pki/tls/certs",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
     "/etc/pki/ca-trust/extracted",
+    "/etc/pki/tls/certs",
+    "/etc/resolv.conf",
+    "/etc/services",
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
 )
-NETWORK_FILES = ("/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/services")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
 _STRANGERS = 2_000_000_000
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from skillkit.scripts.sandbox import seccomp
 from skillkit.scripts.sandbox.backend import (
+    DEVICES,
     NETWORK_FILES,
     SYSTEM_FILES,
     SYSTEM_FOLDERS,
@@ -26,6 +27,12 @@ from skillkit.scripts.sandbox.backend import (
 )
 
 WORK_FOLDER = "/tmp"
+_DEVICE_LINKS = {
+    "fd": "/proc/self/fd",
+    "stdin": "/proc/self/fd/0",
+    "stdout": "/proc/self/fd/1",
+    "stderr": "/proc/self/fd/2",
+}
 _SHARED_MEMORY = 16 << 20
 _SETUP_SECONDS = 20
 # Root's bwrap makes no user namespace: it reads what only root can reach, then setpriv leaves root.
@@ -229,11 +236,7 @@ class BubblewrapRunning:
 def _mounts(confinement: Confinement) -> list[str]:
     """The file system as the script will see it, in the order in which it is put together."""
     work = str(confinement.limits.work_size)
-    arguments = [*_system_mounts()]
-    if confinement.network:
-        for file in NETWORK_FILES:
-            arguments += ["--ro-bind-try", os.path.realpath(file), file]
-    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    arguments = [*_system_mounts(confinement.network)]
     arguments += ["--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     arguments += ["--perms", "1777", "--size", work, "--tmpfs", WORK_FOLDER]
     parents: set[str] = set()
@@ -244,11 +247,11 @@ def _mounts(confinement: Confinement) -> list[str]:
         for path in sorted(paths):
             arguments += _parents(path, parents)
             arguments += [option, os.fspath(path), os.fspath(path)]
-    return [*arguments, "--remount-ro", "/dev", "--remount-ro", "/"]
+    return [*arguments, "--remount-ro", "/"]
 
 
-@lru_cache(maxsize=1)
-def _system_mounts() -> tuple[str, ...]:
+@lru_cache(maxsize=2)
+def _system_mounts(network: bool) -> tuple[str, ...]:
     arguments: list[str] = []
     for path in SYSTEM_FOLDERS:
         if os.path.islink(path):
@@ -257,10 +260,16 @@ def _system_mounts() -> tuple[str, ...]:
             arguments += ["--ro-bind", path, path]
     arguments += ["--perms", "0755", "--dir", "/etc"]
     parents = {"/etc"}
-    for path in SYSTEM_FILES:
+    for path in SYSTEM_FILES + (NETWORK_FILES if network else ()):
         if os.path.exists(path):
             arguments += _parents(Path(path), parents)
             arguments += ["--ro-bind-try", os.path.realpath(path), path]
+    # Not --dev: its terminals cost as much as everything else together, and no script has one.
+    arguments += ["--proc", "/proc", "--perms", "0755", "--dir", "/dev"]
+    for device in DEVICES:
+        arguments += ["--dev-bind", device, device]
+    for name, target in _DEVICE_LINKS.items():
+        arguments += ["--symlink", target, f"/dev/{name}"]
     return tuple(arguments)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from skillkit.scripts.sandbox import seccomp, supervisor
 from skillkit.scripts.sandbox.backend import (
+    DEVICES,
     NETWORK_FILES,
     SYSTEM_FILES,
     SYSTEM_FOLDERS,
@@ -18,7 +19,6 @@ from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, new_wo
 
 _NEEDED = 6
 """The first version that keeps signals and abstract sockets inside (Linux 6.12)."""
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _CREATE_RULESET, _ASK_VERSION = 444, 1
 
 
@@ -56,10 +56,10 @@ class Landlock:
                 user=user,
                 landlock=True,
                 filter=seccomp.build_filter(
-                    network=confinement.network, keep_session=True, machine=platform.machine()
+                    network=confinement.network, own_namespaces=False, machine=platform.machine()
                 ),
                 read_only=(*map(os.path.realpath, system), *map(str, confinement.read_only)),
-                devices=_DEVICES,
+                devices=DEVICES,
                 writable=(work, *map(str, confinement.writable)),
             ),
         )

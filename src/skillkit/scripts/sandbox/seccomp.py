@@ -6,6 +6,7 @@ import struct
 from functools import lru_cache
 
 _LOAD_WORD = 0x20
+_AND = 0x54
 _JUMP_EQUAL = 0x15
 _JUMP_GREATER_OR_EQUAL = 0x35
 _JUMP_ANY_BIT = 0x45
@@ -15,10 +16,14 @@ _ALLOW = 0x7FFF0000
 _ERROR = 0x00050000
 _KILL = 0x80000000
 
+_DENIED = (_RETURN, 0, 0, _ERROR | errno.EPERM)
+_ALLOWED = (_RETURN, 0, 0, _ALLOW)
 _NUMBER, _ARCHITECTURE = 0, 4
 _AF_INET, _AF_INET6 = 2, 10
 _NEW_NAMESPACES = 0x7E020000
-_TTY_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+_SOCK_DGRAM, _SOCK_TYPE_MASK = 2, 0xF
+# TIOCSTI, TIOCLINUX type into a terminal; FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR need no writable descriptor.
+_IOCTLS = (0x5412, 0x541C, 0x40086602, 0x401C5820)
 _X32 = 0x40000000
 
 
@@ -42,15 +47,50 @@ _COMMON_NUMBERS = {
     "fspick": 433,
     "clone3": 435,
     "pidfd_getfd": 438,
+    "process_madvise": 440,
     "mount_setattr": 442,
     "quotactl_fd": 443,
     "memfd_secret": 447,
+    "process_mrelease": 448,
+    "fchmodat2": 452,
+    "setxattrat": 463,
+    "removexattrat": 466,
     "open_tree_attr": 467,
+    "file_setattr": 469,
 }
 _NUMBERS = {
     "x86_64": {
         "socket": 41,
+        "socketpair": 53,
         "clone": 56,
+        "chmod": 90,
+        "fchmod": 91,
+        "chown": 92,
+        "fchown": 93,
+        "lchown": 94,
+        "utime": 132,
+        "setpriority": 141,
+        "sched_setparam": 142,
+        "sched_setscheduler": 144,
+        "setxattr": 188,
+        "lsetxattr": 189,
+        "fsetxattr": 190,
+        "removexattr": 197,
+        "lremovexattr": 198,
+        "fremovexattr": 199,
+        "sched_setaffinity": 203,
+        "utimes": 235,
+        "ioprio_set": 251,
+        "inotify_add_watch": 254,
+        "migrate_pages": 256,
+        "fchownat": 260,
+        "futimesat": 261,
+        "fchmodat": 268,
+        "move_pages": 279,
+        "utimensat": 280,
+        "fanotify_init": 300,
+        "prlimit64": 302,
+        "sched_setattr": 314,
         "ioctl": 16,
         "shmget": 29,
         "semget": 64,
@@ -99,6 +139,29 @@ _NUMBERS = {
         "userfaultfd": 323,
     },
     "aarch64": {
+        "setxattr": 5,
+        "lsetxattr": 6,
+        "fsetxattr": 7,
+        "removexattr": 14,
+        "lremovexattr": 15,
+        "fremovexattr": 16,
+        "inotify_add_watch": 27,
+        "ioprio_set": 30,
+        "fchmod": 52,
+        "fchmodat": 53,
+        "fchownat": 54,
+        "fchown": 55,
+        "utimensat": 88,
+        "sched_setparam": 118,
+        "sched_setscheduler": 119,
+        "sched_setaffinity": 122,
+        "setpriority": 140,
+        "socketpair": 199,
+        "migrate_pages": 238,
+        "move_pages": 239,
+        "prlimit64": 261,
+        "fanotify_init": 262,
+        "sched_setattr": 274,
         "lookup_dcookie": 18,
         "ioctl": 29,
         "umount2": 39,
@@ -147,13 +210,29 @@ _NUMBERS = {
         "kexec_file_load": 294,
     },
 }
-_NEEDS_ITS_ARGUMENTS = frozenset({"socket", "clone", "ioctl"})
+_NEEDS_ITS_ARGUMENTS = frozenset({"socket", "socketpair", "clone", "ioctl"})
+# Which arguments must be zero, so that a process changes itself and nobody else.
+_ITSELF_ONLY = {
+    "prlimit64": (0,),
+    "setpriority": (0, 1),
+    "ioprio_set": (1,),
+    "sched_setaffinity": (0,),
+    "sched_setscheduler": (0,),
+    "sched_setparam": (0,),
+    "sched_setattr": (0,),
+}
 # Programs fall back to older calls when they are told that these do not exist. Memory files are
 # among them because no limit counts what is written into one.
 _NOT_IMPLEMENTED = frozenset(
     {"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_create"}
 )
-_SESSIONS = frozenset({"setsid", "setpgid"})
+# Without namespaces of its own, a script shares what these change or watch with the whole machine.
+_SHARED = frozenset(
+    "setsid setpgid chown fchown lchown fchownat setxattr lsetxattr fsetxattr removexattr lremovexattr "
+    "fremovexattr setxattrat removexattrat file_setattr inotify_add_watch fanotify_init".split()
+)
+# Archives and copies set modes and times all the time; here that succeeds and changes nothing.
+_WITHOUT_EFFECT = frozenset("chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat".split())
 
 
 def supported(machine: str = platform.machine()) -> bool:
@@ -161,12 +240,13 @@ def supported(machine: str = platform.machine()) -> bool:
 
 
 @lru_cache(maxsize=8)
-def build_filter(*, network: bool, keep_session: bool = False, machine: str = platform.machine()) -> bytes:
+def build_filter(*, network: bool, own_namespaces: bool = True, machine: str = platform.machine()) -> bytes:
     """The program for `machine`, ready for `seccomp(2)` or `bwrap --seccomp`.
 
-    Without `network` no socket can be made (a socket pair can, event loops need one); with it
-    only IPv4 and IPv6 ones. `keep_session` also forbids leaving the session and process group,
-    for backends that have no pid namespace to end the whole tree with.
+    Without `network` no socket can be made (a pair of streams can, event loops need one); with it
+    only IPv4 and IPv6 ones. A backend without `own_namespaces` also forbids what would leave the
+    session and process group, which end the whole tree, and what Landlock does not see: modes,
+    times, owners and attributes of files that belong to the same user.
     """
     numbers = {**_NUMBERS[machine], **_COMMON_NUMBERS}
     program: list[tuple[int, int, int, int]] = [
@@ -178,12 +258,14 @@ def build_filter(*, network: bool, keep_session: bool = False, machine: str = pl
     if machine == "x86_64":
         program += [(_JUMP_GREATER_OR_EQUAL, 0, 1, _X32), (_RETURN, 0, 0, _KILL)]
     for name, number in sorted(numbers.items(), key=lambda item: item[1]):
-        if name in _NEEDS_ITS_ARGUMENTS or (name in _SESSIONS and not keep_session):
+        if name in _NEEDS_ITS_ARGUMENTS or (own_namespaces and name in _SHARED | _WITHOUT_EFFECT):
             continue
-        reason = errno.ENOSYS if name in _NOT_IMPLEMENTED else errno.EPERM
+        if name in _ITSELF_ONLY:
+            program += _when(number, _zero_or_denied(_ITSELF_ONLY[name]))
+            continue
+        reason = errno.ENOSYS if name in _NOT_IMPLEMENTED else 0 if name in _WITHOUT_EFFECT else errno.EPERM
         program += _when(number, [(_RETURN, 0, 0, _ERROR | reason)])
-    denied = (_RETURN, 0, 0, _ERROR | errno.EPERM)
-    allowed = (_RETURN, 0, 0, _ALLOW)
+    denied, allowed = _DENIED, _ALLOWED
     program += _when(
         numbers["clone"],
         [(_LOAD_WORD, 0, 0, _argument(0)), (_JUMP_ANY_BIT, 0, 1, _NEW_NAMESPACES), denied, allowed],
@@ -192,8 +274,18 @@ def build_filter(*, network: bool, keep_session: bool = False, machine: str = pl
         numbers["ioctl"],
         [
             (_LOAD_WORD, 0, 0, _argument(1)),
-            (_JUMP_EQUAL, 1, 0, _TTY_INJECTION[0]),
-            (_JUMP_EQUAL, 0, 1, _TTY_INJECTION[1]),
+            *((_JUMP_EQUAL, len(_IOCTLS) - position, 0, code) for position, code in enumerate(_IOCTLS)),
+            allowed,
+            denied,
+        ],
+    )
+    # A datagram socket of a pair can be connected again, to anybody; a stream cannot.
+    program += _when(
+        numbers["socketpair"],
+        [
+            (_LOAD_WORD, 0, 0, _argument(1)),
+            (_AND, 0, 0, _SOCK_TYPE_MASK),
+            (_JUMP_EQUAL, 0, 1, _SOCK_DGRAM),
             denied,
             allowed,
         ],
@@ -208,6 +300,13 @@ def build_filter(*, network: bool, keep_session: bool = False, machine: str = pl
     program += _when(numbers["socket"], families if network else [denied])
     program.append(allowed)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def _zero_or_denied(positions: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
+    checks: list[tuple[int, int, int, int]] = []
+    for position in positions:
+        checks += [(_LOAD_WORD, 0, 0, _argument(position)), (_JUMP_EQUAL, 1, 0, 0), _DENIED]
+    return [*checks, _ALLOWED]
 
 
 def _when(number: int, instructions: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:

@@ -2,7 +2,16 @@
 
 import typer
 
-from skillkit.agent.cli.skill import authoring, checking, finding, installing, listing, trusting
+from skillkit.agent.cli.skill import (
+    authoring,
+    checking,
+    finding,
+    installing,
+    listing,
+    measuring,
+    running,
+    trusting,
+)
 
 app = typer.Typer(
     name="skill",
@@ -11,5 +20,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Find, install, check and write skills.",
 )
-for family in (listing, finding, installing, checking, trusting, authoring):
+for family in (listing, finding, measuring, installing, checking, trusting, running, authoring):
     family.register(app)

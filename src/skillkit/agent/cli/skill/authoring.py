@@ -29,6 +29,7 @@ def register(app: typer.Typer) -> None:
             "agent skill create release-notes",
             "agent skill create csv-report --template scripts",
             "agent skill create mailer --template hybrid --into .agents/skills",
+            "agent skill create weather --from kalshi-markets",
         ),
     )(create)
     app.command(
@@ -47,6 +48,14 @@ def create(
     template: Annotated[
         Template, typer.Option(help="Instructions only, with scripts, or with a toolset as well.")
     ] = Template.INSTRUCTIONS,
+    original: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Copy a bundled skill, or the skill in a folder, instead of a template.",
+            show_default=False,
+        ),
+    ] = None,
     description: Annotated[
         str | None, typer.Option(help="What the skill does and when to use it.", show_default=False)
     ] = None,
@@ -54,9 +63,14 @@ def create(
     json: Json = False,
 ) -> None:
     """Start a new skill that is valid from the first minute."""
-    from skillkit.agent.authoring.templates import create_skill
+    if original is not None:
+        from skillkit.agent.authoring.copying import copy_skill
 
-    folder, files = create_skill(name, into, template=template.value, description=description)
+        folder, files = copy_skill(original, name, into, description=description)
+    else:
+        from skillkit.agent.authoring.templates import create_skill
+
+        folder, files = create_skill(name, into, template=template.value, description=description)
     if json:
         output.print_json({"path": str(folder), "files": files})
         return
@@ -101,7 +115,7 @@ def validate(
 def _show(result: "Validation") -> None:
     for found in (*result.errors, *result.warnings):
         style = "red" if found in result.errors else "yellow"
-        output.console().print(output.shown(str(found), style))
+        output.console().print(output.shown(str(found), style), soft_wrap=True)
     for verdict in result.verdicts:
         mark = {"accepts": "✓", "warns": "!", "refuses": "✗"}[verdict.outcome]
-        output.console().print(output.shown(f"  {mark} {verdict.client}: {verdict.reason}"))
+        output.console().print(output.shown(f"  {mark} {verdict.client}: {verdict.reason}"), soft_wrap=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.skill.listing import activated
+from skillkit.agent.cli.overview import activated
 from skillkit.agent.cli.skill.options import Folders, Json, MatchingMode, examples
 from skillkit.core.text import escape_hidden
 

@@ -40,7 +40,6 @@ def list_skills(
 
 def info(name: Found, json: Json = False) -> None:
     """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
-    from skillkit.install.activation import script_files
     from skillkit.install.capabilities import capabilities
     from skillkit.install.plan import ANY_SIZE
     from skillkit.install.tree import read_folder
@@ -58,7 +57,7 @@ def info(name: Found, json: Json = False) -> None:
                 **as_data(status),
                 "digest": tree.digest.digest,
                 "edits": [{"kind": edit.kind, "path": edit.path} for edit in edits],
-                "scripts": script_files(skill),
+                "scripts": list(status.scripts),
                 "toolsets": list(skill.toolsets),
                 "capabilities": card.as_data(),
                 "files": {path: file.size for path, file in sorted(tree.digest.files.items())},
@@ -87,5 +86,5 @@ def info(name: Found, json: Json = False) -> None:
     rows += [("digest", tree.digest.digest), ("size", f"{len(tree.files)} files, {tree.size:,} bytes")]
     rows += [("edited", edit) for edit in edits]
     rows += [(label, ", ".join(values)) for label, values in card.facts()]
-    output.table(("", ""), rows, flexible="")
+    output.facts(rows)
     show_problems(skill.diagnostics)

@@ -1,0 +1,152 @@
+"""`agent serve`: the skills of this machine for other programs."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.overview import activated
+from skillkit.core.exceptions import ConfigurationError
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from skillkit.integrations.mcp import SkillServer
+
+DEFAULT_PORT = 8765
+
+SERVE_EXAMPLES = """\b
+Examples:
+  agent serve --mcp
+  agent serve --mcp --print-config
+  agent serve --mcp --http 127.0.0.1:8765
+  AGENT_MCP_TOKEN=… agent serve --mcp --http 0.0.0.0:8765 --token-env AGENT_MCP_TOKEN
+  agent serve --mcp --allow editor=pdf-forms,csv-report --allow ci='*'
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("serve", epilog=SERVE_EXAMPLES)(serve)
+
+
+def serve(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(exists=True, file_okay=False, help="More folders to search.", show_default=False),
+    ] = None,
+    *,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Speak the Model Context Protocol.")] = False,
+    http: Annotated[
+        str | None,
+        typer.Option("--http", metavar="HOST:PORT", help="Over HTTP instead of standard input and output."),
+    ] = None,
+    token_env: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--token-env",
+            metavar="[CLIENT=]VARIABLE",
+            help="Ask for the token in this variable; needed when others can reach HOST.",
+        ),
+    ] = None,
+    origin: Annotated[
+        list[str] | None, typer.Option("--origin", help="A web origin that may call, besides this machine's.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", metavar="CLIENT=SKILLS", help="Give each client its own skills; '*' is all."),
+    ] = None,
+    scripts: Annotated[
+        bool, typer.Option("--scripts", help="Offer scripts too; the client asks before it runs one.")
+    ] = False,
+    watch: Annotated[bool, typer.Option(help="Tell clients when skills change.")] = True,
+    print_config: Annotated[
+        bool, typer.Option("--print-config", help="Show what to write into the client's configuration.")
+    ] = False,
+) -> None:
+    """Serve skills to other programs."""
+    if not mcp:
+        raise typer.BadParameter("name a protocol: --mcp", param_hint="'--mcp'")
+    host, port = _address(http) if http is not None else ("", 0)
+    if print_config:
+        _print_config(paths or [], host, port, token_env or [], scripts=scripts)
+        return
+    tokens = dict(_token(given) for given in token_env or ())
+    server = _server(paths or [], allow or [], scripts=scripts, watch=watch)
+    if http is None:
+        asyncio.run(server.run_stdio())
+    else:
+        _run_http(server, host, port, tokens, origin or [])
+
+
+def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) -> "SkillServer":
+    try:
+        from skillkit.integrations.mcp import PerClientPolicy, SkillServer
+    except ImportError as error:
+        raise ConfigurationError(str(error)) from error
+    manager = activated(paths).manager
+    if allow:
+        manager.policy = PerClientPolicy(dict(_allowed(given) for given in allow), manager.policy)
+    return SkillServer(manager, scripts=scripts, watch=watch)
+
+
+def _run_http(
+    server: "SkillServer", host: str, port: int, tokens: dict[str, str], origins: list[str]
+) -> None:
+    import uvicorn
+
+    from skillkit.integrations.mcp.http import PATH, http_app
+
+    app = http_app(server, host=host, tokens=tokens, origins=origins)
+    config = uvicorn.Config(app, host=host.strip("[]"), port=port, log_level="warning", access_log=False)
+
+    class Announcing(uvicorn.Server):
+        async def startup(self, sockets: "list[socket] | None" = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                actual = self.servers[0].sockets[0].getsockname()[1]
+                output.remark(f"Serving skills at http://{host}:{actual}{PATH}")
+
+    Announcing(config).run()
+
+
+def _print_config(paths: list[Path], host: str, port: int, token_env: list[str], *, scripts: bool) -> None:
+    from skillkit.integrations.mcp.config import snippets
+
+    arguments = [
+        "serve",
+        "--mcp",
+        *(["--scripts"] if scripts else []),
+        *(str(path.resolve()) for path in paths),
+    ]
+    url = f"http://{host}:{port}/mcp" if host else None
+    variable = token_env[0].partition("=")[2] or token_env[0] if token_env else None
+    for snippet in snippets("agent", arguments, url=url, token_env=variable):
+        output.say(f"# {snippet.client}: {snippet.file}", style="bold")
+        sys.stdout.write(f"{snippet.text}\n\n")
+        sys.stdout.flush()
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":") if ":" in text else (text, "", str(DEFAULT_PORT))
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise typer.BadParameter(f"{text!r} is no HOST:PORT, such as 127.0.0.1:8765", param_hint="'--http'")
+    return host, int(port)
+
+
+def _token(given: str) -> tuple[str, str]:
+    client, _, variable = given.rpartition("=")
+    token = os.environ.get(variable, "").strip()
+    if not token:
+        raise ConfigurationError(f"The variable {variable} is empty; it must hold the token", "--token-env")
+    return client or "token", token
+
+
+def _allowed(given: str) -> tuple[str, list[str]]:
+    client, sign, skills = given.partition("=")
+    if not sign or not client:
+        raise typer.BadParameter(f"{given!r} is no CLIENT=SKILLS", param_hint="'--allow'")
+    return client, [name.strip() for name in skills.split(",") if name.strip()]

@@ -1,0 +1,63 @@
+"""Running a skill's script by hand: run."""
+
+from typing import Annotated
+
+import typer
+
+from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.overview import activated
+from skillkit.agent.cli.skill.options import Found, Json, examples
+from skillkit.core.names import canonical_name
+from skillkit.core.text import HIDDEN, escape_hidden
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "run",
+        context_settings={"allow_interspersed_args": False},
+        epilog=examples(
+            "agent skill run hello-extended",
+            "agent skill run hello-extended advanced_greeting --help",
+            "agent skill run --json kalshi-markets status",
+        ),
+    )(run)
+
+
+def run(
+    name: Found,
+    script: Annotated[
+        str | None, typer.Argument(help="The script; without it, the scripts are listed.", show_default=False)
+    ] = None,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Everything behind goes to the script.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run a script of a skill as an agent would: in the sandbox, with what its trust grants."""
+    from skillkit.install.activation import Selection
+    from skillkit.scripts.tools import ScriptTools
+
+    # Naming the skill selects it; whether it is trusted is another question.
+    activation = activated(selection=Selection("names", frozenset({canonical_name(name)})))
+    tools = ScriptTools(activation.manager, policy=activation.judge)
+    if script is None:
+        payload = tools.script_list(name)
+    else:
+        payload = tools.script_run(name, script, arguments or [], json=json)
+    if json:
+        output.print_json(payload)
+    elif not payload["success"]:
+        output.complain(str(payload["message"]))
+    elif script is None:
+        for entry in next(iter(payload["result"].values())):
+            output.say(escape_hidden(entry["name"]))
+    else:
+        text = HIDDEN.sub(lambda match: escape_hidden(match.group()), str(payload["result"]))
+        typer.echo(text, nl=not text.endswith("\n"))
+    raise typer.Exit(_code(payload))
+
+
+def _code(payload: dict[str, object]) -> int:
+    if payload["success"]:
+        return outcome.OK
+    return outcome.REFUSED if payload["error"] == "permission_denied" else outcome.ERROR

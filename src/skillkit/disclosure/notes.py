@@ -1,0 +1,72 @@
+"""What a request is told about its skills, in our words: names stand in tags that they cannot close."""
+
+from collections.abc import Collection, Sequence
+
+from skillkit.core.text import one_line
+from skillkit.disclosure.budget import cut
+from skillkit.disclosure.catalogue import Catalogue, skill_id
+from skillkit.disclosure.fence import escaped, escaped_line
+from skillkit.disclosure.matches import Match
+
+REVIEW = "No skill matched this request by itself. Review the whole list before you answer without one."
+_NAMED = 5
+_DESCRIBED = 160
+
+
+def changed(before: Collection[str], after: Collection[str]) -> str:
+    """The offer is another one than the conversation was shown."""
+    differences = (("new", set(after) - set(before)), ("gone", set(before) - set(after)))
+    changes = [f"{word} {_named(sorted(ids))}" for word, ids in differences if ids]
+    return f"The list of skills has changed: {'; '.join(changes) or 'other descriptions'}."
+
+
+def left_out(limit: int, matches: Sequence[Match]) -> str:
+    """The cap has cut."""
+    names = _named([skill_id(match.skill) for match in matches])
+    return f"Also matching, left out by the limit of {limit} a request: {names}. load_skill loads them."
+
+
+def put_aside(ids: Sequence[str]) -> str:
+    """A long conversation had more active skills than it may carry."""
+    return f"Put aside to make room: {_named(ids)}. load_skill brings a skill back."
+
+
+def unusable(identity: str, code: str) -> str:
+    """A skill matched and could not be delivered."""
+    return f"Skill {_named([identity])} cannot be used: {code}."
+
+
+def withdrawn(identity: str, code: str) -> str:
+    """A skill that was active may not be used any more."""
+    return f"Skill {_named([identity])} is no longer available ({code}); do not follow it any more."
+
+
+def suggested(matches: Sequence[Match]) -> str:
+    """Skills near the request that the catalogue had to cut: it saves the model a search."""
+    entries = "\n".join(
+        f"<skill><id>{escaped_line(skill_id(match.skill))}</id>"
+        f"<description>{escaped(cut(one_line(match.skill.description), _DESCRIBED))}</description></skill>"
+        for match in matches
+    )
+    return f"Perhaps useful for this request; load_skill loads them:\n{entries}" if matches else ""
+
+
+def show_all(shown: Catalogue, in_full: Catalogue) -> str:
+    """A request to review the list; with the longer list, when the catalogue had to cut."""
+    return REVIEW if shown.complete else f"{REVIEW}\n\n{in_full.text}"
+
+
+def ask_user(candidates: Sequence[Match]) -> str:
+    """A request to ask which of the nearest skills is meant; nothing when none is near."""
+    if not candidates:
+        return ""
+    names = _named([skill_id(match.skill) for match in candidates])
+    return (
+        f"No skill matched this request by itself; the nearest: {names}. If one of them could help, ask the "
+        "user whether to use it before you load it."
+    )
+
+
+def _named(ids: Sequence[str]) -> str:
+    names = ", ".join(f"<id>{escaped_line(identity)}</id>" for identity in ids[:_NAMED])
+    return f"{names} and {len(ids) - _NAMED} more" if len(ids) > _NAMED else names

@@ -1,0 +1,141 @@
+"""Skills for the Anthropic SDK: system blocks, tool definitions, results, and its tool runner."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+try:
+    from anthropic import Anthropic, AsyncAnthropic
+    from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, BetaBuiltinFunctionTool
+except ImportError as error:
+    raise ImportError(
+        "The Anthropic integration needs the package anthropic: pip install 'skillkit[anthropic]'"
+    ) from error
+
+from skillkit.disclosure import SkillSession, Tool
+from skillkit.disclosure.messages import Messages
+from skillkit.integrations.conversation import NEED_APPROVAL, Approve, Conversation, Skills
+
+if TYPE_CHECKING:
+    from anthropic.lib.tools import BetaAsyncToolRunner, BetaToolRunner
+    from anthropic.types import Message
+    from anthropic.types.beta import (
+        BetaMessage,
+        BetaMessageParam,
+        BetaTextBlockParam,
+        BetaToolParam,
+        BetaToolResultBlockParam,
+    )
+
+__all__ = ["AnthropicSkills"]
+
+
+class AnthropicSkills:
+    """The skills of one conversation, for `client.messages.create` and `client.beta.messages.tool_runner`."""
+
+    def __init__(
+        self,
+        skills: Skills,
+        session: SkillSession | None = None,
+        *,
+        approve: Approve | None = None,
+        need_approval: Collection[str] = NEED_APPROVAL,
+    ) -> None:
+        self.conversation = Conversation(skills, session, approve=approve, need_approval=need_approval)
+
+    def system(self, messages: Messages = (), *, prompt: str = "") -> "list[BetaTextBlockParam]":
+        """The system blocks of a request: `prompt`, the catalogue, then what changes between requests.
+
+        The catalogue is the end of the prefix that the prompt cache keeps.
+        """
+        disclosure = self.conversation.disclose(messages)
+        blocks: list[BetaTextBlockParam] = []
+        if prompt:
+            blocks.append({"type": "text", "text": prompt})
+        if disclosure.catalogue:
+            blocks.append(
+                {"type": "text", "text": disclosure.catalogue, "cache_control": {"type": "ephemeral"}}
+            )
+        if disclosure.skills:
+            blocks.append({"type": "text", "text": disclosure.skills})
+        return blocks
+
+    def tools(self) -> "list[BetaToolParam]":
+        """The tools, ready for the field `tools` of a request."""
+        return [_definition(tool) for tool in self.conversation.tools()]
+
+    async def results(self, message: "Message | BetaMessage") -> "BetaMessageParam | None":
+        """The user message that answers all tool calls of `message`, or None when it has none."""
+        answers: list[BetaToolResultBlockParam] = []
+        for block in message.content:
+            if block.type == "tool_use":
+                text = await self.conversation.call(block.name, block.input)
+                answers.append({"type": "tool_result", "tool_use_id": block.id, "content": text})
+        return {"role": "user", "content": answers} if answers else None
+
+    def runner(
+        self,
+        client: Anthropic,
+        *,
+        messages: "Iterable[BetaMessageParam]",
+        prompt: str = "",
+        tools: Iterable[BetaBuiltinFunctionTool] = (),
+        **parameters: Any,
+    ) -> "BetaToolRunner[Any]":
+        """The SDK's tool runner with the skills of this conversation beside `tools`."""
+        messages = list(messages)
+        own = [_BlockingTool(self.conversation, tool) for tool in self.conversation.tools()]
+        system = self.system(messages, prompt=prompt)
+        runner: BetaToolRunner[Any] = client.beta.messages.tool_runner(
+            messages=messages, system=system, tools=[*tools, *own], **parameters
+        )
+        return runner
+
+    def async_runner(
+        self,
+        client: AsyncAnthropic,
+        *,
+        messages: "Iterable[BetaMessageParam]",
+        prompt: str = "",
+        tools: Iterable[BetaAsyncBuiltinFunctionTool] = (),
+        **parameters: Any,
+    ) -> "BetaAsyncToolRunner[Any]":
+        """`runner` for the asynchronous client."""
+        messages = list(messages)
+        own = [_AsyncTool(self.conversation, tool) for tool in self.conversation.tools()]
+        system = self.system(messages, prompt=prompt)
+        runner: BetaAsyncToolRunner[Any] = client.beta.messages.tool_runner(
+            messages=messages, system=system, tools=[*tools, *own], **parameters
+        )
+        return runner
+
+
+class _BlockingTool(BetaBuiltinFunctionTool):
+    def __init__(self, conversation: Conversation, tool: Tool) -> None:
+        self._conversation = conversation
+        self._tool = tool
+
+    def to_dict(self) -> "BetaToolParam":
+        return _definition(self._tool)
+
+    def call(self, input: object) -> str:
+        return self._conversation.call_blocking(self._tool.name, _object(input))
+
+
+class _AsyncTool(BetaAsyncBuiltinFunctionTool):
+    def __init__(self, conversation: Conversation, tool: Tool) -> None:
+        self._conversation = conversation
+        self._tool = tool
+
+    def to_dict(self) -> "BetaToolParam":
+        return _definition(self._tool)
+
+    async def call(self, input: object) -> str:
+        return await self._conversation.call(self._tool.name, _object(input))
+
+
+def _definition(tool: Tool) -> "BetaToolParam":
+    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+
+
+def _object(value: object) -> Mapping[str, object] | str:
+    return value if isinstance(value, Mapping) else str(value)

@@ -1,0 +1,13 @@
+"""Skills over the Model Context Protocol: a server for every client, and servers as a source of skills."""
+
+try:
+    import mcp as _sdk
+except ImportError as error:
+    raise ImportError("The MCP integration needs the package mcp: pip install 'skillkit[mcp]'") from error
+
+from skillkit.integrations.mcp.clients import PerClientPolicy
+from skillkit.integrations.mcp.server import SkillServer
+
+__all__ = ["PerClientPolicy", "SkillServer"]
+
+del _sdk

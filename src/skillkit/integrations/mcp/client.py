@@ -1,0 +1,204 @@
+"""Skills that an MCP server offers, as a source of the catalogue: untrusted until consented by digest."""
+
+import asyncio
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from mcp import Client
+
+from skillkit.core.availability import Refusal, SkillPolicy
+from skillkit.core.digest import tree_digest
+from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import SkillMetadata, SkillSource, SourceType
+from skillkit.core.names import refusal as name_refusal
+from skillkit.core.parser import SkillParser
+from skillkit.core.sources import PRIORITY_LAST, agent_home
+from skillkit.core.text import one_line
+from skillkit.integrations.mcp.consents import Consents
+from skillkit.integrations.mcp.manifest import SKILL_FILE, frontmatter
+from skillkit.integrations.mcp.remote import RemoteSkill, RemoteSkillError, announced, content_bytes
+
+__all__ = ["Consents", "MCPSkillSource", "RemoteSkill", "RemoteSkillError"]
+
+Answer = TypeVar("Answer")
+
+
+class MCPSkillSource:
+    """The skills of one server. `server` is whatever the SDK's Client connects to: a URL, stdio
+    parameters, or a server in this process; `label` is what the user calls it."""
+
+    def __init__(
+        self,
+        label: str,
+        server: Any,
+        *,
+        cache: Path | None = None,
+        consents: Consents | None = None,
+    ) -> None:
+        if (problem := name_refusal(label)) is not None:
+            raise SkillsUseError(f"A server cannot be called {label!r}: it {problem}")
+        self.label = label
+        self.server = server
+        self.consents = consents or Consents()
+        self.skills: dict[str, RemoteSkill] = {}
+        self.folder = ((cache or agent_home() / "mcp-skills") / f"{label}-{_short(label)}").resolve()
+        self._manager: SkillManager | None = None
+
+    def attach(self, manager: SkillManager) -> None:
+        """Make the skills a source of `manager`; last in precedence, so that none replaces another."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        label = f"mcp-{self.label}"
+        manager.sources.append(SkillSource(SourceType.CUSTOM, self.folder, PRIORITY_LAST, label=label))
+        manager.policy = _ConsentedPolicy(self, manager.policy)
+        self._manager = manager
+
+    async def sync(self) -> list[RemoteSkill]:
+        """Ask the server what it offers; nothing but the announcements is fetched."""
+        found = await self._ask(lambda client: announced(client, self.label))
+        self.skills = {skill.uri: skill for skill in found}
+        await asyncio.to_thread(self._write_announcements)
+        if self._manager is not None:
+            await self._manager.arefresh()
+        return found
+
+    async def consent(self, uri: str, digest: str) -> None:
+        """The user agrees to exactly the files with this digest: they are fetched, verified and kept."""
+        skill = self.skills.get(uri)
+        if skill is None:
+            raise SkillNotFoundError(
+                f"The server '{self.label}' offers no skill at {uri!r}; call sync() first"
+            )
+        if skill.digest != digest:
+            raise RemoteSkillError(
+                f"Skill '{one_line(skill.name)}' has changed since it was shown: it is {skill.digest} now"
+            )
+        files = await self._ask(lambda client: self._files(client, skill))
+        await asyncio.to_thread(self._keep, skill, files)
+        self.consents.record(self.label, uri, digest)
+        if self._manager is not None:
+            await self._manager.arefresh()
+
+    async def revoke(self, uri: str) -> None:
+        """Take a consent back; the files go."""
+        self.consents.record(self.label, uri, None)
+        await asyncio.to_thread(self._write_announcements)
+        if self._manager is not None:
+            await self._manager.arefresh()
+
+    def refusal(self, skill: SkillMetadata) -> Refusal | None:
+        """Why a skill of this source may not be used."""
+        remote = next((each for each in self.skills.values() if self._home(each) == skill.base_dir), None)
+        if remote is None:
+            return Refusal("unavailable", f"The server '{self.label}' does not offer '{skill.name}' any more")
+        agreed = self.consents.digest(self.label, remote.uri)
+        if agreed is None:
+            return Refusal(
+                "untrusted",
+                f"Skill '{skill.name}' comes from the MCP server '{self.label}'; consent is needed",
+            )
+        try:
+            actual = tree_digest(skill.base_dir).digest
+        except SkillsUseError as error:
+            return Refusal("untrusted", str(error))
+        if not agreed == actual == remote.digest:
+            return Refusal("untrusted", f"Skill '{skill.name}' has changed since it was consented to")
+        return None
+
+    def owns(self, skill: SkillMetadata) -> bool:
+        return skill.base_dir.is_relative_to(self.folder.resolve()) or skill.base_dir.is_relative_to(
+            self.folder
+        )
+
+    # Asking
+
+    async def _ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+        """What the server answers; whatever goes wrong comes out as one error, not as the SDK's groups."""
+        try:
+            async with Client(self.server) as client:
+                return await question(client)
+        except Exception as error:
+            cause: BaseException = error
+            while isinstance(cause, BaseExceptionGroup):
+                cause = cause.exceptions[0]
+            if isinstance(cause, SkillsUseError):
+                raise cause from error
+            raise RemoteSkillError(f"The MCP server '{self.label}' cannot be asked: {cause}") from error
+
+    async def _files(self, client: Client, skill: RemoteSkill) -> dict[str, bytes]:
+        files = {}
+        for path, known in skill.tree.files.items():
+            uri = skill.uri.removesuffix(SKILL_FILE) + quote(path)
+            contents = (await client.read_resource(uri)).contents
+            raw = content_bytes(contents[0]) if len(contents) == 1 else b""
+            if len(raw) != known.size or hashlib.sha256(raw).hexdigest() != known.sha256:
+                raise RemoteSkillError(f"{uri} is not what the server announced; nothing was kept")
+            files[path] = raw
+        return files
+
+    # Keeping
+
+    def _home(self, skill: RemoteSkill) -> Path:
+        return self.folder / _short(skill.uri) / skill.name
+
+    def _write_announcements(self) -> None:
+        """A header for each skill without consent, so that it is known and can be asked for."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        wanted = {_short(skill.uri): skill for skill in self.skills.values()}
+        for present in self.folder.iterdir():
+            if present.name not in wanted:
+                shutil.rmtree(present)
+        for skill in wanted.values():
+            agreed = self.consents.digest(self.label, skill.uri)
+            home = self._home(skill)
+            if agreed is not None and agreed == skill.digest and home.is_dir():
+                continue
+            header = json.dumps(dict(skill.frontmatter), ensure_ascii=True)
+            text = f"---\n{header}\n---\nNot fetched: consent is needed.\n"
+            self._keep(skill, {SKILL_FILE: text.encode()}, verified=False)
+
+    def _keep(self, skill: RemoteSkill, files: Mapping[str, bytes], *, verified: bool = True) -> None:
+        place = self._home(skill).parent
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".new-") as made:
+            home = Path(made) / skill.name
+            for path, raw in files.items():
+                target = home / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(raw)
+            if verified:
+                _check_header(skill, home / SKILL_FILE)
+            place.mkdir(exist_ok=True)
+            if (place / skill.name).exists():
+                shutil.rmtree(place / skill.name)
+            os.replace(home, place / skill.name)
+
+
+class _ConsentedPolicy:
+    def __init__(self, source: MCPSkillSource, base: SkillPolicy | None) -> None:
+        self._source = source
+        self._base = base
+
+    def refusal(self, skill: SkillMetadata) -> Refusal | None:
+        if self._source.owns(skill):
+            return self._source.refusal(skill)
+        return self._base.refusal(skill) if self._base is not None else None
+
+
+def _check_header(skill: RemoteSkill, file: Path) -> None:
+    """What the user saw when consenting must be what the file says."""
+    written = frontmatter(SkillParser(recover=True).parse_skill_file(file))
+    if not skill.whole_header:
+        written = {key: written.get(key) for key in skill.frontmatter}
+    if written != dict(skill.frontmatter):
+        raise RemoteSkillError(f"The header of {skill.uri} differs from what the server announced")
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

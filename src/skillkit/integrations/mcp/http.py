@@ -1,0 +1,114 @@
+"""The MCP server over HTTP: on loopback for everybody on this machine, elsewhere with a token only."""
+
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from mcp.server.transport_security import TransportSecuritySettings
+
+from skillkit.core.exceptions import SkillSecurityError
+from skillkit.integrations.mcp.server import CLIENT_SCOPE_KEY, SkillServer
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+PATH = "/mcp"
+
+
+class Guard:
+    """Lets in requests that come from where they should: host, origin and token, in this order."""
+
+    def __init__(
+        self, app: "ASGIApp", *, loopback: bool, tokens: Mapping[str, str], origins: Collection[str] = ()
+    ) -> None:
+        self._app = app
+        self._loopback = loopback
+        self._tokens = {client: token.encode() for client, token in tokens.items()}
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refused = self._refused(headers)
+        client = None if refused else self._client(headers)
+        if refused is None and self._tokens and client is None:
+            refused = (401, "A token is needed: Authorization: Bearer …")
+        if refused is not None:
+            await _answer(send, *refused)
+            return
+        await self._app({**scope, CLIENT_SCOPE_KEY: client or ""}, receive, send)
+
+    def _refused(self, headers: Mapping[str, str]) -> tuple[int, str] | None:
+        # A web page of anybody can make a browser send requests here: by its origin it is known.
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins and not _is_local(urlsplit(origin).hostname):
+            return 403, "Requests from this origin are not allowed"
+        # A name of somebody else that was made to point here.
+        if self._loopback and not _is_local(urlsplit(f"//{headers.get('host', '')}").hostname):
+            return 421, "This server answers to localhost only"
+        return None
+
+    def _client(self, headers: Mapping[str, str]) -> str | None:
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer":
+            return None
+        found = None
+        for client, token in self._tokens.items():
+            if hmac.compare_digest(given.strip().encode(), token):
+                found = client
+        return found
+
+
+def http_app(
+    server: SkillServer,
+    *,
+    host: str = "127.0.0.1",
+    tokens: Mapping[str, str] | None = None,
+    origins: Collection[str] = (),
+) -> "ASGIApp":
+    """The server as an ASGI application. `tokens` are names of clients with their tokens."""
+    loopback = is_loopback(host)
+    if not loopback and not tokens:
+        raise SkillSecurityError(
+            f"Skills are not served on {host} without a token: anybody who can reach it could read them. "
+            "Set one, or bind to 127.0.0.1"
+        )
+    weak = [client for client, token in (tokens or {}).items() if len(token) < 16]
+    if weak:
+        raise SkillSecurityError(
+            f"The token of '{weak[0]}' has fewer than 16 characters; take {secrets.token_urlsafe(24)}"
+        )
+    app = server.server.streamable_http_app(
+        streamable_http_path=PATH,
+        stateless_http=True,
+        json_response=True,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    return Guard(app, loopback=loopback, tokens=tokens or {}, origins=origins)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach `host`."""
+    return _is_local(host.strip("[]"))
+
+
+def _is_local(host: str | None) -> bool:
+    if host is None or host == "localhost":
+        return host == "localhost"
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def _answer(send: "Send", status: int, message: str) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": message.encode()})

@@ -1,0 +1,161 @@
+"""What an MCP server says about its skills, checked before anything is done with it."""
+
+import base64
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+import mcp_types as types
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel, ConfigDict
+
+from skillkit.core.digest import MAX_BYTES, MAX_FILES, FileDigest, TreeDigest
+from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
+from skillkit.core.names import refusal as name_refusal
+from skillkit.core.path_resolver import safe_parts
+from skillkit.integrations.mcp.manifest import INDEX_URI, SKILL_FILE
+from skillkit.integrations.mcp.server import EXTENSION
+
+logger = logging.getLogger(__name__)
+
+MAX_SKILLS = 10_000
+_MAX_PAGES = 1_000
+
+
+class RemoteSkillError(SkillSecurityError):
+    """What a server delivers is not what it announced, or cannot be taken at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSkill:
+    """A skill as a server announces it. Its identity is the server together with the URI."""
+
+    server: str
+    uri: str
+    frontmatter: Mapping[str, object]
+    tree: TreeDigest
+    """Every file by its path, and the digest that a consent is bound to."""
+    whole_header: bool = True
+    """Whether `frontmatter` has all fields; the older index knows two of them."""
+
+    @property
+    def name(self) -> str:
+        return str(self.frontmatter["name"])
+
+    @property
+    def digest(self) -> str:
+        return self.tree.digest
+
+
+async def announced(client: Client, server: str) -> list[RemoteSkill]:
+    """The skills that a server offers, by the extension or else by the older index."""
+    capabilities = client.session.server_capabilities
+    extensions = (capabilities.extensions if capabilities is not None else None) or {}
+    entries = await _listed(client) if EXTENSION in extensions else await _indexed(client)
+    found = []
+    for entry in entries[:MAX_SKILLS]:
+        try:
+            found.append(_checked(server, entry, whole_header=EXTENSION in extensions))
+        except SkillsUseError as error:
+            logger.warning("MCP server '%s': %s", server, error)
+    return found
+
+
+class _Anything(types.Result):
+    model_config = ConfigDict(extra="allow")
+
+
+class _SkillsRequest(types.Request[dict[str, Any], str]):
+    method: str = "skills/list"
+    params: dict[str, Any]
+
+
+async def _listed(client: Client) -> list[Mapping[str, object]]:
+    entries: list[Mapping[str, object]] = []
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        params = {} if cursor is None else {"cursor": cursor}
+        page = await client.session.send_request(_SkillsRequest(params=params), _Anything)
+        data = page.model_dump(by_alias=True)
+        entries += [entry for entry in data.get("skills") or [] if isinstance(entry, Mapping)]
+        cursor = data.get("nextCursor")
+        if cursor is None:
+            break
+    return entries
+
+
+async def _indexed(client: Client) -> list[Mapping[str, object]]:
+    """The older dialect: an index without digests, so that each SKILL.md has to be read to know its own."""
+    try:
+        contents = (await client.read_resource(INDEX_URI)).contents
+        listed = json.loads(content_bytes(contents[0])).get("skills", [])
+    except (MCPError, ValueError, AttributeError, IndexError) as error:
+        logger.warning("The MCP server offers no skills: %s", error)
+        return []
+    entries: list[Mapping[str, object]] = []
+    for each in listed:
+        if not isinstance(each, Mapping) or each.get("type") != "skill-md":
+            continue
+        uri = str(each.get("url"))
+        try:
+            raw = content_bytes((await client.read_resource(uri)).contents[0])
+        except (MCPError, IndexError):
+            continue
+        file = {"uri": uri, "digest": f"sha256:{hashlib.sha256(raw).hexdigest()}", "size": len(raw)}
+        header = {"name": each.get("name"), "description": each.get("description")}
+        entries.append({"uri": uri, "frontmatter": header, "resources": [file]})
+    return entries
+
+
+def _checked(server: str, entry: Mapping[str, object], *, whole_header: bool) -> RemoteSkill:
+    """The entry as data that can be relied on; raises RemoteSkillError."""
+    uri, header, resources = entry.get("uri"), entry.get("frontmatter"), entry.get("resources")
+    if not isinstance(uri, str) or not uri.endswith(f"/{SKILL_FILE}") or not isinstance(header, Mapping):
+        raise RemoteSkillError(f"An entry without a URI or a header: {str(uri)[:100]!r}")
+    name = header.get("name")
+    if not isinstance(name, str) or not isinstance(header.get("description"), str) or name_refusal(name):
+        raise RemoteSkillError(f"{uri[:100]!r} has no usable name or description")
+    if not isinstance(resources, list):
+        raise RemoteSkillError(f"{uri[:100]!r} has no list of its files; a consent could not be bound to it")
+    root = uri.removesuffix(SKILL_FILE)
+    files: dict[str, FileDigest] = {}
+    for each in resources:
+        path, file = _checked_file(root, each)
+        if path in files:
+            raise RemoteSkillError(f"{uri[:100]!r} lists {path!r} twice")
+        files[path] = file
+    if SKILL_FILE not in files:
+        raise RemoteSkillError(f"{uri[:100]!r} does not list its own SKILL.md")
+    if len(files) > MAX_FILES or sum(file.size for file in files.values()) > MAX_BYTES:
+        raise RemoteSkillError(f"{uri[:100]!r} has more than {MAX_FILES} files or {MAX_BYTES:,} bytes")
+    return RemoteSkill(server, uri, dict(header), TreeDigest.of(files), whole_header)
+
+
+def _checked_file(root: str, each: object) -> tuple[str, FileDigest]:
+    if not isinstance(each, Mapping):
+        raise RemoteSkillError(f"{root[:100]!r} lists something that is no file")
+    uri, digest, size = each.get("uri"), each.get("digest"), each.get("size")
+    if not isinstance(uri, str) or not uri.startswith(root) or not isinstance(size, int) or size < 0:
+        raise RemoteSkillError(f"{root[:100]!r} lists a file outside of the skill, or without its size")
+    kind, _, value = str(digest).partition(":")
+    if kind != "sha256" or len(value) != 64 or not set(value) <= set("0123456789abcdef"):
+        raise RemoteSkillError(f"{uri[:100]!r} has no SHA-256 digest")
+    path = unquote(uri.removeprefix(root))
+    parts = safe_parts(path, Path(root))
+    if not parts or "/".join(parts) != str(PurePosixPath(path)):
+        raise RemoteSkillError(f"{uri[:100]!r} has no plain path")
+    return path, FileDigest(value, size, executable=False)
+
+
+def content_bytes(content: BaseModel) -> bytes:
+    if isinstance(content, types.TextResourceContents):
+        return content.text.encode("utf-8")
+    if isinstance(content, types.BlobResourceContents):
+        return base64.b64decode(content.blob)
+    raise RemoteSkillError("The server sent neither text nor bytes")

@@ -1,0 +1,374 @@
+"""The MCP server: tools, resources, prompts and the Skills extension over one manager."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.extension import MethodBinding
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ToolsListChanged,
+)
+from mcp.shared.exceptions import MCPError
+
+from skillkit._version import __version__
+from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.manager import Changes, SkillManager
+from skillkit.core.models import SkillMetadata
+from skillkit.core.text import one_line
+from skillkit.disclosure import SkillContextProvider, SkillRefusedError, SkillSession
+from skillkit.disclosure.activator import Activator
+from skillkit.disclosure.session import Origin
+from skillkit.integrations.conversation import Conversation, default_provider
+from skillkit.integrations.mcp import manifest
+from skillkit.integrations.mcp.clients import serving
+from skillkit.scripts import ScriptTools
+
+logger = logging.getLogger(__name__)
+
+EXTENSION = "io.modelcontextprotocol/skills"
+PAGE = 50
+TTL_MS = 60_000
+CLIENT_SCOPE_KEY = "skillkit.client"
+"""Where the HTTP guard leaves the name of the client that a token belongs to."""
+
+_READ_ONLY = frozenset({"load_skill", "read_skill_resource", "search_skills", "script_list"})
+
+_INTRODUCTIONS = frozenset({"initialize", "server/discover"})
+
+Context = ServerRequestContext[Any, Any]
+Item = TypeVar("Item")
+
+
+class ListSkillsParams(types.PaginatedRequestParams):
+    """Of `skills/list`."""
+
+
+class GetSkillParams(types.RequestParams):
+    """Of `skills/get`."""
+
+    uri: str
+
+
+class SkillServer:
+    """Serves the skills of one manager; stateless, so that any number of them may share the work.
+
+    `scripts` offers the script tools too: MCP leaves it to the client to ask the user before a call, so
+    they are there only when whoever starts the server wants them.
+    """
+
+    def __init__(
+        self,
+        manager: SkillManager,
+        *,
+        scripts: bool | ScriptTools = False,
+        watch: bool = False,
+        name: str = "skillkit",
+    ) -> None:
+        self.manager = manager
+        self.watch = watch
+        self._scripts = (
+            (scripts if isinstance(scripts, ScriptTools) else ScriptTools(manager)) if scripts else None
+        )
+        self._providers: dict[str, SkillContextProvider] = {}
+        self._activator = Activator(manager)
+        self._lasting: ServerSession | None = None
+        self.bus = InMemorySubscriptionBus()
+        self.server: Server[Any] = Server(
+            name,
+            version=__version__,
+            title="Agent Skills",
+            lifespan=self._lifespan,
+            get_tool_input_schema=lambda _: None,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_subscriptions_listen=ListenHandler(self.bus),
+        )
+        for method in (
+            MethodBinding("skills/list", ListSkillsParams, self._list_skills),
+            MethodBinding("skills/get", GetSkillParams, self._get_skill),
+        ):
+            self.server.add_request_handler(method.method, method.params_type, method.handler)
+        self.server.extensions[EXTENSION] = {}
+        self.server.middleware.append(self._introduce)
+
+    # Running
+
+    async def run_stdio(self) -> None:
+        """Serve one client on standard input and output."""
+        from mcp.server.stdio import stdio_server
+
+        options = self.server.create_initialization_options(NotificationOptions(True, True, True))
+        async with stdio_server() as (read, write):
+            await self.server.run(read, write, options)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        if not self.watch:
+            yield {}
+            return
+        loop = asyncio.get_running_loop()
+
+        def changed(_: Changes) -> None:
+            asyncio.run_coroutine_threadsafe(self.announce(), loop)
+
+        watcher = await asyncio.to_thread(self.manager.watch, changed)
+        try:
+            yield {}
+        finally:
+            await asyncio.to_thread(watcher.stop)
+
+    async def announce(self) -> None:
+        """Tell every client that is listening that skills have changed."""
+        for event in (ToolsListChanged(), ResourcesListChanged(), PromptsListChanged()):
+            await self.bus.publish(event)
+        if self._lasting is not None:
+            await self._lasting.send_tool_list_changed()
+            await self._lasting.send_resource_list_changed()
+            await self._lasting.send_prompt_list_changed()
+
+    async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Add the catalogue, as it is now and for this client, to the server's introduction of itself."""
+        result = await call_next(ctx)
+        if ctx.method not in _INTRODUCTIONS:
+            return result
+        with serving(self._client(ctx)):
+            provider = self._provider(self._client(ctx))
+            catalogue = await asyncio.to_thread(provider.tier1_context, SkillSession())
+        if isinstance(result, dict):
+            return {**result, "instructions": catalogue} if catalogue else result
+        return result.model_copy(update={"instructions": catalogue or None}) if result is not None else None
+
+    # Tools
+
+    async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
+        with serving(self._client(context)):
+            tools = await self._conversation(context).atools()
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=tool.name,
+                    description=tool.description,
+                    input_schema=dict(tool.parameters),
+                    annotations=types.ToolAnnotations(
+                        read_only_hint=tool.name in _READ_ONLY,
+                        destructive_hint=tool.name not in _READ_ONLY,
+                        idempotent_hint=tool.name in _READ_ONLY,
+                        open_world_hint=tool.name not in _READ_ONLY,
+                    ),
+                )
+                for tool in tools
+            ],
+            ttl_ms=TTL_MS,
+            cache_scope="private",
+        )
+
+    async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
+        with serving(self._client(context)):
+            conversation = self._conversation(context)
+            text = await conversation.call(params.name, params.arguments, approved=True)
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+    # Resources
+
+    async def _list_resources(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
+        with serving(self._client(context)):
+            skills = await asyncio.to_thread(self.manager.offered_skills)
+        page, following = _page(skills, params)
+        resources = [
+            types.Resource(
+                uri=manifest.skill_uri(skill),
+                name=skill.name,
+                description=one_line(skill.description),
+                mime_type="text/markdown",
+            )
+            for skill in page
+        ]
+        if following is None:
+            resources.append(
+                types.Resource(uri=manifest.INDEX_URI, name="index.json", mime_type="application/json")
+            )
+        return types.ListResourcesResult(
+            resources=resources, next_cursor=following, ttl_ms=TTL_MS, cache_scope="private"
+        )
+
+    async def _list_templates(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
+        template = types.ResourceTemplate(
+            uri_template="skill://{name}/{+path}", name="skill file", description="A file of a skill"
+        )
+        return types.ListResourceTemplatesResult(
+            resource_templates=[template], ttl_ms=TTL_MS, cache_scope="private"
+        )
+
+    async def _read_resource(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
+        uri = str(params.uri)
+        with serving(self._client(context)):
+            content = await asyncio.to_thread(self._content, uri)
+        return types.ReadResourceResult(contents=[content], ttl_ms=TTL_MS, cache_scope="private")
+
+    def _content(self, uri: str) -> types.TextResourceContents | types.BlobResourceContents:
+        if uri == manifest.INDEX_URI:
+            text = manifest.index(self.manager)
+            return types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
+        parsed = manifest.parse_uri(uri)
+        skill = self._published(parsed[0], uri) if parsed else None
+        if parsed is None or skill is None:
+            raise _unknown(uri)
+        try:
+            file = manifest.read_file(skill, parsed[1])
+        except SkillsUseError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+        if file.text is not None:
+            return types.TextResourceContents(uri=uri, mime_type=file.media_type, text=file.text)
+        return types.BlobResourceContents(uri=uri, mime_type=file.media_type, blob=file.blob)
+
+    # Prompts
+
+    async def _list_prompts(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
+        with serving(self._client(context)):
+            skills = await asyncio.to_thread(self._invocable)
+        page, following = _page(skills, params)
+        prompts = [
+            types.Prompt(
+                name=skill.canonical_name,
+                description=one_line(skill.description),
+                arguments=[
+                    types.PromptArgument(
+                        name="arguments",
+                        description=skill.argument_hint or "Input for the skill",
+                        required=False,
+                    )
+                ],
+            )
+            for skill in page
+        ]
+        return types.ListPromptsResult(
+            prompts=prompts, next_cursor=following, ttl_ms=TTL_MS, cache_scope="private"
+        )
+
+    async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Any:
+        arguments = (params.arguments or {}).get("arguments", "")
+        with serving(self._client(context)):
+            try:
+                delivery = await asyncio.to_thread(
+                    self._activator.deliver,
+                    params.name,
+                    arguments,
+                    SkillSession(),
+                    Origin.INVOKED,
+                    by_user=True,
+                )
+            except SkillRefusedError as refused:
+                raise MCPError(types.INVALID_PARAMS, f"{refused.code}: {refused}") from refused
+        content = types.TextContent(type="text", text=delivery.text)
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+
+    def _invocable(self) -> list[SkillMetadata]:
+        return [
+            skill
+            for skill in self.manager.list_skills()
+            if skill.user_invocable and not skill.recovered and self.manager.refusal(skill) is None
+        ]
+
+    # The Skills extension
+
+    async def _list_skills(self, context: Context, params: ListSkillsParams) -> dict[str, Any]:
+        with serving(self._client(context)):
+            skills = await asyncio.to_thread(self.manager.offered_skills)
+            page, following = _page(skills, params)
+            entries = await asyncio.to_thread(_entries, page)
+        result: dict[str, Any] = {"resultType": "complete", "skills": entries}
+        if following is not None:
+            result["nextCursor"] = following
+        return {**result, "ttlMs": TTL_MS, "cacheScope": "private"}
+
+    async def _get_skill(self, context: Context, params: GetSkillParams) -> dict[str, Any]:
+        parsed = manifest.parse_uri(params.uri)
+        with serving(self._client(context)):
+            skill = self._published(parsed[0], params.uri) if parsed else None
+            if parsed is None or skill is None or parsed[1] != manifest.SKILL_FILE:
+                raise _unknown(params.uri)
+            try:
+                entry = await asyncio.to_thread(manifest.entry, skill)
+            except SkillsUseError as error:
+                raise MCPError(types.INVALID_PARAMS, str(error)) from error
+        return {"resultType": "complete", "skill": entry, "ttlMs": TTL_MS, "cacheScope": "private"}
+
+    # Who and what
+
+    def _published(self, name: str, uri: str) -> SkillMetadata | None:
+        """The skill at `uri` if this client may know of it."""
+        try:
+            skill = self.manager.get_skill(name)
+        except SkillNotFoundError:
+            return None
+        offered = skill in self.manager.offered_skills()
+        return skill if offered and uri.startswith(manifest.skill_uri(skill, "")) else None
+
+    def _client(self, context: Context) -> str:
+        """The name behind the token, or else what the client calls itself."""
+        if context.request is None and context.protocol_version < "2026":
+            # The older protocol on a connection that lasts: news go there without being asked for.
+            self._lasting = context.session
+        scope = getattr(context.request, "scope", None)
+        if isinstance(scope, dict) and scope.get(CLIENT_SCOPE_KEY):
+            return str(scope[CLIENT_SCOPE_KEY])
+        if (known := context.session.client_params) is not None:
+            return known.client_info.name
+        introduced = (context.params or {}).get("clientInfo")
+        return str(introduced.get("name", "")) if isinstance(introduced, dict) else ""
+
+    def _conversation(self, context: Context) -> Conversation:
+        # A connection is not a conversation: what one was shown must not be kept from another.
+        return Conversation(self._provider(self._client(context)), SkillSession())
+
+    def _provider(self, client: str) -> SkillContextProvider:
+        provider = self._providers.get(client)
+        if provider is None:
+            provider = (
+                SkillContextProvider(self.manager)
+                if self._scripts is None
+                else default_provider(self.manager, self._scripts)
+            )
+            if len(self._providers) < 1000:
+                self._providers[client] = provider
+        return provider
+
+
+def _entries(skills: Sequence[SkillMetadata]) -> list[dict[str, object]]:
+    entries = []
+    for skill in skills:
+        try:
+            entries.append(manifest.entry(skill))
+        except SkillsUseError as error:
+            logger.warning("Skill '%s' is not published over MCP: %s", skill.name, error)
+    return entries
+
+
+def _page(
+    items: Sequence[Item], params: types.PaginatedRequestParams | None
+) -> tuple[Sequence[Item], str | None]:
+    cursor = params.cursor if params is not None else None
+    if cursor is not None and not (cursor.isascii() and cursor.isdecimal()):
+        raise MCPError(types.INVALID_PARAMS, f"There is no page {cursor[:40]!r}")
+    start = int(cursor or 0)
+    following = start + PAGE
+    return items[start:following], str(following) if following < len(items) else None
+
+
+def _unknown(uri: str) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, f"There is no skill at {uri[:200]!r}")

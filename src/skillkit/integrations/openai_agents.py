@@ -1,0 +1,71 @@
+"""Skills for the OpenAI Agents SDK: tools, dynamic instructions, and an agent that has both."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+try:
+    from agents import Agent, FunctionTool, RunContextWrapper, TContext
+    from agents.tool import Tool as SdkTool
+    from agents.tool_context import ToolContext
+except ImportError as error:
+    raise ImportError(
+        "The OpenAI Agents integration needs openai-agents: pip install 'skillkit[openai-agents]'"
+    ) from error
+
+from skillkit.disclosure import Tool
+from skillkit.integrations.conversation import Conversation
+
+__all__ = ["SkillAgent", "skill_instructions", "skill_tools"]
+
+Instructions = Callable[[RunContextWrapper[Any], Agent[Any]], Awaitable[str]]
+
+
+def skill_tools(conversation: Conversation) -> list[FunctionTool]:
+    """The tools of `conversation` as they are at this moment."""
+    return [_function_tool(conversation, tool) for tool in conversation.tools()]
+
+
+def skill_instructions(conversation: Conversation, prompt: str = "") -> Instructions:
+    """`instructions` for an Agent: `prompt`, the catalogue and the skills in use, made for every turn."""
+
+    async def instructions(context: RunContextWrapper[Any], agent: Agent[Any]) -> str:
+        disclosure = await conversation.adisclose(context.turn_input)
+        return "\n\n".join(part for part in (prompt, disclosure.instructions) if part)
+
+    return instructions
+
+
+@dataclass
+class SkillAgent(Agent[TContext]):
+    """An agent with the skills of one conversation; its tools follow the skills as they become active."""
+
+    conversation: Conversation | None = None
+
+    async def get_system_prompt(self, run_context: RunContextWrapper[TContext]) -> str | None:
+        prompt = await super().get_system_prompt(run_context)
+        if self.conversation is None:
+            return prompt
+        return await skill_instructions(self.conversation, prompt or "")(run_context, self)
+
+    async def get_all_tools(self, run_context: RunContextWrapper[TContext]) -> list[SdkTool]:
+        tools = await super().get_all_tools(run_context)
+        if self.conversation is None:
+            return tools
+        conversation = self.conversation
+        return [*tools, *(_function_tool(conversation, tool) for tool in await conversation.atools())]
+
+
+def _function_tool(conversation: Conversation, tool: Tool) -> FunctionTool:
+    async def invoke(context: ToolContext[Any], arguments: str) -> str:
+        # The SDK has asked for approval before it comes here.
+        return await conversation.call(tool.name, arguments, approved=True)
+
+    return FunctionTool(
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=dict(tool.parameters),
+        on_invoke_tool=invoke,
+        strict_json_schema=False,
+        needs_approval=tool.name in conversation.need_approval,
+    )

@@ -1,0 +1,138 @@
+"""Skills for Pydantic AI: a toolset, and a capability that brings it."""
+
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+try:
+    from pydantic_ai import RunContext
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import InstructionPart, ModelMessage, ModelResponse, UserPromptPart
+    from pydantic_ai.tools import AgentDepsT, ToolDefinition
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+    from pydantic_core import SchemaValidator, core_schema
+except ImportError as error:
+    raise ImportError(
+        "The Pydantic AI integration needs pydantic-ai-slim: pip install 'skillkit[pydantic-ai]'"
+    ) from error
+
+from skillkit.disclosure import SkillContextProvider, SkillSession
+from skillkit.integrations.conversation import NEED_APPROVAL, Conversation, Skills, default_provider
+
+__all__ = ["SkillSessions", "SkillsCapability", "SkillsToolset"]
+
+_ANYTHING = SchemaValidator(core_schema.any_schema())
+"""The tools check their arguments themselves, so that every framework gives the same answer."""
+
+
+class SkillSessions(OrderedDict[str, SkillSession]):
+    """Sessions by conversation, the ones used last; an older conversation starts over with a new one."""
+
+    def __init__(self, limit: int = 10_000) -> None:
+        super().__init__()
+        self.limit = limit
+
+    def __setitem__(self, conversation: str, session: SkillSession) -> None:
+        super().__setitem__(conversation, session)
+        self.move_to_end(conversation)
+        while len(self) > self.limit:
+            self.popitem(last=False)
+
+
+class SkillsToolset(AbstractToolset[AgentDepsT]):
+    """The skills of all conversations of an agent; `sessions` may be any mapping that keeps them longer."""
+
+    def __init__(
+        self,
+        skills: Skills,
+        *,
+        sessions: MutableMapping[str, SkillSession] | None = None,
+        need_approval: Collection[str] = NEED_APPROVAL,
+        id: str = "skills",
+    ) -> None:
+        self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
+        self.sessions = SkillSessions() if sessions is None else sessions
+        self.need_approval = need_approval
+        self._id = id
+
+    @property
+    def id(self) -> str:
+        return self._id
+
+    def conversation(self, ctx: RunContext[AgentDepsT]) -> Conversation:
+        """The conversation that a run belongs to."""
+        key = ctx.conversation_id or ctx.run_id or ""
+        session = self.sessions.get(key)
+        if session is None:
+            session = self.sessions[key] = SkillSession()
+        return Conversation(self.provider, session, need_approval=self.need_approval)
+
+    async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> Sequence[InstructionPart]:
+        disclosure = await self.conversation(ctx).adisclose(neutral_messages(ctx.messages, ctx.prompt))
+        parts = (
+            InstructionPart(disclosure.catalogue, dynamic=False, name="catalogue"),
+            InstructionPart(disclosure.skills, dynamic=True, name="active"),
+        )
+        return [part for part in parts if part.content]
+
+    async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
+        conversation = self.conversation(ctx)
+        return {
+            tool.name: ToolsetTool(
+                toolset=self,
+                tool_def=ToolDefinition(
+                    name=tool.name,
+                    description=tool.description,
+                    parameters_json_schema=dict(tool.parameters),
+                    kind="unapproved" if tool.name in conversation.need_approval else "function",
+                ),
+                max_retries=1,
+                args_validator=_ANYTHING,
+            )
+            for tool in await conversation.atools()
+        }
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
+    ) -> str:
+        # A tool of the kind "unapproved" comes here only after the user has approved the call.
+        return await self.conversation(ctx).call(name, tool_args, approved=True)
+
+
+@dataclass
+class SkillsCapability(AbstractCapability[AgentDepsT]):
+    """Skills as one thing to hand to an agent: `Agent(…, capabilities=[SkillsCapability(manager)])`."""
+
+    skills: Skills
+    sessions: MutableMapping[str, SkillSession] | None = None
+    need_approval: Collection[str] = NEED_APPROVAL
+    toolset: SkillsToolset[AgentDepsT] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.toolset = SkillsToolset(self.skills, sessions=self.sessions, need_approval=self.need_approval)
+
+    def get_toolset(self) -> SkillsToolset[AgentDepsT]:
+        return self.toolset
+
+
+def neutral_messages(messages: Sequence[ModelMessage], prompt: object = None) -> list[Mapping[str, object]]:
+    """Who said what, in the form that disclosure reads."""
+    neutral: list[Mapping[str, object]] = []
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            neutral.append({"role": "assistant", "content": message.text or ""})
+            continue
+        for part in message.parts:
+            role = "user" if isinstance(part, UserPromptPart) else "tool"
+            neutral.append({"role": role, "content": _text(getattr(part, "content", ""))})
+    if not neutral and prompt is not None:
+        neutral.append({"role": "user", "content": _text(prompt)})
+    return neutral
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, Sequence) else [content]
+    return "\n".join(part for part in parts if isinstance(part, str))

@@ -1,0 +1,58 @@
+"""A tree made to exhaust whoever walks it is refused by an error of ours."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillkit import SkillManager
+from skillkit.core import digest
+from skillkit.core.digest import tree_digest
+from skillkit.core.exceptions import SizeLimitExceededError
+from skillkit.core.resources import list_resources
+
+
+@pytest.fixture
+def bottomless(skills_dir: Path) -> Iterator[Path]:
+    """A skill with folders far deeper than a path can name."""
+    root = skills_dir / "deep"
+    root.mkdir()
+    (root / "SKILL.md").write_text("---\nname: deep\ndescription: d\n---\n")
+    here = os.open(root, os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("a", dir_fd=here)
+        below = os.open("a", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    yield root
+    # From the top: each folder is moved up before its parent is removed, so that no path gets long.
+    while (root / "a").exists():
+        os.rename(root / "a", root.parent / "spare")
+        shutil.rmtree(root)
+        os.rename(root.parent / "spare", root)
+
+
+def test_folders_without_a_bottom(bottomless: Path, skills_dir: Path) -> None:
+    with pytest.raises(SizeLimitExceededError, match="deep"):
+        tree_digest(bottomless)
+    assert list_resources(bottomless, "SKILL.md") == []
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="", include_nested=True)
+    manager.discover()
+    assert [skill.name for skill in manager.list_skills()] == ["deep"]
+    assert [found.code for found in manager.diagnostics] == ["depth-limit"]
+
+
+def test_folders_without_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digest, "_MAX_ENTRIES", 50)
+    for number in range(60):
+        (tmp_path / f"{number}").mkdir()
+    with pytest.raises(SizeLimitExceededError, match="more than 50 files and folders"):
+        tree_digest(tmp_path, max_files=10)
+
+
+def test_a_tree_of_folders_alone_has_a_digest(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert tree_digest(tmp_path).files == {}

@@ -1,0 +1,251 @@
+"""The commands as scripts use them: JSON, exit codes, and no question that nobody answers."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from skill_repositories import Repository, skill_text
+
+Answer = subprocess.CompletedProcess[str]
+Agent = Callable[..., Answer]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def agent(tmp_path: Path, project: Path) -> Agent:
+    def run(*arguments: str, **environment: str) -> Answer:
+        return subprocess.run(
+            [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
+            cwd=project,
+            env={"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "skills.git")
+
+
+def test_without_a_terminal_consent_takes_a_full_commit_or_trusted(
+    agent: Agent, repository: Repository
+) -> None:
+    commit = repository.commit({"SKILL.md": skill_text("pdf")})
+    for options in ([], ["--yes"], ["--yes", "--ref", "main"], ["--yes", "--ref", commit[:12]]):
+        refused = agent("skill", "add", repository.url, *options)
+        assert refused.returncode in (1, 4), refused
+        assert refused.stdout == ""
+    assert agent("skill", "add", repository.url).returncode == 4
+    done = agent("skill", "add", repository.url, "--yes", "--ref", commit, "--json")
+    assert done.returncode == 0, done.stderr
+    [installed] = json.loads(done.stdout)["installed"]
+    assert (installed["name"], installed["commit_sha"], installed["trusted"]) == ("pdf", commit, True)
+    assert commit in done.stderr, "the card is shown even when nobody is asked"
+    assert "Fetching" in done.stderr, "progress goes to stderr"
+
+
+def test_the_life_of_a_skill_in_a_script(agent: Agent, repository: Repository, tmp_path: Path) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    assert agent("skill", "add", repository.url, "--trusted").returncode == 0
+    assert agent("skill", "verify").returncode == 0
+    assert agent("skill", "outdated").returncode == 0
+    newer = repository.commit({"SKILL.md": skill_text("pdf", body="Newer.")})
+    outdated = agent("skill", "outdated", "--json")
+    assert outdated.returncode == 3
+    assert json.loads(outdated.stdout)["skills"][0]["latest"] == newer
+    assert agent("skill", "update", "pdf", "--yes").returncode == 4
+    updated = agent("skill", "update", "pdf", "--yes", "--ref", newer, "--json")
+    assert json.loads(updated.stdout)["updated"][0]["changed"] is True
+    assert "up to date" in agent("skill", "update", "--trusted").stdout
+    path = tmp_path / "home" / ".agent" / "skills" / "pdf" / "SKILL.md"
+    path.chmod(0o644)
+    path.write_text("edited")
+    verify = agent("skill", "verify", "--json")
+    assert verify.returncode == 3
+    assert json.loads(verify.stdout)["skills"][0]["edits"] == [{"kind": "changed", "path": "SKILL.md"}]
+    assert agent("skill", "update", "pdf", "--trusted").returncode == 3
+    restored = agent("skill", "update", "pdf", "--trusted", "--overwrite-edits")
+    assert "kept for rollback" in restored.stdout
+    assert agent("skill", "remove", "pdf").returncode == 4
+    assert json.loads(agent("skill", "remove", "pdf", "--yes", "--json").stdout)["removed"]["name"] == "pdf"
+    assert (
+        json.loads(agent("skill", "rollback", "pdf", "--yes", "--json").stdout)["restored"]["name"] == "pdf"
+    )
+    assert agent("skill", "remove", "nope", "--yes").returncode == 1
+
+
+def test_some_failures_among_many_are_partial(agent: Agent, repository: Repository, tmp_path: Path) -> None:
+    repository.commit({"SKILL.md": skill_text("here")})
+    other = Repository(tmp_path / "other.git")
+    other.commit({"SKILL.md": skill_text("there")})
+    assert agent("skill", "add", repository.url, "--trusted").returncode == 0
+    assert agent("skill", "add", other.url, "--trusted").returncode == 0
+    os.rename(other.path, tmp_path / "gone.git")
+    update = agent("skill", "update", "--trusted", "--json")
+    assert update.returncode == 5
+    assert "error" in json.loads(update.stdout)["updated"][1]
+    assert agent("skill", "outdated").returncode == 5
+    assert agent("skill", "update", "here", "there", "--ref", "main").returncode == 2
+
+
+def test_bad_sources_and_choices_are_usage_errors(agent: Agent, repository: Repository) -> None:
+    repository.commit({"skills/a/SKILL.md": skill_text("a"), "skills/b/SKILL.md": skill_text("b")})
+    many = agent("skill", "add", repository.url, "--trusted")
+    assert many.returncode == 2
+    assert "--skill NAME" in many.stderr
+    assert agent("skill", "add", "ext::sh -c true").returncode == 2
+    assert agent("skill", "add").returncode == 2
+    assert agent("skill", "add", repository.url, "--all", "--trusted").returncode == 0
+
+
+def test_a_lock_is_written_restored_and_refused(agent: Agent, repository: Repository, project: Path) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    assert agent("skill", "sync").returncode == 1
+    agent("skill", "add", repository.url, "--trusted")
+    assert agent("skill", "sync", "--write").returncode == 0
+    assert "Everything is as" in agent("skill", "sync", "--frozen").stdout
+    agent("skill", "remove", "pdf", "--yes")
+    assert agent("skill", "sync").returncode == 4
+    restored = agent("skill", "sync", "--frozen", "--yes", "--json")
+    assert [item["name"] for item in json.loads(restored.stdout)["installed"]] == ["pdf"]
+    repository.commit({"SKILL.md": skill_text("pdf", body="Newer.")})
+    agent("skill", "update", "--trusted")
+    assert agent("skill", "sync", "--frozen", "--yes").returncode == 3
+    assert agent("skill", "sync", "pdf").returncode == 2
+    assert (project / "skills.lock").read_text().startswith("{")
+
+
+def test_enable_and_disable_are_remembered(agent: Agent, repository: Repository) -> None:
+    repository.commit({"skills/a/SKILL.md": skill_text("a"), "skills/b/SKILL.md": skill_text("b")})
+    agent("skill", "add", repository.url, "--all", "--trusted")
+
+    def active(**environment: str) -> list[str]:
+        data = json.loads(agent("--check", "--json", **environment).stdout)
+        return [skill["name"] for skill in data["skills"] if skill["active"] and skill["source"] == "user"]
+
+    assert active() == []
+    assert json.loads(agent("skill", "enable", "A", "--json").stdout) == {"selection": "a"}
+    assert active() == ["a"]
+    overruled = agent("skill", "enable", "b", AGENT_SKILLS="none")
+    assert "decides instead" in overruled.stderr
+    assert active() == ["a", "b"]
+    assert active(AGENT_SKILLS="") == []
+    agent("skill", "disable", "a")
+    assert active() == ["b"]
+    agent("skill", "enable", "all")
+    agent("skill", "disable", "b")
+    assert active() == ["a"]
+    agent("skill", "disable", "all")
+    assert active() == []
+    assert agent("skill", "enable", "ghost").returncode == 1
+    agent("skill", "trust", "b", "--revoke")
+    assert "not trusted" in agent("skill", "enable", "b").stderr
+
+
+def test_trust_in_a_script_takes_the_digest(agent: Agent, project: Path) -> None:
+    folder = project / "skills" / "helper"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(skill_text("helper"))
+    assert agent("skill", "trust", "helper", "--yes").returncode == 4
+    digest = json.loads(agent("skill", "info", "helper", "--json").stdout)["digest"]
+    trusted = agent("skill", "trust", "helper", "--yes", "--digest", digest, "--json")
+    assert json.loads(trusted.stdout) == {"name": "helper", "trusted": True, "digest": digest}
+    assert "trusted already" in agent("skill", "trust", "helper").stderr
+    assert json.loads(agent("skill", "trust", "helper", "--revoke", "--json").stdout)["trusted"] is False
+    assert "was not approved" in agent("skill", "trust", "helper", "--revoke").stderr
+
+
+def test_info_shows_a_skill_from_all_sides(agent: Agent, repository: Repository) -> None:
+    commit = repository.commit({"SKILL.md": skill_text("pdf", version="1.0.0"), "scripts/run.py": "x"})
+    agent("skill", "add", repository.url, "--trusted")
+    shown = agent("skill", "info", "PDF")
+    for part in (commit, "1.0.0", repository.url, "scripts/run.py (python)", "approved"):
+        assert part.replace(" ", "") in "".join(shown.stdout.split())
+    data = json.loads(agent("skill", "info", "pdf", "--json").stdout)
+    assert (data["commit_sha"], data["scripts"], data["edits"]) == (commit, ["run"], [])
+    assert agent("skill", "info", "nope").returncode == 1
+
+
+def test_check_shows_every_state(agent: Agent, repository: Repository, project: Path) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf"), "scripts/run.py": "x"})
+    agent("skill", "add", repository.url, "--trusted")
+    for name, text in (("helper", skill_text("helper")), ("broken", "---\nname: [\n---\n")):
+        (project / "skills" / name).mkdir(parents=True)
+        (project / "skills" / name / "SKILL.md").write_text(text)
+    shown = agent("--check", AGENT_SKILLS="pdf").stdout
+    assert "✓ pdf (active) - 1 script, 0 toolsets [" in shown
+    assert "○ helper (inactive)" in shown
+    assert "✗ broken - Load failed:" in shown
+    assert "1 failed" in shown
+    for value in ("", "none"):
+        assert "○ pdf (inactive)" in agent("--check", AGENT_SKILLS=value).stdout
+    assert "export AGENT_SKILLS=" in agent("--check").stderr
+
+
+def test_a_damaged_registry_is_said_and_the_work_goes_on(
+    agent: Agent, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    agent("skill", "add", repository.url, "--trusted")
+    (tmp_path / "home" / ".agent" / "skills" / "registry.json").write_text("garbage")
+    shown = agent("skill", "list")
+    assert shown.returncode == 0
+    assert "pdf" in shown.stdout
+    assert "registry.json.damaged-1" in shown.stderr.replace("\n", "")
+
+
+def test_every_command_has_help_with_examples(agent: Agent) -> None:
+    overview = agent("skill", "--help").stdout
+    commands = [line.split()[0] for line in overview.partition("Commands:")[2].splitlines() if line.strip()]
+    assert {"add", "list", "info", "update", "remove", "sync", "verify", "create"} <= set(commands)
+    for command in commands:
+        text = agent("skill", command, "--help")
+        assert text.returncode == 0
+        assert "Examples:" in text.stdout, command
+        assert f"agent skill {command}" in text.stdout
+        assert max(len(line) for line in text.stdout.splitlines()) <= 80 + 20
+
+
+def test_names_are_completed_by_the_shell(agent: Agent, repository: Repository) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf-reader")})
+    agent("skill", "add", repository.url, "--trusted")
+    done = agent(
+        _AGENT_COMPLETE="complete_bash",
+        COMP_WORDS="agent skill remove pd",
+        COMP_CWORD="3",
+        _TYPER_COMPLETE_ARGS="",
+    )
+    assert "pdf-reader" in done.stdout
+
+
+def test_output_that_nobody_reads_to_the_end_is_no_error(agent: Agent, project: Path, tmp_path: Path) -> None:
+    for number in range(200):
+        folder = project / "skills" / f"s{number}"
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(skill_text(folder.name, description="words " * 50))
+    program = f"{sys.executable} -c 'from skillkit.agent.cli import main; main()' skill list"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {program} | head -1"],
+        cwd=project,
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr

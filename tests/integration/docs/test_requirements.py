@@ -1,0 +1,52 @@
+"""Every proof that the table of requirements names exists."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "requirements.md"
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.read_text().splitlines()
+    if re.match(r"\| [A-E]-", line)
+]
+
+
+@cache
+def names_in(path: Path) -> frozenset[str]:
+    nodes = ast.walk(ast.parse(path.read_text()))
+    functions = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(function.name for function in functions if function.name.startswith("test"))
+
+
+def missing(proof: str) -> list[str]:
+    """The parts of a proof that lead nowhere: tests as `path::name`, measurements as `benchmarks/path`."""
+    lost = []
+    for named in re.findall(r"`([^`]+)`", proof):
+        path, _, name = named.partition("::")
+        file = ROOT / path
+        exists = file.is_file() and name in names_in(file) if name else file.exists()
+        if not exists or not path.startswith(("tests/", "benchmarks/")):
+            lost.append(named)
+    return lost
+
+
+def test_every_row_has_an_id_of_its_own_a_statement_and_a_proof_or_a_dash():
+    assert len(ROWS) > 250
+    assert all(len(row) == 3 and row[1] for row in ROWS)
+    assert len({row[0] for row in ROWS}) == len(ROWS)
+    assert [row[0] for row in ROWS if row[2] != "—" and "`" not in row[2]] == []
+
+
+def test_every_test_that_a_row_names_exists():
+    assert {row[0]: lost for row in ROWS if (lost := missing(row[2]))} == {}
+
+
+def test_a_test_that_does_not_exist_would_be_noticed():
+    here = "tests/integration/docs/test_requirements.py"
+    assert missing(f"`{here}::test_every_test_that_a_row_names_exists`") == []
+    assert missing("—") == []
+    for wrong in (f"{here}::test_nothing", "tests/nowhere.py::test_x", "benchmarks/nowhere", "src/skillkit"):
+        assert missing(f"`{wrong}`") == [wrong]

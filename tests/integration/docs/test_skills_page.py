@@ -1,0 +1,75 @@
+"""The guide for authors and the example of settings are complete and say what is so."""
+
+import re
+from pathlib import Path
+
+from skillkit import SkillManager
+from skillkit.agent.cli.skill import app
+from skillkit.core.exceptions import SkillParsingError
+from skillkit.core.fields import FIELDS
+from skillkit.core.parser import SkillParser
+
+ROOT = Path(__file__).parents[3]
+GUIDE = (ROOT / "docs" / "SKILLS.md").read_text()
+SETTINGS = (ROOT / ".env.example").read_text()
+
+
+def section(title: str) -> str:
+    return GUIDE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_the_manifest_reference_has_every_field():
+    first_cells = "".join(
+        line.split("|")[1]
+        for line in section("The header, field by field").splitlines()
+        if line.startswith("|")
+    )
+    assert set(re.findall(r"`([^`]+)`", first_cells)) == set(FIELDS)
+
+
+def test_the_table_of_names_is_true(tmp_path):
+    rows = [line.split("|")[1:3] for line in section("Names").splitlines() if line.startswith("| `")]
+    outcomes = {}
+    for names, outcome in rows:
+        for name in re.findall(r"`([^`]+)`", names):
+            folder = tmp_path / str(len(outcomes))
+            folder.mkdir()
+            (folder / "SKILL.md").touch()
+            text = f"---\nname: {name}\ndescription: d\n---\n".encode()
+            outcomes[name] = outcome.strip()
+            try:
+                found = SkillParser().parse(text, folder / "SKILL.md")
+            except SkillParsingError:
+                assert outcomes[name] == "refused", name
+                continue
+            odd = "name-format" in [diagnostic.code for diagnostic in found.diagnostics]
+            assert odd == (outcomes[name] != "fine"), name
+    assert {"my-skill-123", "My_Skill_123", "skill name with spaces", "~", "__pycache__"} <= outcomes.keys()
+
+
+def test_the_numbers_of_the_walkthrough_are_those_of_the_skill():
+    manager = SkillManager(project_skill_dir="", anthropic_config_dir="", bundled=True)
+    manager.discover()
+    scripts = list((manager.get_skill("kalshi-markets").base_dir / "scripts").glob("*.py"))
+    assert sorted(
+        re.findall(r"(\w+)\.py", section("A real one: kalshi-markets").partition("```\n\n")[0])
+    ) == sorted(script.stem for script in scripts)
+    lines = sum(len(script.read_text().splitlines()) for script in scripts)
+    assert round(lines, -3) == 2000
+
+
+def test_the_example_of_settings_changes_nothing_until_somebody_edits_it():
+    assert all(line.startswith("#") for line in SETTINGS.splitlines() if line)
+
+
+def test_the_example_of_settings_shows_every_value_of_agent_skills():
+    values = re.findall(r"^# AGENT_SKILLS=(\S*)", SETTINGS, re.MULTILINE)
+    assert values == ["", "kalshi-markets,hello-extended", "all", "all-untrusted"]
+    assert "`none`" in SETTINGS
+
+
+def test_the_commands_that_authors_are_told_of_exist():
+    author = (ROOT / "src/skillkit/bundled/skill-author/SKILL.md").read_text()
+    told = set(re.findall(r"agent skill ([a-z]+)", GUIDE + author))
+    assert told - {command.name for command in app.registered_commands} == set()
+    assert {"create", "validate", "match", "eval", "cost", "run"} <= told

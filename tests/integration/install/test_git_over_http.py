@@ -1,0 +1,221 @@
+"""A real git server on loopback: what is transferred, and what is said when it does not work."""
+
+import os
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+from git_http_server import GitServer
+from skill_repositories import Repository, skill_text
+
+from skillkit.install.exceptions import (
+    AuthenticationError,
+    NetworkError,
+    RefNotFoundError,
+    RepositoryNotFoundError,
+)
+from skillkit.install.git import GitRemote
+from skillkit.install.installer import SkillInstaller
+from skillkit.install.proposal import Proposal
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[GitServer]:
+    with GitServer(tmp_path / "repositories") as running:
+        yield running
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path / "repositories" / "skills.git")
+
+
+def installer(tmp_path: Path, seen: list[Proposal] | None = None) -> SkillInstaller:
+    def consent(proposal: Proposal) -> bool:
+        if seen is not None:
+            seen.append(proposal)
+        return True
+
+    return SkillInstaller(
+        tmp_path / "home", consent=consent, remote=lambda url: GitRemote(url, back_off=(0, 0))
+    )
+
+
+def test_one_skill_of_a_thousand_files_transfers_and_writes_only_that_skill(
+    server: GitServer, repository: Repository, tmp_path: Path
+) -> None:
+    files: dict[str, bytes | str] = {}
+    for number in range(100):
+        files[f"skills/s{number}/SKILL.md"] = skill_text(f"s{number}")
+        files |= {f"skills/s{number}/references/{page}.md": os.urandom(4000).hex() for page in range(9)}
+    assert len(files) == 1000
+    repository.commit(files)
+    everything = sum(len(content) for content in files.values())
+    [skill] = installer(tmp_path).add(f"{server.url}/skills.git", skills=["s42"])
+    own = sum(len(content) for path, content in files.items() if path.startswith("skills/s42/"))
+    assert len(skill.files) == 10
+    assert server.sent < own + 60_000 < everything / 20
+    written = [path for path in (tmp_path / "home" / "store").rglob("*") if path.is_file()]
+    assert len(written) == 11, "ten files and the record of where they came from"
+
+
+def test_a_server_that_cannot_filter_or_hand_out_commits_is_used_in_full(
+    server: GitServer, repository: Repository, tmp_path: Path
+) -> None:
+    repository.git("config", "uploadpack.allowFilter", "false")
+    repository.git("config", "uploadpack.allowAnySHA1InWant", "false")
+    repository.git("config", "protocol.version", "0")
+    old = repository.commit({"SKILL.md": skill_text("old")})
+    repository.commit({"SKILL.md": skill_text("new")})
+    [skill] = installer(tmp_path).add(f"{server.url}/skills.git", ref=old)
+    assert (skill.name, skill.commit_sha) == ("old", old)
+
+
+def test_a_dumb_server_of_plain_files_is_used_in_full(
+    server: GitServer, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"SKILL.md": skill_text("plain")})
+    repository.git("update-server-info")
+    repository.git("config", "http.uploadpack", "false")
+    root = repository.path.parent
+
+    def plain_files(handler: BaseHTTPRequestHandler) -> bool:
+        path = root / handler.path.partition("?")[0].lstrip("/")
+        content = path.read_bytes() if path.is_file() else b""
+        handler.send_response(200 if path.is_file() else 404)
+        handler.send_header("Content-Type", "text/plain")
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content)
+        return True
+
+    server.refuse = plain_files
+    assert installer(tmp_path).add(f"{server.url}/skills.git")[0].name == "plain"
+
+
+def test_network_trouble_is_tried_again_twice(
+    server: GitServer, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"SKILL.md": skill_text("stubborn")})
+    failures = []
+
+    def fail_twice(handler: BaseHTTPRequestHandler) -> bool:
+        if len(failures) == 2:
+            return False
+        failures.append(handler.path)
+        handler.send_error(503)
+        return True
+
+    server.refuse = fail_twice
+    assert installer(tmp_path).add(f"{server.url}/skills.git")[0].name == "stubborn"
+    assert len(failures) == 2
+
+
+def test_network_trouble_that_stays_is_said_and_changes_nothing(
+    server: GitServer, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"SKILL.md": skill_text("far")})
+    opened = installer(tmp_path)
+    opened.add(f"{server.url}/skills.git")
+    before = (tmp_path / "home" / "skills" / "registry.json").read_bytes()
+    attempts = []
+
+    def fail(handler: BaseHTTPRequestHandler) -> bool:
+        attempts.append(handler.path)
+        handler.send_error(502)
+        return True
+
+    server.refuse = fail
+    with pytest.raises(NetworkError, match="cannot be reached"):
+        opened.update("far")
+    assert len(attempts) == 3
+    assert (tmp_path / "home" / "skills" / "registry.json").read_bytes() == before
+    [fresh] = opened.outdated()
+    assert fresh.error
+    assert not fresh.outdated
+
+
+def test_a_server_that_is_not_there_is_network_trouble(tmp_path: Path) -> None:
+    with pytest.raises(NetworkError):
+        installer(tmp_path).add("http://127.0.0.1:1/skills.git")
+
+
+def test_a_repository_that_is_not_there_is_said_so(server: GitServer, tmp_path: Path) -> None:
+    with pytest.raises(RepositoryNotFoundError, match=r"nothing\.git"):
+        installer(tmp_path).add(f"{server.url}/nothing.git")
+
+
+def test_a_missing_branch_is_said_so(server: GitServer, repository: Repository, tmp_path: Path) -> None:
+    repository.commit({"SKILL.md": skill_text("here")})
+    with pytest.raises(RefNotFoundError, match="gone"):
+        installer(tmp_path).add(f"{server.url}/skills.git", ref="gone")
+
+
+def basic_authentication(handler: BaseHTTPRequestHandler) -> bool:
+    if handler.headers.get("Authorization") == "Basic YWRhOnNlc2FtZQ==":
+        return False
+    handler.send_response(401)
+    handler.send_header("WWW-Authenticate", 'Basic realm="skills"')
+    handler.send_header("Content-Length", "0")
+    handler.end_headers()
+    return True
+
+
+def test_a_private_repository_without_credentials_says_what_is_missing(
+    server: GitServer, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"SKILL.md": skill_text("secret")})
+    server.refuse = basic_authentication
+    with pytest.raises(AuthenticationError, match="requires authentication"):
+        installer(tmp_path).add(f"{server.url}/skills.git")
+
+
+def test_a_private_repository_opens_with_the_users_own_credential_helper(
+    server: GitServer, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.commit({"SKILL.md": skill_text("secret")})
+    server.refuse = basic_authentication
+    config = tmp_path / "gitconfig"
+    config.write_text('[credential]\n\thelper = "!f() { echo username=ada; echo password=sesame; }; f"\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    [skill] = installer(tmp_path).add(f"{server.url}/skills.git")
+    assert skill.name == "secret"
+    assert "sesame" not in (tmp_path / "home" / "skills" / "registry.json").read_text()
+
+
+def test_an_address_that_leads_elsewhere_is_said_in_words(
+    server: GitServer, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"SKILL.md": skill_text("moved")})
+
+    def redirect(handler: BaseHTTPRequestHandler) -> bool:
+        if not handler.path.startswith("/before.git"):
+            return False
+        handler.send_response(301)
+        handler.send_header("Location", server.url + handler.path.replace("/before.git", "/skills.git"))
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    server.refuse = redirect
+    seen: list[Proposal] = []
+    installer(tmp_path, seen).add(f"{server.url}/before.git")
+    assert "skills.git" in seen[0].offers[0].notes[0]
+
+
+def test_scratch_repositories_are_gone_afterwards(
+    server: GitServer, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    repository.commit({"SKILL.md": skill_text("tidy")})
+    installer(tmp_path).add(f"{server.url}/skills.git")
+    assert list(scratch.iterdir()) == []
+
+
+def test_without_git_the_remedy_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Exception, match="git is not installed"):
+        installer(tmp_path).add("https://example.com/skills.git")

@@ -1,0 +1,1 @@
+"""One conversation through every integration, with nothing scripted but the model."""

@@ -1,0 +1,38 @@
+"""A driver for each integration, and for each way of using it."""
+
+from conformance.drivers.agent_framework import AgentFrameworkDriver, AgentFrameworkStreamingDriver
+from conformance.drivers.anthropic import (
+    AnthropicBlockingDriver,
+    AnthropicDriver,
+    AnthropicManualDriver,
+    AnthropicStreamingDriver,
+)
+from conformance.drivers.langchain import (
+    LangChainBlockingDriver,
+    LangChainDriver,
+    LangChainStreamingDriver,
+)
+from conformance.drivers.mcp import LegacyMCPDriver, MCPDriver
+from conformance.drivers.openai_agents import OpenAIAgentsDriver, OpenAIAgentsStreamingDriver
+from conformance.drivers.plain import PlainDriver
+from conformance.drivers.pydantic_ai import PydanticAIDriver, PydanticAIStreamingDriver
+from conformance.script import Driver
+
+DRIVERS: tuple[type[Driver], ...] = (
+    PlainDriver,
+    AnthropicDriver,
+    AnthropicBlockingDriver,
+    AnthropicManualDriver,
+    AnthropicStreamingDriver,
+    OpenAIAgentsDriver,
+    OpenAIAgentsStreamingDriver,
+    PydanticAIDriver,
+    PydanticAIStreamingDriver,
+    LangChainDriver,
+    LangChainBlockingDriver,
+    LangChainStreamingDriver,
+    AgentFrameworkDriver,
+    AgentFrameworkStreamingDriver,
+    MCPDriver,
+    LegacyMCPDriver,
+)

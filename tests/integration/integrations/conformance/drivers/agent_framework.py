@@ -1,0 +1,101 @@
+"""Microsoft Agent Framework with a scripted chat client."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from typing import Any
+
+from agent_framework import (
+    Agent,
+    AgentSession,
+    BaseChatClient,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    ChatResponseUpdate,
+    Content,
+    FunctionInvocationLayer,
+    Message,
+)
+
+from conformance.script import Driver, Reply, Seen, Turn
+from skillkit.disclosure import SkillContextProvider
+from skillkit.integrations.agent_framework import SkillsContextProvider
+
+
+class ScriptedClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]):
+    """Replies as the driver's model says."""
+
+    def __init__(self, driver: Driver) -> None:
+        super().__init__()
+        self.driver = driver
+
+    def _contents(self, messages: Sequence[Message], options: Any) -> list[Content]:
+        results = []
+        for message in reversed(messages):
+            if message.role != "tool":
+                break
+            results = [str(content.result) for content in message.contents] + results
+        tools = {tool.name: tool.parameters() for tool in options.get("tools") or ()}
+        seen = Seen(options.get("instructions") or "", tools, results)
+        reply = self.driver.model.answer(seen)
+        if isinstance(reply, str):
+            return [Content.from_text(reply)]
+        return [
+            Content.from_function_call(self.driver.model.call_id(), call.name, arguments=dict(call.arguments))
+            for call in reply
+        ]
+
+    def _inner_get_response(
+        self, *, messages: Sequence[Message], stream: bool, options: Any, **kwargs: Any
+    ) -> Any:
+        if stream:
+            return self._build_response_stream(self._updates(messages, options))
+        return self._response(messages, options)
+
+    async def _response(self, messages: Sequence[Message], options: Any) -> ChatResponse[Any]:
+        return ChatResponse(messages=[Message("assistant", self._contents(messages, options))])
+
+    async def _updates(self, messages: Sequence[Message], options: Any) -> AsyncIterator[ChatResponseUpdate]:
+        for content in self._contents(messages, options):
+            yield ChatResponseUpdate(contents=[content], role="assistant")
+
+
+class AgentFrameworkDriver(Driver):
+    title = "Agent Framework"
+
+    def __init__(self, provider: SkillContextProvider) -> None:
+        super().__init__(provider)
+        self.agent = self._agent()
+        self.session = self.agent.create_session()
+
+    def _agent(self) -> Agent[Any]:
+        return Agent(ScriptedClient(self), context_providers=[SkillsContextProvider(self.provider)])
+
+    async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
+        turn = self.model.begin(replies)
+        response = await self._run(user)
+        while response.user_input_requests:
+            answers = []
+            for asked in response.user_input_requests:
+                turn.asked.append(asked.function_call.name)
+                answers.append(asked.to_function_approval_response(approve))
+            response = await self._run(Message("user", answers))
+        turn.text = response.text
+        return turn
+
+    async def restart(self) -> None:
+        saved = json.dumps(self.session.to_dict())
+        self.agent = self._agent()
+        self.session = AgentSession.from_dict(json.loads(saved))
+
+    def _run(self, given: Any) -> Awaitable[Any]:
+        return self.agent.run(given, session=self.session)
+
+
+class AgentFrameworkStreamingDriver(AgentFrameworkDriver):
+    variant = "streaming"
+
+    async def _run(self, given: Any) -> Any:
+        stream = self.agent.run(given, session=self.session, stream=True)
+        async for _ in stream:
+            pass
+        return await stream.get_final_response()

@@ -1,0 +1,196 @@
+"""The Anthropic SDK, over HTTP to a server on loopback that replies as scripted."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+from anthropic import Anthropic, AsyncAnthropic
+
+from conformance.script import Driver, Reply, Seen, Turn
+from skillkit.disclosure import SkillContextProvider, SkillSession
+from skillkit.integrations.anthropic import AnthropicSkills
+
+COMMON: dict[str, Any] = {"model": "scripted", "max_tokens": 1000}
+
+
+class AnthropicDriver(Driver):
+    title = "Anthropic"
+
+    def __init__(self, provider: SkillContextProvider) -> None:
+        super().__init__(provider)
+        self.messages: list[Any] = []
+        self.approved = True
+        self.skills = AnthropicSkills(provider, approve=self._approve)
+        self.server = MessagesServer(self)
+
+    async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
+        turn, self.approved = self.model.begin(replies), approve
+        self.messages.append({"role": "user", "content": user})
+        turn.text = await self._run()
+        self.messages = [*self.server.last_messages, {"role": "assistant", "content": turn.text}]
+        return turn
+
+    async def restart(self) -> None:
+        saved = json.dumps(self.skills.conversation.session.to_data())
+        session = SkillSession.from_data(json.loads(saved))
+        self.skills = AnthropicSkills(self.provider, session, approve=self._approve)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self.server.stop)
+
+    async def _run(self) -> str:
+        async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
+            runner = self.skills.async_runner(client, messages=self.messages, **COMMON)
+            return _text(await runner.until_done())
+
+    def _approve(self, name: str, arguments: Mapping[str, object]) -> bool:
+        self.model.turn.asked.append(name)
+        return self.approved
+
+
+class AnthropicBlockingDriver(AnthropicDriver):
+    variant = "sync"
+    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
+
+    async def _run(self) -> str:
+        return await asyncio.to_thread(self._run_blocking)
+
+    def _run_blocking(self) -> str:
+        with Anthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
+            return _text(self.skills.runner(client, messages=self.messages, **COMMON).until_done())
+
+
+class AnthropicStreamingDriver(AnthropicDriver):
+    variant = "streaming"
+
+    async def _run(self) -> str:
+        async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
+            text = ""
+            runner: Any = self.skills.async_runner(client, messages=self.messages, stream=True, **COMMON)
+            async for stream in runner:
+                async for _ in stream:
+                    pass
+                text = _text(await stream.get_final_message())
+            return text
+
+
+class AnthropicManualDriver(AnthropicDriver):
+    variant = "own loop"
+
+    async def _run(self) -> str:
+        async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
+            messages = list(self.messages)
+            while True:
+                message = await client.messages.create(
+                    messages=messages,
+                    system=self.skills.system(messages),
+                    tools=self.skills.tools(),
+                    **COMMON,
+                )
+                answer = await self.skills.results(message)
+                if answer is None:
+                    return _text(message)
+                messages += [{"role": "assistant", "content": message.content}, answer]
+
+
+def _text(message: Any) -> str:
+    return "".join(block.text for block in message.content if block.type == "text")
+
+
+class MessagesServer:
+    """The Messages API with a driver's model behind it."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.last_messages: list[Any] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                message = outer.reply(request)
+                if request.get("stream"):
+                    kind, body = "text/event-stream", "".join(_events(message))
+                else:
+                    kind, body = "application/json", json.dumps(message)
+                raw = body.encode()
+                self.send_response(200)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.http.server_port}"
+        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        self.http.shutdown()
+        self.thread.join()
+        self.http.server_close()
+
+    def reply(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        self.last_messages = request["messages"]
+        system = "\n\n".join(block["text"] for block in request.get("system", ()))
+        tools = {tool["name"]: tool["input_schema"] for tool in request.get("tools", ())}
+        last = request["messages"][-1]["content"]
+        blocks = [] if isinstance(last, str) else last
+        results = [_result(block) for block in blocks if block["type"] == "tool_result"]
+        reply = self.driver.model.answer(Seen(system, tools, results))
+        content: list[dict[str, Any]]
+        if isinstance(reply, str):
+            content = [{"type": "text", "text": reply}]
+        else:
+            content = [
+                {
+                    "type": "tool_use",
+                    "id": self.driver.model.call_id(),
+                    "name": call.name,
+                    "input": dict(call.arguments),
+                }
+                for call in reply
+            ]
+        return {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "scripted",
+            "content": content,
+            "stop_reason": "end_turn" if isinstance(reply, str) else "tool_use",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+
+
+def _result(block: Mapping[str, Any]) -> str:
+    content = block["content"]
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def _events(message: dict[str, Any]) -> Iterator[str]:
+    def event(kind: str, **data: Any) -> str:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n"
+
+    yield event("message_start", message={**message, "content": [], "stop_reason": None})
+    for index, block in enumerate(message["content"]):
+        if block["type"] == "text":
+            start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
+        else:
+            start = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        yield event("content_block_start", index=index, content_block=start)
+        yield event("content_block_delta", index=index, delta=delta)
+        yield event("content_block_stop", index=index)
+    yield event(
+        "message_delta",
+        delta={"stop_reason": message["stop_reason"], "stop_sequence": None},
+        usage={"output_tokens": 1},
+    )
+    yield event("message_stop")

@@ -1,0 +1,54 @@
+"""A client of the MCP server: the model's calls go over the protocol, the rest is up to the client."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from mcp import Client
+
+from conformance.script import Driver, Reply, Seen, Turn
+from skillkit.disclosure import SkillContextProvider
+from skillkit.integrations.conversation import ScriptSource
+from skillkit.integrations.mcp import SkillServer
+
+NO_MEMORY = "the server is stateless: a connection is not a conversation, the client remembers"
+ASKS = "the client asks the user, the server offers scripts only when it was started so"
+
+
+class MCPDriver(Driver):
+    title = "MCP"
+    mode: ClassVar[Any] = "auto"
+    unable: ClassVar[Mapping[str, str]] = {
+        "deduplication": NO_MEMORY,
+        "follow_up": NO_MEMORY,
+        "restored": NO_MEMORY,
+        "matching": "the server does not see the user's message; the model loads or searches",
+        "user_command": "the client starts a skill by its prompt",
+        "script_approved": ASKS,
+        "script_refused": ASKS,
+    }
+
+    def __init__(self, provider: SkillContextProvider) -> None:
+        super().__init__(provider)
+        source = next(source for source in provider.tool_sources if isinstance(source, ScriptSource))
+        self.server = SkillServer(provider.manager, scripts=source.scripts)
+
+    async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
+        turn = self.model.begin(replies)
+        results: list[str] = []
+        async with Client(self.server.server, mode=self.mode) as client:
+            while True:
+                listed = await client.list_tools()
+                tools = {tool.name: tool.input_schema for tool in listed.tools}
+                reply = self.model.answer(Seen(client.session.instructions or "", tools, results))
+                if isinstance(reply, str):
+                    turn.text = reply
+                    return turn
+                calls = [client.call_tool(call.name, dict(call.arguments)) for call in reply]
+                answers: list[Any] = await asyncio.gather(*calls)
+                results = [answer.content[0].text for answer in answers]
+
+
+class LegacyMCPDriver(MCPDriver):
+    variant = "2025 protocol"
+    mode = "legacy"

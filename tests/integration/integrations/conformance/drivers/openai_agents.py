@@ -1,0 +1,72 @@
+"""The OpenAI Agents SDK with its own scripted model."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from agents import FunctionTool, RunConfig, Runner, RunState
+from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
+
+from conformance.script import Driver, Reply, Seen, Turn
+from skillkit.disclosure import SkillContextProvider, SkillSession
+from skillkit.integrations.conversation import Conversation
+from skillkit.integrations.openai_agents import SkillAgent
+
+
+class OpenAIAgentsDriver(Driver):
+    title = "OpenAI Agents"
+
+    def __init__(self, provider: SkillContextProvider) -> None:
+        super().__init__(provider)
+        self.scripted = ScriptedModel()
+        self.conversation = Conversation(provider)
+        self.items: list[Any] = []
+        self.known_results = 0
+
+    async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
+        turn = self.model.begin(replies)
+        self.items.append({"role": "user", "content": user})
+        self.scripted.extend([ModelStep.respond(self._respond)] * len(replies))
+        agent = SkillAgent(name="agent", model=self.scripted, conversation=self.conversation)
+        result = await self._run(agent, list(self.items))
+        while result.interruptions:
+            state: RunState[Any, Any] = result.to_state()
+            for asked in result.interruptions:
+                turn.asked.append(str(asked.name))
+                state.approve(asked) if approve else state.reject(asked)
+            result = await self._run(agent, state)
+        self.items = result.to_input_list()
+        turn.text = str(result.final_output)
+        return turn
+
+    async def restart(self) -> None:
+        saved = json.dumps(self.conversation.session.to_data())
+        self.conversation = Conversation(self.provider, SkillSession.from_data(json.loads(saved)))
+
+    async def _run(self, agent: SkillAgent[Any], given: Any) -> Any:
+        return await Runner.run(agent, given, max_turns=100, run_config=RunConfig(tracing_disabled=True))
+
+    def _respond(self, call: ModelCall) -> list[Any]:
+        outputs = [item["output"] for item in call.input if item.get("type") == "function_call_output"]
+        new, self.known_results = outputs[self.known_results :], len(outputs)
+        tools = {tool.name: tool.params_json_schema for tool in call.tools if isinstance(tool, FunctionTool)}
+        reply = self.model.answer(Seen(call.system_instructions or "", tools, new))
+        if isinstance(reply, str):
+            return [assistant_message(reply)]
+        return [
+            function_call(each.name, json.dumps(each.arguments), call_id=self.model.call_id())
+            for each in reply
+        ]
+
+
+class OpenAIAgentsStreamingDriver(OpenAIAgentsDriver):
+    variant = "streaming"
+
+    async def _run(self, agent: SkillAgent[Any], given: Any) -> Any:
+        result = Runner.run_streamed(agent, given, max_turns=100, run_config=RunConfig(tracing_disabled=True))
+        try:
+            async for _ in result.stream_events():
+                pass
+        finally:
+            result.cancel()
+        return result

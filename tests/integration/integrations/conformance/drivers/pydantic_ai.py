@@ -1,0 +1,102 @@
+"""Pydantic AI with its FunctionModel."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDenied
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+
+from conformance.script import Driver, Reply, Seen, Turn
+from skillkit.disclosure import SkillContextProvider, SkillSession
+from skillkit.integrations.pydantic_ai import SkillsCapability
+
+
+class PydanticAIDriver(Driver):
+    title = "Pydantic AI"
+
+    def __init__(self, provider: SkillContextProvider) -> None:
+        super().__init__(provider)
+        self.history: list[ModelMessage] = []
+        self.capability = SkillsCapability[None](provider)
+        self.agent = self._agent()
+
+    async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
+        turn = self.model.begin(replies)
+        result = await self._run(user, None)
+        while isinstance(result.output, DeferredToolRequests):
+            decided: dict[str, Any] = {}
+            for asked in result.output.approvals:
+                turn.asked.append(asked.tool_name)
+                decided[asked.tool_call_id] = True if approve else ToolDenied()
+            self.history = result.all_messages()
+            result = await self._run(None, DeferredToolResults(approvals=decided))
+        self.history = result.all_messages()
+        turn.text = result.output
+        return turn
+
+    async def restart(self) -> None:
+        sessions = self.capability.toolset.sessions
+        saved = json.dumps({key: session.to_data() for key, session in sessions.items()})
+        restored = {key: SkillSession.from_data(data) for key, data in json.loads(saved).items()}
+        messages = ModelMessagesTypeAdapter.dump_json(self.history)
+        self.history = ModelMessagesTypeAdapter.validate_json(messages)
+        self.capability = SkillsCapability[None](self.provider, sessions=restored)
+        self.agent = self._agent()
+
+    def _agent(self) -> Agent[None, Any]:
+        return Agent(
+            FunctionModel(self._respond, stream_function=self._stream),
+            output_type=[str, DeferredToolRequests],
+            capabilities=[self.capability],
+        )
+
+    async def _run(self, user: str | None, decided: DeferredToolResults | None) -> Any:
+        return await self.agent.run(user, message_history=self.history, deferred_tool_results=decided)
+
+    def _reply(self, messages: list[ModelMessage], info: AgentInfo) -> Reply:
+        last = messages[-1]
+        parts = last.parts if isinstance(last, ModelRequest) else []
+        results = [str(part.content) for part in parts if isinstance(part, ToolReturnPart)]
+        tools = {tool.name: tool.parameters_json_schema for tool in info.function_tools}
+        return self.model.answer(Seen(info.instructions or "", tools, results))
+
+    def _respond(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        reply = self._reply(messages, info)
+        if isinstance(reply, str):
+            return ModelResponse([TextPart(reply)])
+        return ModelResponse(
+            [ToolCallPart(each.name, dict(each.arguments), self.model.call_id()) for each in reply]
+        )
+
+    async def _stream(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+        reply = self._reply(messages, info)
+        if isinstance(reply, str):
+            yield reply
+            return
+        yield {
+            index: DeltaToolCall(each.name, json.dumps(each.arguments), tool_call_id=self.model.call_id())
+            for index, each in enumerate(reply)
+        }
+
+
+class PydanticAIStreamingDriver(PydanticAIDriver):
+    variant = "streaming"
+
+    async def _run(self, user: str | None, decided: DeferredToolResults | None) -> Any:
+        async with self.agent.iter(user, message_history=self.history, deferred_tool_results=decided) as run:
+            async for node in run:
+                if Agent.is_model_request_node(node):
+                    async with node.stream(run.ctx) as stream:
+                        async for _ in stream:
+                            pass
+            return run.result

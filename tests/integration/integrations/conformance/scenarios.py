@@ -1,0 +1,227 @@
+"""What every integration must do alike; the table in the documentation is made of these promises."""
+
+import asyncio
+import fcntl
+import html
+import json
+import re
+from collections.abc import Awaitable, Callable
+
+from conformance.library import Library, write
+from conformance.script import Call, Driver, Reply
+from skillkit.disclosure import SkillSession
+
+Scenario = Callable[[Driver, Library], Awaitable[None]]
+SCENARIOS: dict[str, Scenario] = {}
+TITLES: dict[str, str] = {}
+
+_NONCE = re.compile(r"\b[0-9a-f]{16}\b")
+_ID = re.compile(r"<id>(.*?)</id>")
+
+
+def promise(title: str) -> Callable[[Scenario], Scenario]:
+    def keep(scenario: Scenario) -> Scenario:
+        name = scenario.__name__
+        SCENARIOS[name], TITLES[name] = scenario, title
+        return scenario
+
+    return keep
+
+
+def plain(text: str) -> str:
+    """`text` without what is different each time."""
+    return _NONCE.sub("NONCE", text)
+
+
+async def neutral(library: Library, session: SkillSession, *calls: Call) -> list[str]:
+    """What the neutral tools answer, asked directly."""
+    answers = []
+    for call in calls:
+        tools = {tool.name: tool for tool in library.provider.tools(session)}
+        answers.append(str(await tools[call.name].call(call.arguments)))
+    return [plain(answer) for answer in answers]
+
+
+def load(skill: str, **more: str) -> Call:
+    return Call("load_skill", {"skill_id": skill, **more})
+
+
+@promise("the catalogue, to the byte")
+async def catalogue(driver: Driver, library: Library) -> None:
+    turn = await driver.turn("Good morning.", ["Good morning!"])
+    assert turn.seen[0].instructions == library.provider.tier1_context(SkillSession())
+    assert turn.text == "Good morning!"
+
+
+@promise("tool names and schemas")
+async def tool_schemas(driver: Driver, library: Library) -> None:
+    turn = await driver.turn("Good morning.", ["Good morning!"])
+    expected = {tool.name: dict(tool.parameters) for tool in library.provider.tools(SkillSession())}
+    assert turn.seen[0].tools == expected
+    assert {"load_skill", "read_skill_resource", "script_list", "script_help", "script_run"} <= set(expected)
+
+
+@promise("`load_skill` and its envelope")
+async def envelope(driver: Driver, library: Library) -> None:
+    call = load("pdf-forms", arguments="the tax form")
+    turn = await driver.turn("Good morning.", [[call], "Done."])
+    assert [plain(result) for result in turn.results] == await neutral(library, SkillSession(), call)
+    assert "Fill in the tax form." in turn.results[0]
+    assert "references/fields.md" in turn.results[0]
+
+
+@promise("files of a skill, page by page")
+async def resources(driver: Driver, library: Library) -> None:
+    calls = [
+        Call("read_skill_resource", {"skill_id": "pdf-forms", "path": "references/fields.md"}),
+        Call("read_skill_resource", {"skill_id": "pdf-forms", "path": "references/fields.md", "limit": 5}),
+        Call("read_skill_resource", {"skill_id": "pdf-forms", "path": "logo.png"}),
+    ]
+    turn = await driver.turn("Good morning.", [[call] for call in calls] + ["Done."])
+    assert [plain(result) for result in turn.results] == await neutral(library, SkillSession(), *calls)
+
+
+@promise("errors as results, in the same words")
+async def errors(driver: Driver, library: Library) -> None:
+    codes = {
+        "not_found": load("pdf-form"),
+        "disabled": load("switched-off"),
+        "untrusted": load("not-trusted"),
+        "read_error": Call("read_skill_resource", {"skill_id": "pdf-forms", "path": "../runner/SKILL.md"}),
+    }
+    turn = await driver.turn("Good morning.", [[call] for call in codes.values()] + ["Done."])
+    assert [plain(result) for result in turn.results] == await neutral(
+        library, SkillSession(), *codes.values()
+    )
+    for code, result in zip(codes, turn.results, strict=True):
+        assert f'<error code="{code}">' in result
+
+
+@promise("arguments that do not fit are an answer")
+async def wrong_arguments(driver: Driver, library: Library) -> None:
+    calls = [Call("load_skill", {}), load("runner", colour="red"), Call("load_skill", {"skill_id": [1]})]
+    turn = await driver.turn("Good morning.", [[call] for call in calls] + ["Done."])
+    assert len(turn.results) == len(calls)
+    for result in turn.results:
+        assert '"error": "invalid_arguments"' in result
+        assert "skill_id (string, required)" in result
+
+
+@promise("disabled, untrusted and hidden skills are not offered")
+async def refused_skills(driver: Driver, library: Library) -> None:
+    turn = await driver.turn("Good morning.", ["Good morning!"])
+    assert offered(turn.seen[0].instructions) == ["pdf-forms", "runner", "tide-tables"]
+
+
+@promise("nothing is delivered twice")
+async def deduplication(driver: Driver, library: Library) -> None:
+    replies: list[Reply] = [[load("tide-tables"), load("Tide_Tables")], [load("tide-tables")], "Done."]
+    turn = await driver.turn("Good morning.", replies)
+    delivered = [result for result in turn.results if "Use the harmonic constants." in result]
+    again = [result for result in turn.results if 'status="already_active"' in result]
+    assert (len(delivered), len(again)) == (1, 2)
+
+
+@promise("a skill stays active in the following turns")
+async def follow_up(driver: Driver, library: Library) -> None:
+    first = await driver.turn("Good morning.", [[load("tide-tables")], "Done."])
+    second = await driver.turn("And tomorrow?", [[load("tide-tables")], "Done."])
+    assert second.seen[0].instructions == first.seen[0].instructions
+    assert 'status="already_active"' in second.results[-1]
+
+
+@promise("the session is restored in another process")
+async def restored(driver: Driver, library: Library) -> None:
+    await driver.turn("Good morning.", [[load("tide-tables")], "Done."])
+    await driver.restart()
+    second = await driver.turn("And tomorrow?", [[load("tide-tables")], "Done."])
+    assert 'status="already_active"' in second.results[-1]
+
+
+@promise("a request that matches brings the skill along")
+async def matching(driver: Driver, library: Library) -> None:
+    turn = await driver.turn("Please fill in this PDF form.", ["Done."])
+    instructions = turn.seen[0].instructions
+    assert instructions.startswith(library.provider.tier1_context(SkillSession()))
+    assert '<skill_context id="pdf-forms">' in instructions
+    assert "<skill_context" in instructions
+    assert 'id="tide-tables">\n<instructions>' not in instructions
+
+
+@promise("`/name` starts a skill that models may not start")
+async def user_command(driver: Driver, library: Library) -> None:
+    turn = await driver.turn("/secret-handshake", [[load("secret-handshake")], "Done."])
+    assert '<skill_context id="secret-handshake">' in turn.seen[0].instructions
+
+
+@promise("a skill that is added is known in the next turn")
+async def hot_reload(driver: Driver, library: Library) -> None:
+    await driver.turn("Good morning.", ["Good morning!"])
+    write(library.folder, "late-comer", "Comes late.", "Here I am.\n")
+    library.manager.refresh()
+    turn = await driver.turn("Anything new?", [[load("late-comer")], "Done."])
+    assert "late-comer" in offered(turn.seen[0].instructions)
+    assert "Here I am." in turn.results[-1]
+
+
+@promise("a script runs after the user has approved it")
+async def script_approved(driver: Driver, library: Library) -> None:
+    turn = await driver.turn("Good morning.", [[run("echo", "a b", "--flag")], "Done."])
+    assert turn.asked == ["script_run"]
+    payload = json.loads(turn.results[-1].splitlines()[2])
+    assert payload["result"] == {"arguments": ["a b", "--flag"]}, payload
+
+
+@promise("a script that is not approved does not run")
+async def script_refused(driver: Driver, library: Library) -> None:
+    turn = await driver.turn("Good morning.", [[run("echo")], "Done."], approve=False)
+    assert turn.asked == ["script_run"]
+    assert all('"success": true' not in result for result in turn.results)
+    assert turn.text == "Done."
+
+
+@promise("cancelling a run ends its script")
+async def cancellation(driver: Driver, library: Library) -> None:
+    task = asyncio.create_task(driver.turn("Good morning.", [[run("hold")], "Done."]))
+    with library.held_script.open() as script:
+        await until(lambda: task.done() or not free(script.fileno()))
+        assert not task.done(), task.exception()
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        await until(lambda: free(script.fileno()))
+
+
+@promise("the hostile library: the same set, and every one answers")
+async def hostile_library(driver: Driver, library: Library) -> None:
+    names = library.provider.get_skill_names()
+    replies: list[Reply] = [[load(name)] for name in names]
+    turn = await driver.turn("Good morning.", [*replies, "Done."])
+    assert turn.seen[0].instructions == library.provider.tier1_context(SkillSession())
+    assert offered(turn.seen[0].instructions) == names
+    assert [plain(result) for result in turn.results] == await neutral(
+        library, SkillSession(), *(load(name) for name in names)
+    )
+
+
+def run(script: str, *arguments: str) -> Call:
+    return Call("script_run", {"skill_name": "runner", "script_name": script, "args": list(arguments)})
+
+
+def offered(instructions: str) -> list[str]:
+    return [html.unescape(found) for found in _ID.findall(instructions)]
+
+
+def free(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return True
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not happened():  # noqa: ASYNC110 -- another process does it, nothing here could set an event
+            await asyncio.sleep(0.01)

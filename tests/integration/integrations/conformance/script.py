@@ -1,0 +1,91 @@
+"""A scripted model: what it answers, and a record of everything it was shown."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from skillkit.disclosure import SkillContextProvider
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call that the model makes."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+Reply = str | Sequence[Call]
+"""What the model answers: a text that ends the turn, or calls."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One request as it reached the model."""
+
+    instructions: str
+    tools: Mapping[str, Mapping[str, Any]]
+    """JSON schemas by name."""
+    results: Sequence[str]
+    """Answers to the calls of the reply before."""
+
+
+@dataclass
+class Turn:
+    """A message of the user and all that came of it."""
+
+    seen: list[Seen] = field(default_factory=list)
+    text: str = ""
+    asked: list[str] = field(default_factory=list)
+    """Tools that the user was asked to approve."""
+
+    @property
+    def results(self) -> list[str]:
+        return [result for seen in self.seen for result in seen.results]
+
+
+class Model:
+    """Gives the scripted replies in order and notes what it sees."""
+
+    def __init__(self) -> None:
+        self.replies: list[Reply] = []
+        self.turn = Turn()
+        self.calls = 0
+
+    def begin(self, replies: Sequence[Reply]) -> Turn:
+        self.replies = list(replies)
+        self.turn = Turn()
+        return self.turn
+
+    def answer(self, seen: Seen) -> Reply:
+        self.turn.seen.append(seen)
+        return self.replies.pop(0)
+
+    def call_id(self) -> str:
+        self.calls += 1
+        return f"call_{self.calls}"
+
+
+class Driver(ABC):
+    """One integration in the hands of a user: an agent of that framework with one conversation."""
+
+    title: ClassVar[str]
+    variant: ClassVar[str] = ""
+    unable: ClassVar[Mapping[str, str]] = {}
+    """Scenarios that the framework cannot express, and why."""
+
+    def __init__(self, provider: SkillContextProvider) -> None:
+        self.provider = provider
+        self.model = Model()
+
+    @abstractmethod
+    async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
+        """The user says something, the model answers as scripted; `approve` is the answer when asked."""
+
+    async def restart(self) -> None:
+        """Go on with this conversation as a new process would, from what was saved."""
+        raise NotImplementedError
+
+    async def close(self) -> None:  # noqa: B027 -- most drivers hold nothing
+        """Give back what the driver holds."""

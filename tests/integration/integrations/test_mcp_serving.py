@@ -1,0 +1,210 @@
+"""`agent serve --mcp` as it is started: over stdio and HTTP, guarded by host, origin and token."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+import tomllib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from conformance.library import friendly
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from skillkit import SkillManager
+from skillkit.core.exceptions import SkillSecurityError
+from skillkit.integrations.mcp import SkillServer
+from skillkit.integrations.mcp.http import http_app, is_loopback
+
+AGENT = str(Path(sys.executable).with_name("agent"))
+TOKEN = "a-token-of-some-length"
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {}}
+HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
+
+
+@pytest.fixture
+def skills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A library that the user has decided to use as it is."""
+    monkeypatch.setenv("AGENT_SKILLS", "all-untrusted")
+    return friendly(tmp_path / "library").folder
+
+
+@asynccontextmanager
+async def served(*arguments: str, **environment: str) -> AsyncIterator[str]:
+    """The address of a server that was started with `arguments`."""
+    process = await asyncio.create_subprocess_exec(
+        AGENT,
+        "serve",
+        "--mcp",
+        *arguments,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **environment},
+    )
+    assert process.stderr is not None
+    try:
+        said = (await process.stderr.readline()).decode()
+        found = re.search(r"http://\S+", said)
+        assert found, said + (await process.stderr.read()).decode()
+        yield found[0]
+    finally:
+        process.send_signal(signal.SIGINT)
+        await process.stderr.read()
+        await process.wait()
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_a_client_starts_the_server_and_loads_a_skill(skills: Path, era: Any):
+    parameters = StdioServerParameters(
+        command=AGENT, args=["serve", "--mcp", str(skills)], env=dict(os.environ), cwd=skills
+    )
+    async with Client(parameters, mode=era) as client:
+        assert "<id>pdf-forms</id>" in (client.session.instructions or "")
+        answer: Any = await client.call_tool("load_skill", {"skill_id": "pdf-forms"})
+        assert "Fill in" in answer.content[0].text
+
+
+async def test_over_http_on_loopback(skills: Path):
+    async with served("--http", "127.0.0.1:0", str(skills)) as url, Client(url) as client:
+        answer: Any = await client.call_tool("load_skill", {"skill_id": "tide-tables"})
+        assert "harmonic constants" in answer.content[0].text
+
+
+async def test_what_the_user_does_not_trust_is_not_served(skills: Path):
+    async with served("--http", "127.0.0.1:0", str(skills), AGENT_SKILLS="all") as url, Client(url) as client:
+        uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
+    assert "skill://index.json" in uris
+    assert not any("pdf-forms" in uri for uri in uris)
+
+
+GUARDED = [
+    ({}, 200),
+    ({"origin": "http://localhost:3000"}, 200),
+    ({"origin": "https://evil.example"}, 403),
+    ({"origin": "http://localhost.evil.example"}, 403),
+    ({"origin": "null"}, 403),
+    ({"host": "evil.example"}, 421),
+    ({"host": "127.0.0.1.evil.example:80"}, 421),
+]
+
+
+async def test_requests_of_web_pages_are_refused(skills: Path):
+    async with served("--http", "127.0.0.1:0", str(skills)) as url, httpx2.AsyncClient() as http:
+        for headers, status in GUARDED:
+            answer = await http.post(url, json=PING, headers={**HEADERS, **headers})
+            assert answer.status_code == status, (headers, answer.text)
+
+
+async def test_elsewhere_a_token_is_asked_for_and_names_the_client(skills: Path):
+    arguments = ["--http", "0.0.0.0:0", "--token-env", "editor=EDITOR_TOKEN", "--allow", "editor=pdf-forms"]
+    async with served(*arguments, str(skills), EDITOR_TOKEN=TOKEN) as everywhere:
+        url = everywhere.replace("0.0.0.0", "127.0.0.1")
+        async with httpx2.AsyncClient() as http:
+            for header in ({}, {"authorization": "Bearer wrong"}, {"authorization": TOKEN}):
+                answer = await http.post(url, json=PING, headers={**HEADERS, **header})
+                assert answer.status_code == 401
+                assert answer.headers["www-authenticate"] == "Bearer"
+        async with (
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {TOKEN}"}) as http,
+            Client(streamable_http_client(url, http_client=http)) as client,
+        ):
+            uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
+    assert uris == ["skill://pdf-forms/SKILL.md", "skill://index.json"]
+
+
+async def test_news_reach_clients_over_http(skills: Path):
+    async with (
+        served("--http", "127.0.0.1:0", str(skills)) as url,
+        Client(url) as client,
+        client.listen(resources_list_changed=True) as news,
+    ):
+        (skills / "new").mkdir()
+        (skills / "new" / "SKILL.md").write_text("---\nname: new\ndescription: New.\n---\n")
+        async with asyncio.timeout(60):
+            async for event in news:
+                assert type(event).__name__ == "ResourcesListChanged"
+                break
+        uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
+    assert "skill://new/SKILL.md" in uris
+
+
+async def agent(*arguments: str, **environment: str) -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        AGENT,
+        "serve",
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, **environment},
+    )
+    out, err = await process.communicate()
+    return process.returncode or 0, out.decode(), err.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--mcp", "--http", "0.0.0.0:0"], 4, "without a token"),
+        (["--mcp", "--http", "0.0.0.0:0", "--token-env", "WEAK"], 4, "fewer than 16"),
+        (["--mcp", "--http", "127.0.0.1:0", "--token-env", "NOT_SET"], 1, "NOT_SET is empty"),
+        (["--mcp", "--http", "nowhere:at:all"], 2, "HOST:PORT"),
+        (["--mcp", "--allow", "everything"], 2, "CLIENT=SKILLS"),
+        ([], 2, "--mcp"),
+    ],
+)
+async def test_what_cannot_be_served_is_said(arguments: list[str], code: int, said: str):
+    returned, _, err = await agent(*arguments, WEAK="short")
+    assert said in " ".join(err.split())
+    assert returned == code
+
+
+async def test_the_configuration_of_clients_can_be_read_by_them():
+    _, out, _ = await agent("--mcp", "--scripts", "--print-config")
+    page = (Path(__file__).parents[3] / "docs" / "integrations.md").read_text(encoding="utf-8")
+    assert f"$ agent serve --mcp --print-config\n{out.splitlines()[0]}\n" in page
+    parts = dict(re.findall(r"^# (.+?): .*\n((?:.+\n)+)", out, re.MULTILINE))
+    assert set(parts) >= {
+        "Claude Code",
+        "Claude Desktop",
+        "Cursor",
+        "Gemini CLI",
+        "VS Code",
+        "Codex",
+        "opencode",
+    }
+    started = {"command": "agent", "args": ["serve", "--mcp", "--scripts"]}
+    assert json.loads(parts["Claude Code"]) == {"mcpServers": {"skills": started}}
+    assert json.loads(parts["VS Code"]) == {"servers": {"skills": started}}
+    assert tomllib.loads(parts["Codex"]) == {"mcp_servers": {"skills": started}}
+
+
+async def test_the_configuration_for_http_names_the_variable_of_the_token_not_the_token():
+    arguments = ["--mcp", "--http", "10.0.0.1:9", "--token-env", "MY_TOKEN", "--print-config"]
+    _, out, _ = await agent(*arguments, MY_TOKEN=TOKEN)
+    assert TOKEN not in out
+    assert out.count("Bearer ${MY_TOKEN}") >= 5
+    assert 'bearer_token_env_var = "MY_TOKEN"' in out
+
+
+def test_an_app_for_other_machines_needs_a_good_token(tmp_path: Path):
+    server = SkillServer(SkillManager(project_skill_dir=tmp_path, anthropic_config_dir=""))
+    for tokens in (None, {}, {"editor": "short"}):
+        with pytest.raises(SkillSecurityError):
+            http_app(server, host="192.0.2.1", tokens=tokens)
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        *((host, True) for host in ("127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]")),
+        *((host, False) for host in ("0.0.0.0", "::", "192.0.2.1", "example.org", "")),
+    ],
+)
+def test_only_this_machine_is_loopback(host: str, local: bool):
+    assert is_loopback(host) is local

@@ -1,0 +1,67 @@
+"""The real program in a pseudo-terminal, driven as a person would."""
+
+import os
+import pty
+import re
+import select
+import struct
+import sys
+import termios
+import time
+from collections.abc import Mapping
+from fcntl import ioctl
+from pathlib import Path
+from typing import Self
+
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r")
+PATIENCE = 60
+
+
+class Terminal:
+    """One run of `agent`; `expect` waits for text, `type` answers it."""
+
+    def __init__(self, *arguments: str, cwd: Path, environment: Mapping[str, str], columns: int = 80) -> None:
+        command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments]
+        self.pid, self._terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            os.execve(sys.executable, command, dict(environment))
+        ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        self.raw = ""
+        self._read_to = 0
+
+    @property
+    def text(self) -> str:
+        """What is on the screen, without colours and cursor movements."""
+        return _CONTROL.sub("", self.raw)
+
+    def expect(self, text: str) -> Self:
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.text[self._read_to :]:
+            if not self._more(deadline):
+                raise AssertionError(f"{text!r} did not come; the screen shows:\n{self.text}")
+        self._read_to = self.text.index(text, self._read_to) + len(text)
+        return self
+
+    def type(self, line: str) -> Self:
+        os.write(self._terminal, f"{line}\n".encode())
+        return self
+
+    def end(self) -> int:
+        """Wait for the program to end; its exit code."""
+        deadline = time.monotonic() + PATIENCE
+        while self._more(deadline):
+            pass
+        os.close(self._terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def _more(self, deadline: float) -> bool:
+        ready, _, _ = select.select([self._terminal], [], [], max(0, deadline - time.monotonic()))
+        if not ready:
+            raise AssertionError(f"nothing happens; the screen shows:\n{self.text}")
+        try:
+            data = os.read(self._terminal, 65536)
+        except OSError:  # Linux says so when the other side is closed
+            return False
+        self.raw += data.decode("utf-8", "replace")
+        return bool(data)

@@ -1,0 +1,181 @@
+"""AGENT_SKILLS, what was enabled, and trust decide what is active."""
+
+from pathlib import Path
+
+import pytest
+from skill_repositories import skill_text
+
+from skillkit.install.activation import NO_TRUSTED, Selection, SkillActivation
+from skillkit.install.installer import SkillInstaller
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("AGENT_HOME", str(tmp_path / "home"))
+    return folder
+
+
+def write(folder: Path, name: str, **fields: str) -> Path:
+    path = folder / name
+    path.mkdir(parents=True)
+    (path / "SKILL.md").write_text(skill_text(name, **fields))
+    return path
+
+
+def installer() -> SkillInstaller:
+    return SkillInstaller(consent=lambda proposal: True)
+
+
+def active(value: str | None, **options: object) -> list[str]:
+    environment = {} if value is None else {"AGENT_SKILLS": value}
+    activation = SkillActivation(bundled=False, environment=environment, **options)
+    return sorted(status.skill.name for status in activation.report().active)
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "names"),
+    [
+        (None, "none", set()),
+        ("", "none", set()),
+        (" None ", "none", set()),
+        ("ALL", "all", set()),
+        ("all-untrusted", "all-untrusted", set()),
+        ("Kalshi-Markets, hello_extended,", "names", {"kalshi-markets", "hello-extended"}),
+        (",", "none", set()),
+    ],
+)
+def test_the_words_of_agent_skills(text: str | None, mode: str, names: set[str]) -> None:
+    selection = Selection.parse(text)
+    assert (selection.mode, set(selection.names)) == (mode, names)
+    assert Selection.parse(str(selection)) == selection
+
+
+def test_installed_and_approved_skills_are_active_when_they_are_selected(
+    project: Path, tmp_path: Path
+) -> None:
+    installer().add(str(write(tmp_path / "a", "Pdf_Reader")))
+    installer().add(str(write(tmp_path / "b", "xls")))
+    assert active(None) == active("") == active("none") == []
+    assert active("all") == ["Pdf_Reader", "xls"]
+    assert active("PDF-reader") == ["Pdf_Reader"]
+    installer().revoke("xls")
+    assert active("all") == ["Pdf_Reader"]
+    assert active("xls") == []
+    assert active("all-untrusted") == ["Pdf_Reader", "xls"]
+
+
+def test_a_project_skill_needs_one_consent_per_digest(project: Path) -> None:
+    folder = write(project / "skills", "helper")
+    assert active("all") == active("helper") == []
+    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all"})
+    assert activation.report().hint == NO_TRUSTED
+    skill = activation.manager.get_skill("helper")
+    refusal = activation.manager.refusal(skill)
+    assert refusal is not None
+    assert refusal.code == "untrusted"
+    assert "agent skill trust helper" in refusal.reason
+    assert activation.manager.offered_skills() == []
+    digest = installer().trust_folder(skill)
+    assert active("all") == ["helper"]
+    assert activation.manager.offered_skills() == [skill], "a running program sees the consent"
+    (folder / "extra.md").write_text("more")
+    assert active("all") == []
+    assert activation.manager.offered_skills() == [], "and its end"
+    (folder / "extra.md").unlink()
+    assert active("all") == ["helper"]
+    installer().trust_store.revoke(digest)
+    assert active("all") == []
+
+
+def test_changed_bytes_of_an_installed_skill_end_its_trust(project: Path, tmp_path: Path) -> None:
+    installer().add(str(write(tmp_path / "a", "pdf")))
+    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all"})
+    assert len(activation.manager.offered_skills()) == 1
+    path = tmp_path / "home" / "skills" / "pdf" / "SKILL.md"
+    path.chmod(0o644)
+    path.write_text(skill_text("pdf", body="Evil."))
+    assert activation.manager.offered_skills() == []
+    assert active("all") == []
+    assert active("all-untrusted") == ["pdf"]
+
+
+def test_folders_in_the_users_own_home_are_the_users_own_word(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / ".claude" / "skills", "mine")
+    write(tmp_path / "home" / "skills", "placed")
+    assert active("all") == ["mine", "placed"]
+
+
+def test_a_skill_installed_under_another_name_answers_to_that_name(project: Path, tmp_path: Path) -> None:
+    installer().add(str(write(tmp_path / "a", "pdf")))
+    installer().add(str(write(tmp_path / "b", "pdf", license="MIT")), name="pdf-two")
+    assert active("all") == ["pdf", "pdf-two"]
+    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "pdf-two"})
+    assert activation.manager.get_skill("pdf-two").license == "MIT"
+    assert [skill.name for skill in activation.manager.offered_skills()] == ["pdf-two"]
+
+
+def test_what_was_enabled_counts_where_the_variable_is_not_set(project: Path, tmp_path: Path) -> None:
+    installer().add(str(write(tmp_path / "a", "pdf")))
+    with installer().registry.transaction() as state:
+        state.selection = "pdf"
+    assert active(None) == ["pdf"]
+    assert active("") == []
+
+
+def test_the_report_tells_counts_failures_and_hints(project: Path, tmp_path: Path) -> None:
+    folder = write(tmp_path / "a", "pdf", toolsets="[tools.x:Y]", scripts_ignore="['_*']")
+    (folder / "SKILL.md").write_text(
+        "---\nname: pdf\ndescription: d\ntoolsets: [tools.x:Y]\nscripts_ignore: ['_*']\n---\n"
+    )
+    (folder / "scripts").mkdir()
+    for name in ("run.py", "_private.py", "notes.txt", ".hidden.py"):
+        (folder / "scripts" / name).write_text("x")
+    installer().add(str(folder))
+    bad = project / "skills" / "bad"
+    bad.mkdir(parents=True)
+    (bad / "SKILL.md").write_text("---\nname: [\n---\n")
+    report = SkillActivation(bundled=False, environment={}).report()
+    [status] = report.skills
+    assert (status.scripts, status.skill.toolsets, status.active) == (("run",), ("tools.x:Y",), False)
+    assert report.hint == "To enable: export AGENT_SKILLS=pdf"
+    assert [found.path for found in report.failed] == [bad / "SKILL.md"]
+    missing = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "pdf,ghost"}).report()
+    assert missing.hint == "AGENT_SKILLS names skills that were not found: ghost"
+    write(project / "skills", "other")
+    untrusted = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "pdf"}).report()
+    assert untrusted.hint.startswith("To enable: agent skill trust other")
+    installer().trust_folder(SkillActivation(bundled=False).manager.get_skill("other"))
+    assert SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all"}).report().hint == ""
+
+
+def test_trust_decides_what_scripts_and_toolsets_get(project: Path, tmp_path: Path) -> None:
+    folder = write(tmp_path / "a", "pdf")
+    (folder / "SKILL.md").write_text(
+        "---\nname: pdf\ndescription: d\npermissions: {env: [API_KEY], network: true}\n---\n"
+    )
+    [record] = installer().add(str(folder))
+    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all-untrusted"})
+    skill = activation.manager.get_skill("pdf")
+    assert activation.judge.trusts(skill, record.digest)
+    assert not activation.judge.trusts(skill, "sha256:other")
+    granted = activation.judge.grants(skill, record.digest)
+    assert (granted.env, granted.network) == (("API_KEY",), True)
+    installer().revoke("pdf")
+    held = activation.judge.grants(skill, record.digest)
+    assert (held.env, held.withheld_env, held.network) == ((), ("API_KEY",), False)
+    assert not activation.judge.trusts(skill, record.digest)
+
+
+def test_a_project_skill_that_cannot_be_hashed_cannot_be_approved(project: Path) -> None:
+    folder = write(project / "skills", "linked")
+    (folder / "link").symlink_to("/etc/passwd")
+    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all"})
+    standing = activation.judge.standing(activation.manager.get_skill("linked"))
+    assert not standing.trusted
+    assert "cannot be approved" in standing.reason

@@ -1,0 +1,252 @@
+"""registry.json: mended when damaged, left alone when newer, and never half believed."""
+
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from skill_repositories import skill_text
+
+from skillkit.core.digest import tree_digest
+from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillSecurityError
+from skillkit.install.disk import locked, remove_tree
+from skillkit.install.exceptions import RegistryError
+from skillkit.install.installer import SkillInstaller
+from skillkit.install.registry import InstalledSkill, InstallRegistry
+from skillkit.install.trust import TrustStore
+
+
+def write(folder: Path, name: str) -> str:
+    path = folder / name
+    path.mkdir(parents=True)
+    (path / "SKILL.md").write_text(skill_text(name))
+    return str(path)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    installer = SkillInstaller(home, consent=lambda proposal: True)
+    installer.add(write(tmp_path, "one"))
+    installer.add(write(tmp_path, "two"))
+    return home
+
+
+def registry_file(home: Path) -> Path:
+    return home / "skills" / "registry.json"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"version": 1}',
+        b'{"version": true, "skills": {}}',
+        b"\xff\xfe",
+        b"[" * 50_000,
+    ],
+)
+def test_a_damaged_registry_is_kept_aside_and_rebuilt_from_the_store(damage: bytes, home: Path) -> None:
+    registry_file(home).write_bytes(damage)
+    registry = InstallRegistry(home)
+    skills = registry.list()
+    assert [skill.name for skill in skills] == ["one", "two"]
+    assert not any(skill.trusted for skill in skills), "trust is not recovered by guessing"
+    assert (home / "skills" / "registry.json.damaged-1").read_bytes() == damage
+    assert "registry.json.damaged-1" in registry.notices[0]
+    again = InstallRegistry(home)
+    assert again.list() == skills
+    assert again.notices == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "../../x"),
+        ("digest", "md5:1"),
+        ("stored", "/etc"),
+        ("files", []),
+        ("installed_at", 5),
+        ("name_canonical", "other"),
+    ],
+)
+def test_a_record_that_cannot_be_ours_damages_the_whole_file(field: str, value: object, home: Path) -> None:
+    data = json.loads(registry_file(home).read_text())
+    data["skills"]["one"][field] = value
+    registry_file(home).write_text(json.dumps(data))
+    registry = InstallRegistry(home)
+    assert [skill.name for skill in registry.list()] == ["one", "two"]
+    assert registry.notices
+
+
+def test_a_lost_registry_is_rebuilt_from_the_links(home: Path) -> None:
+    registry_file(home).unlink()
+    registry = InstallRegistry(home)
+    assert [skill.name for skill in registry.list()] == ["one", "two"]
+    assert "missing" in registry.notices[0]
+
+
+def test_what_cannot_be_recovered_is_left_out_and_the_rest_survives(home: Path) -> None:
+    [one, _] = InstallRegistry(home).list()
+    (home / "store" / f"{one.stored}.json").write_text("garbage")
+    registry_file(home).write_text("garbage")
+    assert [skill.name for skill in InstallRegistry(home).list()] == ["two"]
+
+
+def test_a_registry_of_a_newer_skillkit_is_left_as_it_is(home: Path) -> None:
+    registry_file(home).write_text('{"version": 99, "skills": "?"}')
+    with pytest.raises(RegistryError, match="newer"):
+        InstallRegistry(home).list()
+    assert registry_file(home).read_text() == '{"version": 99, "skills": "?"}'
+
+
+def test_an_exception_inside_a_transaction_changes_nothing(home: Path) -> None:
+    before = registry_file(home).read_bytes()
+
+    def interrupted() -> None:
+        with InstallRegistry(home).transaction() as state:
+            state.skills.clear()
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        interrupted()
+    assert registry_file(home).read_bytes() == before
+
+
+def test_records_survive_a_round_trip_and_are_private(home: Path) -> None:
+    for skill in InstallRegistry(home).list():
+        assert InstalledSkill.from_data(json.loads(json.dumps(skill.as_data()))) == skill
+    assert stat.S_IMODE(registry_file(home).stat().st_mode) == 0o600
+    data = json.loads(registry_file(home).read_text())["skills"]["one"]
+    wanted = "name name_canonical git_url commit_sha branch tag installed_path trusted installed_at"
+    assert set(f"{wanted} subpath digest files trusted_digest".split()) <= data.keys()
+
+
+def test_trust_in_a_record_needs_flag_and_digest(home: Path) -> None:
+    data = json.loads(registry_file(home).read_text())
+    data["skills"]["one"]["trusted"] = False
+    data["skills"]["two"]["trusted_digest"] = "sha256:" + "0" * 64
+    registry_file(home).write_text(json.dumps(data))
+    assert [skill.trusted for skill in InstallRegistry(home).list()] == [False, False]
+
+
+def test_links_that_were_deleted_or_bent_are_mended_at_the_next_look(home: Path, tmp_path: Path) -> None:
+    (home / "skills" / "one").unlink()
+    (home / "skills" / "two").unlink()
+    (home / "skills" / "two").symlink_to(tmp_path)
+    (home / "skills" / "stray").symlink_to("../store/" + "0" * 64 + "/stray")
+    InstallRegistry(home).list()
+    assert (home / "skills" / "one" / "SKILL.md").is_file()
+    assert not os.path.lexists(home / "skills" / "stray")
+    assert os.readlink(home / "skills" / "two") == str(tmp_path), "what others put there is left alone"
+
+
+def test_an_empty_home_has_no_skills_and_stays_empty(tmp_path: Path) -> None:
+    assert InstallRegistry(tmp_path / "fresh").list() == []
+    assert not (tmp_path / "fresh").exists()
+
+
+def test_a_registry_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    (tmp_path / "skills" / "registry.json").mkdir(parents=True)
+    with pytest.raises(RegistryError, match="Cannot read"):
+        InstallRegistry(tmp_path).list()
+
+
+def test_waiting_for_the_lock_is_announced(tmp_path: Path) -> None:
+    import threading
+
+    waiting = threading.Event()
+    done: list[int] = []
+
+    def second() -> None:
+        with locked(tmp_path / "lock", waiting.set):
+            done.append(2)
+
+    with locked(tmp_path / "lock"):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert waiting.wait(30)
+        done.append(1)
+    thread.join()
+    assert done == [1, 2]
+
+
+def test_deleting_a_tree_deletes_links_and_not_what_they_lead_to(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("x")
+    tree = tmp_path / "tree"
+    (tree / "inner").mkdir(parents=True)
+    (tree / "inner" / "link").symlink_to(precious)
+    (tree / "inner").chmod(0o500)
+    remove_tree(tree)
+    assert not tree.exists()
+    assert (precious / "file").exists()
+    remove_tree(tree)
+
+
+# Trust in folders
+
+
+def test_consents_are_bound_to_digests(tmp_path: Path) -> None:
+    store = TrustStore(tmp_path)
+    store.grant("sha256:1", name="x", path=tmp_path)
+    assert store.trusts("sha256:1")
+    assert not store.trusts("sha256:2")
+    assert store.revoke("sha256:1")
+    assert not store.revoke("sha256:1")
+    assert not store.trusts("sha256:1")
+
+
+def test_a_damaged_trust_file_trusts_nothing_and_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "trust.json").write_text("garbage")
+    store = TrustStore(tmp_path)
+    assert not store.trusts("sha256:1")
+    store.grant("sha256:1", name="x", path=tmp_path)
+    assert store.trusts("sha256:1")
+    assert (tmp_path / "trust.json.damaged-1").read_text() == "garbage"
+
+
+# Digests
+
+
+def test_the_digest_covers_names_bytes_and_the_executable_bit(tmp_path: Path) -> None:
+    folder = tmp_path / "tree"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "inner" / "a").write_text("1")
+    first = tree_digest(folder)
+    inner = hashlib.sha256(b"1").hexdigest()
+    assert (
+        first.digest
+        == f"sha256:{hashlib.sha256(f'inner/a{chr(0)}-{chr(0)}{inner}{chr(10)}'.encode()).hexdigest()}"
+    )
+    (folder / "inner" / "a").chmod(0o755)
+    assert tree_digest(folder).digest != first.digest
+    (folder / "inner" / "a").chmod(0o644)
+    (folder / "inner" / "a").rename(folder / "inner" / "b")
+    assert tree_digest(folder).digest != first.digest
+    assert tree_digest(folder).files["inner/b"].size == 1
+
+
+def test_the_digest_refuses_links_special_files_and_too_much(tmp_path: Path) -> None:
+    folder = tmp_path / "tree"
+    folder.mkdir()
+    (folder / "a").write_text("12345")
+    with pytest.raises(SizeLimitExceededError):
+        tree_digest(folder, max_bytes=4)
+    with pytest.raises(SizeLimitExceededError):
+        tree_digest(folder, max_files=0)
+    (folder / "link").symlink_to("a")
+    with pytest.raises(SkillSecurityError):
+        tree_digest(folder)
+    (folder / "link").unlink()
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(SkillSecurityError):
+        tree_digest(folder)
+    with pytest.raises(ContentLoadError):
+        tree_digest(tmp_path / "missing")

@@ -1,0 +1,89 @@
+"""The grammar of sources."""
+
+from pathlib import Path
+
+import pytest
+
+from skillkit.install.exceptions import SourceError
+from skillkit.install.source import FolderSource, GitSource, parse_source
+
+SHA = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("owner/repo", GitSource("https://github.com/owner/repo")),
+        ("owner/repo.git", GitSource("https://github.com/owner/repo")),
+        ("owner/repo@v1.0", GitSource("https://github.com/owner/repo", "v1.0")),
+        ("owner/repo#main", GitSource("https://github.com/owner/repo", "main")),
+        ("owner/repo/skills/pdf", GitSource("https://github.com/owner/repo", None, "skills/pdf")),
+        (
+            "owner/repo/skills/pdf@feature/x",
+            GitSource("https://github.com/owner/repo", "feature/x", "skills/pdf"),
+        ),
+        ("https://example.com/a/b.git", GitSource("https://example.com/a/b.git")),
+        ("https://example.com/a/b/#v1", GitSource("https://example.com/a/b", "v1")),
+        ("https://ada@example.com:8443/a", GitSource("https://ada@example.com:8443/a")),
+        ("ssh://git@example.com/a/b.git#main", GitSource("ssh://git@example.com/a/b.git", "main")),
+        ("git@example.com:a/b.git", GitSource("ssh://git@example.com/a/b.git")),
+        ("git@example.com:a/b.git#main", GitSource("ssh://git@example.com/a/b.git", "main")),
+        ("file:///srv/a.git", GitSource("file:///srv/a.git")),
+        ("http://127.0.0.1:8000/a.git", GitSource("http://127.0.0.1:8000/a.git")),
+        ("http://localhost/a.git", GitSource("http://localhost/a.git")),
+        ("https://[::1]:8000/a.git", GitSource("https://[::1]:8000/a.git")),
+        (
+            "https://github.com/owner/repo/tree/main/skills/pdf",
+            GitSource("https://github.com/owner/repo", "main", "skills/pdf"),
+        ),
+        (
+            "https://github.com/owner/repo/blob/main/skills/pdf/SKILL.md",
+            GitSource("https://github.com/owner/repo", "main", "skills/pdf"),
+        ),
+        ("https://github.com/owner/repo/tree/main", GitSource("https://github.com/owner/repo", "main")),
+    ],
+)
+def test_what_people_write_is_understood(text: str, expected: GitSource) -> None:
+    assert parse_source(text) == expected
+
+
+def test_folders_are_told_by_how_they_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "skills").mkdir()
+    for text in ("./skills", "~/skills", str(tmp_path / "skills")):
+        assert parse_source(text) == FolderSource(tmp_path / "skills")
+    assert parse_source(".", path="skills") == FolderSource(tmp_path, "skills")
+    assert str(parse_source("./skills")) == str(tmp_path / "skills")
+    with pytest.raises(SourceError, match=r"write \./skills"):
+        parse_source("skills")
+    with pytest.raises(SourceError, match="no folder"):
+        parse_source("./nowhere")
+    with pytest.raises(SourceError, match="no branches"):
+        parse_source("./skills", ref="main")
+
+
+def test_ref_and_path_may_stand_beside_the_source_but_not_twice() -> None:
+    assert parse_source("owner/repo", ref=SHA, path="./a//b/") == GitSource(
+        "https://github.com/owner/repo", SHA, "a/b"
+    )
+    assert parse_source("owner/repo@main", ref="main").ref == "main"
+    with pytest.raises(SourceError, match="Two refs"):
+        parse_source("owner/repo@main", ref="other")
+    with pytest.raises(SourceError, match="Two paths"):
+        parse_source("owner/repo/a", path="b")
+    for path in ("../a", "/a", "a\\b", "a\x00"):
+        with pytest.raises(SourceError):
+            parse_source("owner/repo", path=path)
+
+
+def test_a_full_commit_is_a_pin_and_nothing_else_is() -> None:
+    assert GitSource("https://example.com/a", SHA).pinned
+    for ref in (None, "main", SHA[:12], SHA.upper()):
+        assert not GitSource("https://example.com/a", ref).pinned
+    assert str(GitSource("https://example.com/a", "main", "x")) == "https://example.com/a#main (x)"
+
+
+def test_one_word_is_not_a_source() -> None:
+    with pytest.raises(SourceError, match="owner/repo"):
+        parse_source("word")

@@ -1,0 +1,97 @@
+"""A skill that is called by name comes first, and one that is ruled out by name does not come."""
+
+import pytest
+
+from skillkit.matching import MatchingSettings, SkillMatcher
+
+QUIET = MatchingSettings()
+
+
+def matcher_of(*skills):
+    return SkillMatcher(skills, mode="lexical", settings=QUIET)
+
+
+def names(matches):
+    return [match.skill.name for match in matches]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "/git-history please",
+        "$git-history",
+        "use git-history on it",
+        "Git History, go",
+        "git_history",
+        "see skills/git-history/SKILL.md",
+        "run `GIT-HISTORY` then extract text and tables from PDF files",
+    ],
+)
+def test_the_named_skill_comes_first(everyday, request_):
+    first = matcher_of(*everyday).match(request_)[0]
+    assert first.skill.name == "git-history"
+    assert first.reasons[0] == "is named in the request"
+    assert first.score >= 0.95
+
+
+@pytest.mark.parametrize("request_", ["/image", "$image", "`image`", "use image", "the image skill", "image"])
+def test_a_name_that_is_an_ordinary_word_counts_where_it_is_plainly_a_name(everyday, request_):
+    assert names(matcher_of(*everyday).match(request_))[:1] == ["image"]
+
+
+@pytest.mark.parametrize("request_", ["What an image of the past!", "the /image/path folder", "imagery"])
+def test_an_ordinary_word_in_prose_is_no_name(everyday, request_):
+    ranked = matcher_of(*everyday).rank(request_)
+    assert all("is named in the request" not in match.reasons for match in ranked)
+
+
+def test_an_unusual_word_is_a_name_wherever_it_stands(make_skill):
+    assert names(matcher_of(make_skill("kubectl")).match("kubectl gives an error")) == ["kubectl"]
+
+
+@pytest.mark.parametrize(
+    "request_", ["my-git-history", "git-history-old", "gitt-history", "/git-historyx", "xgit-history"]
+)
+def test_a_part_of_another_word_is_no_name(everyday, request_):
+    ranked = matcher_of(*everyday).rank(request_)
+    assert all("is named in the request" not in match.reasons for match in ranked)
+
+
+def test_the_longer_name_wins_over_the_one_inside_it(make_skill):
+    matcher = matcher_of(make_skill("doca"), make_skill("doca-flow"))
+    assert names(matcher.match("doca flow")) == ["doca-flow"]
+    assert set(names(matcher.match("doca and doca-flow"))) == {"doca", "doca-flow"}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Explain git branches and merge conflicts, but not git-history",
+        "rewrite merge conflicts without using git-history",
+        "bisect git branches, don't use the git-history skill",
+        "explain merge conflicts with anything other than /git-history",
+    ],
+)
+def test_a_skill_that_is_ruled_out_does_not_match(everyday, request_):
+    assert "git-history" not in names(matcher_of(*everyday).match(request_))
+    eager = SkillMatcher(everyday, mode="lexical", threshold=0.0, settings=QUIET)
+    assert "git-history" not in names(eager.match(request_))
+
+
+def test_the_source_before_the_colon_is_understood(make_skill):
+    one = make_skill("deploy", source_label="plug")
+    two = make_skill("deploy", source_label="user")
+    assert matcher_of(one, two).match("/user:deploy")[0].skill is two
+
+
+def test_a_skill_that_people_may_not_call_is_not_called(make_skill):
+    hidden = make_skill("secret-thing", "Polish brass", user_invocable=False)
+    assert all("is named" not in match.reasons[0] for match in matcher_of(hidden).rank("/secret-thing"))
+    assert names(matcher_of(hidden).match("polish brass")) == ["secret-thing"]
+
+
+def test_several_names_are_all_found_and_removed_ones_are_not(everyday):
+    matcher = matcher_of(*everyday)
+    assert set(names(matcher.match("/git-history and /sql-tuning"))) == {"git-history", "sql-tuning"}
+    matcher.remove(everyday[2])
+    assert names(matcher.match("/git-history and /sql-tuning")) == ["sql-tuning"]

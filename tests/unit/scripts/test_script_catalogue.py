@@ -1,0 +1,100 @@
+"""Which scripts exist for a caller; listing them executes and imports nothing."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from skillkit import SkillMetadata
+from skillkit.scripts import find_script, find_scripts
+
+
+@pytest.fixture
+def skill(tmp_path):
+    """Write files into `scripts/` and give the skill: `skill("a.py", ignore=("*_test.py",))`."""
+
+    def make(*files, scripts=None, ignore=()):
+        (tmp_path / "scripts").mkdir(exist_ok=True)
+        (tmp_path / "SKILL.md").touch()
+        for file in files:
+            (tmp_path / "scripts" / file).write_text("raise SystemExit('executed')")
+        return SkillMetadata("demo", "d", tmp_path / "SKILL.md", scripts=scripts, scripts_ignore=ignore)
+
+    return make
+
+
+def names(skill):
+    return [script.name for script in find_scripts(skill)]
+
+
+def test_scripts_of_all_kinds_are_found_by_name(skill):
+    found = skill("b.py", "a.sh", "c.js", "d.mjs", "e.ts", "f.rb", "g.pl", "notes.md", "data.json")
+    assert names(found) == ["a", "b", "c", "d", "e", "f", "g"]
+
+
+def test_python_wins_the_short_name(skill):
+    found = skill("status.sh", "status.py", "status.js")
+    assert names(found) == ["status", "status.js", "status.sh"]
+    assert find_script(found, "status").file == "status.py"
+    assert find_script(found, "STATUS.SH").file == "status.sh"
+
+
+def test_the_exact_spelling_comes_before_any_other(skill):
+    found = skill("Status.py", "status.py")
+    assert find_script(found, "status").file == "status.py"
+    assert find_script(found, "Status").file == "Status.py"
+    assert find_script(found, "sTATUS").file in ("Status.py", "status.py")
+
+
+def test_ignored_and_hidden_files_do_not_exist(skill):
+    found = skill("a.py", "a_test.py", "_b.py", ".c.py", "d.bak", ignore=("*_test.py", "_*.py"))
+    assert names(found) == ["a"]
+    assert find_script(found, "a_test") is None
+    assert find_script(found, "_b.py") is None
+
+
+def test_a_manifest_that_names_its_scripts_hides_the_others(skill, caplog):
+    found = skill("a.py", "b.py", "c.py", scripts=("a", "B.py", "scripts/c", "missing"))
+    assert names(found) == ["a", "b", "c"]
+    assert "names the script 'missing'" in caplog.text
+    assert names(skill(scripts=())) == []
+
+
+def test_links_folders_and_special_files_do_not_exist(skill, tmp_path):
+    found = skill("a.py")
+    outside = tmp_path / "outside.py"
+    outside.write_text("")
+    scripts = tmp_path / "scripts"
+    (scripts / "link.py").symlink_to(outside)
+    (scripts / "inner.py").symlink_to("a.py")
+    (scripts / "folder.py").mkdir()
+    os.mkfifo(scripts / "fifo.py")
+    os.mkfifo(scripts / "fifo")
+    (scripts / "fifo").chmod(0o755)
+    assert names(found) == ["a"]
+    assert find_script(found, "link") is None
+
+
+def test_a_linked_scripts_folder_does_not_exist(skill, tmp_path):
+    found = skill("a.py")
+    (tmp_path / "scripts").rename(tmp_path / "elsewhere")
+    (tmp_path / "scripts").symlink_to("elsewhere")
+    assert names(found) == []
+
+
+def test_a_skill_without_scripts_has_none(tmp_path):
+    (tmp_path / "SKILL.md").touch()
+    skill = SkillMetadata("demo", "d", tmp_path / "SKILL.md")
+    assert find_scripts(skill) == ()
+    (tmp_path / "SKILL.md").unlink()
+    tmp_path.rmdir()
+    assert find_scripts(skill) == ()
+
+
+def test_a_file_without_suffix_needs_its_executable_bit_and_a_first_line(skill, tmp_path):
+    found = skill()
+    for name, text, mode in (("yes", "#!/bin/sh", 0o755), ("no", "#!/bin/sh", 0o644), ("data", "x", 0o755)):
+        path = Path(tmp_path / "scripts" / name)
+        path.write_text(text)
+        path.chmod(mode)
+    assert names(found) == ["yes"]

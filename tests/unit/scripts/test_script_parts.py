@@ -1,0 +1,250 @@
+"""Small parts of running a script, each on its own."""
+
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.scripts.capture import Stream
+from skillkit.scripts.digests import DigestMemo
+from skillkit.scripts.interpreters import MissingInterpreterError, find_interpreter, folders_of
+from skillkit.scripts.models import Limits
+from skillkit.scripts.pythons import satisfies
+from skillkit.scripts.sandbox import sandbox_exec, seccomp
+from skillkit.scripts.sandbox.backend import Confinement
+from skillkit.scripts.uv import find_uv, pip_settings, uv_settings
+
+
+@pytest.mark.parametrize("chunks", [[b"abc"], [b"a", b"b", b"c"], [b"", b"abc", b""]])
+def test_a_stream_within_its_limit_is_kept_whole(chunks):
+    stream = Stream(10)
+    for chunk in chunks:
+        stream.add(chunk)
+    captured = stream.captured()
+    assert (captured.data, captured.total, captured.truncated) == (b"abc", 3, False)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 64])
+def test_a_longer_stream_keeps_its_head_and_tail(size):
+    text = bytes(range(256)) * 4
+    stream = Stream(10)
+    for start in range(0, len(text), size):
+        stream.add(text[start : start + size])
+    captured = stream.captured()
+    assert captured.head == text[:5]
+    assert captured.tail == text[-5:]
+    assert captured.total == 1024
+    assert captured.data == text[:5] + "\n… 1014 bytes left out …\n".encode() + text[-5:]
+    assert captured.ending(3) == text[-3:]
+    assert captured.ending(8) == text[:5][-3:] + text[-5:]
+
+
+@pytest.mark.parametrize(
+    ("requires", "met"),
+    [
+        ("", True),
+        (">=3.11", True),
+        (">=3.11,<4", True),
+        (">=3.12", False),
+        ("<3.11.7", False),
+        ("<=3.11.7", True),
+        (">3.11.6", True),
+        ("==3.11.*", True),
+        ("!=3.11.*", False),
+        ("==3.11.7", True),
+        ("!=3.11.7", False),
+        ("~=3.10", True),
+        ("~=3.11.4", True),
+        ("~=3.10.1", False),
+        ("python", False),
+    ],
+)
+def test_requires_python_is_understood(requires, met):
+    assert satisfies("3.11.7", requires) is met
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+@pytest.mark.parametrize("network", [True, False])
+@pytest.mark.parametrize("own_namespaces", [True, False])
+def test_every_jump_of_a_filter_lands_inside_it_and_every_path_returns(machine, network, own_namespaces):
+    program = seccomp.build_filter(network=network, own_namespaces=own_namespaces, machine=machine)
+    instructions = list(struct.iter_unpack("=HBBI", program))
+    assert len(instructions) < 4096
+    for position, (code, yes, no, _) in enumerate(instructions):
+        if code & 0x07 == 0x05:
+            assert position + 1 + max(yes, no) < len(instructions)
+    assert instructions[-1][0] == 0x06
+
+
+def test_the_profile_for_macos_denies_all_and_names_what_is_allowed(tmp_path):
+    confinement = Confinement(
+        ("/usr/bin/true",),
+        tmp_path,
+        {},
+        Limits(),
+        read_only=(tmp_path / 'a"b',),
+        writable=(tmp_path / "out",),
+    )
+    profile = sandbox_exec.profile(confinement, "/work")
+    assert profile.startswith("(version 1)\n(deny default)")
+    assert f'(allow file-read* (subpath "{tmp_path}/a\\"b"))' in profile
+    assert '(allow file-write* (subpath "/work"))' in profile
+    assert f'(allow file-write* (subpath "{tmp_path}/out"))' in profile
+    assert "network" not in profile
+    online = Confinement(("/usr/bin/true",), tmp_path, {}, Limits(), network=True)
+    assert "(allow network-outbound" in sandbox_exec.profile(online, "/work")
+    assert sandbox_exec.SandboxExec().missing() == "it needs macOS"
+
+
+@pytest.mark.parametrize(
+    ("script", "first", "kind"),
+    [
+        ("a.py", b"", "python"),
+        ("a.py", b"#!/bin/sh\n", "sh"),
+        ("a.sh", b"#!/usr/bin/env -S python3 -u\n", "python"),
+        ("a", b"#!/usr/bin/env FOO=1 sh\n", "sh"),
+        ("a.sh", b"#!'\n", "sh"),
+        ("a.sh", b"#!\xff\xfe\n", "sh"),
+    ],
+)
+def test_the_first_line_then_the_suffix_names_the_interpreter(script, first, kind):
+    assert find_interpreter(script, first).kind == kind
+
+
+def test_an_interpreter_that_is_not_here_is_named(tmp_path):
+    with pytest.raises(MissingInterpreterError, match=r"'node', which is not installed; install Node\.js"):
+        find_interpreter("a.js", b"", {"PATH": str(tmp_path)})
+    with pytest.raises(MissingInterpreterError, match=r"bun, deno, tsx or Node.js 22.6"):
+        find_interpreter("a.ts", b"", {"PATH": str(tmp_path)})
+    with pytest.raises(MissingInterpreterError, match="neither a first line"):
+        find_interpreter("a.txt", b"")
+
+
+@pytest.mark.parametrize(
+    ("answer", "command"),
+    [
+        ("v22.7.0", ["--experimental-strip-types", "--no-warnings"]),
+        ("v24.1.0", []),
+        ("v20.1.0", None),
+        ("", None),
+    ],
+)
+def test_node_runs_typescript_from_22_6_on(tmp_path, answer, command):
+    node = tmp_path / "node"
+    node.write_text(f"#!/bin/sh\necho {answer}\n")
+    node.chmod(0o755)
+    if command is None:
+        with pytest.raises(MissingInterpreterError):
+            find_interpreter("a.ts", b"", {"PATH": str(tmp_path)})
+    else:
+        assert list(find_interpreter("a.ts", b"", {"PATH": str(tmp_path)}).command) == [str(node), *command]
+    deno = tmp_path / "deno"
+    deno.write_text("")
+    deno.chmod(0o755)
+    found = find_interpreter("a.ts", b"", {"PATH": str(tmp_path)})
+    assert found.command == (str(deno), "run", "-A", "--no-prompt")
+
+
+def test_an_installation_is_granted_and_a_home_folder_never(own_home):
+    assert folders_of(Path("/usr/bin/env")) == ()
+    tool = own_home / "tools" / "node-22" / "bin" / "node"
+    assert folders_of(tool) == (own_home / "tools" / "node-22",)
+    for shared in (
+        own_home / "bin" / "x",
+        own_home / ".local" / "bin" / "x",
+        Path("/opt/bin/x"),
+        Path("/x/y"),
+    ):
+        assert folders_of(shared) == (shared,)
+
+
+def test_limits_from_the_environment_ignore_nonsense():
+    assert Limits.from_environment({"SCRIPT_TIMEOUT": "5", "MAX_SCRIPT_OUTPUT": "10"}).timeout == 5
+    for nonsense in ("", "-1", "inf", "nan", "soon"):
+        assert Limits.from_environment({"SCRIPT_TIMEOUT": nonsense}) == Limits()
+
+
+def test_uv_is_told_what_pip_is_told(tmp_path):
+    configuration = tmp_path / "pip.conf"
+    configuration.write_text(
+        "[global]\nindex-url = http://a.invalid/simple\nextra-index-url =\n  http://b.invalid\n  http://c.invalid\n"
+        "find-links = /wheels\ncert = /ca.pem\ntrusted-host = a.invalid\n[install]\nno-index = true\n"
+    )
+    environ = {"PATH": os.environ["PATH"], "PIP_CONFIG_FILE": str(configuration), "HOME": str(tmp_path)}
+    settings = uv_settings({**environ, "VIRTUAL_ENV": "x", "PYTHONPATH": "x"})
+    given = settings.environment
+    assert given["UV_DEFAULT_INDEX"] == "http://a.invalid/simple"
+    assert given["UV_INDEX"] == "http://b.invalid http://c.invalid"
+    assert given["UV_INDEX_STRATEGY"] == "unsafe-best-match"
+    assert given["UV_FIND_LINKS"] == "/wheels"
+    assert settings.options == ("--no-index",)
+    assert given["SSL_CERT_FILE"] == "/ca.pem"
+    assert given["UV_INSECURE_HOST"] == "a.invalid"
+    assert not {"VIRTUAL_ENV", "PYTHONPATH"} & set(given)
+    assert pip_settings({**environ, "PIP_FIND_LINKS": "/mine"})["find-links"] == "/mine"
+    assert pip_settings({"PIP_CONFIG_FILE": os.devnull, "PIP_CERT": "x"})["cert"] == "x"
+
+
+@pytest.mark.parametrize(
+    "content", ["[global]\nindex-url = http://mine.invalid", "not a configuration", "\xff"]
+)
+def test_pip_and_we_read_the_same_files(tmp_path, content):
+    folder = tmp_path / ".config" / "pip"
+    folder.mkdir(parents=True)
+    (folder / "pip.conf").write_bytes(content.encode("latin-1"))
+    machine = pip_settings({"HOME": str(tmp_path / "elsewhere")})
+    own = {"index-url": "http://mine.invalid"} if content.startswith("[") else {}
+    assert pip_settings({"HOME": str(tmp_path)}) == {**machine, **own}
+
+
+def test_uv_keeps_its_own_settings(tmp_path):
+    own = {"UV_INDEX_URL": "http://mine.invalid", "PIP_INDEX_URL": "http://pip.invalid"}
+    assert uv_settings(own).environment == own
+
+
+def test_uv_is_found_and_answers():
+    uv = find_uv()
+    assert uv is not None
+    assert subprocess.run([*uv, "--version"], capture_output=True, text=True, check=True).stdout.startswith(
+        "uv "
+    )
+
+
+def test_a_digest_is_remembered_until_anything_changes(tmp_path):
+    (tmp_path / "a").mkdir()
+    file = tmp_path / "a" / "b.txt"
+    file.write_text("one")
+    memo = DigestMemo()
+    first = memo.digest(tmp_path)
+    assert first.startswith("sha256:")
+    assert memo.digest(tmp_path) == first
+    file.write_text("two")
+    second = memo.digest(tmp_path)
+    file.chmod(0o755)
+    third = memo.digest(tmp_path)
+    (tmp_path / "link").symlink_to("/etc")
+    fourth = memo.digest(tmp_path)
+    assert fourth.startswith("with-links:")
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("/usr")
+    assert len({first, second, third, fourth, memo.digest(tmp_path)}) == 5
+
+
+def test_a_folder_that_is_too_large_or_gone_has_no_digest(tmp_path):
+    with pytest.raises(SkillsUseError, match="Cannot read"):
+        DigestMemo().digest(tmp_path / "gone")
+    with open(tmp_path / "big", "wb") as file:
+        file.truncate(300 << 20)
+    with pytest.raises(SkillsUseError, match="too large"):
+        DigestMemo().digest(tmp_path)
+
+
+def test_importing_the_rooms_does_not_import_heavy_things():
+    heavy = "{'pydantic', 'opentelemetry', 'uv', 'ctypes.util'}"
+    program = f"import sys, skillkit.scripts, skillkit.toolsets; print(sorted({heavy} & set(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
