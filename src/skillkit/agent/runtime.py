@@ -82,8 +82,8 @@ class AgentRuntime:
     async def close(self) -> None:
         """Let go of the provider's connections."""
         if self._agent is not None:
-            connection = getattr(self._agent.client, "client", None)
-            if hasattr(connection, "close"):
+            connection: Any = getattr(self._agent.client, "client", None)
+            if connection is not None and hasattr(connection, "close"):
                 await connection.close()
             self._agent = None
 
