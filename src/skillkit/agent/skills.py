@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from skillkit.install.trust import TrustJudge
 
 STATE = "skills"
+_LOAD, _READ = "load_skill", "read_skill_resource"
 Observer = Callable[[Disclosure], object]
 
 
@@ -168,16 +169,15 @@ class _Disclosing(FunctionMiddleware):
 
 
 def of_use(tools: Sequence[Tool], active: Sequence[str]) -> list[Tool]:
-    """The tools without what would lead nowhere: loading what is loaded, files of skills not in use."""
-    useful = []
+    """The tools of skills first, without what would lead nowhere: loading what is loaded, files not in use."""
+    useful = [tool for tool in tools if tool.name not in (_LOAD, _READ)]
     for tool in tools:
-        if tool.name == "load_skill":
+        if tool.name == _LOAD:
             offered = _offered(tool)
             left = [skill_id for skill_id in offered if skill_id not in active]
-            if offered and not left:
-                continue
-            useful.append(_offering(tool, left) if offered else tool)
-        elif tool.name != "read_skill_resource" or active:
+            if left or not offered:
+                useful.append(_offering(tool, left) if offered else tool)
+        elif tool.name == _READ and active:
             useful.append(tool)
     return useful
 
