@@ -150,7 +150,12 @@ class AgentRuntime:
         disclosure = SkillContextProvider(
             self.manager, wishes.max_skills, fallback=wishes.fallback, tool_sources=sources
         )
-        skills = SkillProvider(disclosure, self.observers.disclosed, HelloTools().tools())
+        skills = SkillProvider(
+            disclosure,
+            self.observers.disclosed,
+            HelloTools().tools(),
+            one_skill=self.provider.name == "local",
+        )
         problem = skills.restore(self.conversation.state.get("skills"))
         if problem is not None:
             self.observers.problem(problem)
