@@ -16,16 +16,12 @@ _NAMES = {name: code for code, (name, _) in _GREETINGS.items()}
 class HelloTools(AgentToolset):
     """Says hello: what the agent can do without any skill."""
 
-    def hello_world(self, name: str = "World") -> dict[str, object]:
-        """Say hello."""
-        return _said(f"Hello, {name.strip() or 'World'}! ◉‿◉")
-
-    def greet_user(self, name: str, language: str = "en") -> dict[str, object]:
-        """Greet a person in a language.
+    def greet_user(self, name: str, language: str) -> dict[str, object]:
+        """Greet a person by name in a language: hello, bonjour, hola, ciao.
 
         Args:
             name: Who is greeted.
-            language: A code such as fr, or an English name.
+            language: A code such as fr, or an English name; en when the request names none.
         """
         wanted = language.strip().lower()
         code = _NAMES.get(wanted, wanted.replace("_", "-").partition("-")[0])
@@ -33,6 +29,10 @@ class HelloTools(AgentToolset):
             message = f"No greeting in {language!r}. Languages: {', '.join(_GREETINGS)}"
             return {"success": False, "error": "unsupported_language", "message": message}
         return _said(_GREETINGS[code][1].replace("{}", name.strip() or "friend"))
+
+    def hello_world(self) -> dict[str, object]:
+        """Print the words Hello, World."""
+        return _said("Hello, World! ◉‿◉")
 
 
 def _said(text: str) -> dict[str, object]:

@@ -37,7 +37,7 @@ def test_a_request_that_matches_carries_the_skill_and_its_tools(agent, online: O
 
 def test_only_what_leads_somewhere_is_offered(agent, online: OpenAIServer) -> None:
     agent("-p", "What is 2+2?")
-    assert online.requests[-1].tools == ["hello_world", "greet_user", "load_skill"]
+    assert online.requests[-1].tools == ["greet_user", "hello_world", "load_skill"]
     agent("-p", "Say bonjour to Alice")
     request = online.requests[-1]
     assert "greet_user" not in request.tools
@@ -85,7 +85,7 @@ def test_without_skills_the_agent_has_its_own_tools_and_no_catalogue(
     ]
     assert agent("-p", "Say bonjour to Alice").stdout == "Bonjour, Alice !\n"
     first, second = online.requests
-    assert first.tools == ["hello_world", "greet_user"]
+    assert first.tools == ["greet_user", "hello_world"]
     assert "available_skills" not in first.system
     assert "Bonjour, Alice !" in second.spoken[-1][1]
 

@@ -161,7 +161,7 @@ def test_no_id_reaches_another_folder(tmp_path: Path) -> None:
 
 
 async def test_the_agents_own_tools_say_hello() -> None:
-    hello, greet = HelloTools().tools()
+    greet, hello = HelloTools().tools()
     assert (await hello.call({}))["result"] == "Hello, World! ◉‿◉"  # type: ignore[index]
     for language in ("fr", "French", "fr-CA"):
         answer = await greet.call({"name": "Alice", "language": language})

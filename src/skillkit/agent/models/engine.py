@@ -181,7 +181,7 @@ class LocalEngine:
                 self.states.forget(known)
         if here == len(prompt):
             return 0
-        reply = self._generate(beginning, None, 1, 0.0, lambda text: True)
+        reply = self._generate(beginning, None, 1, 0.0, lambda text: False)
         fresh = self.states.new(prompt)
         if self._slot("save", fresh.filename):
             self.states.keep(fresh)
