@@ -184,6 +184,33 @@ def test_no_other_place_in_sight_can_be_filled(workshop, confining):
     assert filled.get("/dev/shm", 0) <= 16 * MIB
 
 
+@pytest.mark.parametrize("shape", ["many", "deep"])
+def test_neither_many_files_nor_deep_folders_get_out_of_hand(workshop, backend, shape):
+    workshop.skill(
+        "fill",
+        run_py="""
+        import os, sys, time
+        os.chdir(os.environ["TMPDIR"])
+        if sys.argv[1] == "many":
+            for number in range(3000):
+                open(str(number), "w").close()
+        else:
+            for number in range(3000):
+                os.mkdir("d" * 200, 0o700)
+                os.chdir("d" * 200)
+            os.mkdir("closed", 0)
+            open("last", "w").close()
+        print("[]", flush=True)
+        time.sleep(600)
+        """,
+    )
+    limits = Limits(work_files=2000)
+    tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend, limits=limits)
+    answer = tools.script_run("fill", "run", [shape])
+    assert answer["error"] == "execution_failed", answer
+    assert "2000 files" in answer["message"]
+
+
 def test_one_file_cannot_grow_beyond_its_limit(workshop, confining):
     workshop.skill(
         "fill",

@@ -243,6 +243,13 @@ def test_a_folder_that_is_too_large_or_gone_has_no_digest(tmp_path):
         DigestMemo().digest(tmp_path)
 
 
+def test_a_bottomless_folder_has_no_digest(tmp_path):
+    deep = tmp_path.joinpath(*["d"] * 60)
+    deep.mkdir(parents=True)
+    with pytest.raises(SkillsUseError, match="more than 50 deep"):
+        DigestMemo().digest(tmp_path)
+
+
 def test_importing_the_rooms_does_not_import_heavy_things():
     heavy = "{'pydantic', 'opentelemetry', 'uv', 'ctypes.util'}"
     program = f"import sys, skillkit.scripts, skillkit.toolsets; print(sorted({heavy} & set(sys.modules)))"

@@ -213,7 +213,15 @@ class BubblewrapRunning:
                 self.process.kill()
 
     def usage(self) -> Usage:
-        return Usage(memory=tree_memory(self.first) if self.first is not None else None)
+        if self.first is None:
+            return Usage()
+        files = 0
+        for folder in (WORK_FOLDER, "/dev/shm"):
+            # The kernel holds their size; their number of files would fill its own memory.
+            with contextlib.suppress(OSError):
+                found = os.statvfs(f"/proc/{self.first}/root{folder}")
+                files += found.f_files - found.f_ffree
+        return Usage(memory=tree_memory(self.first), files=files)
 
     def finish(self) -> int:
         self._end()
