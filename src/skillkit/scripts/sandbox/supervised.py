@@ -22,7 +22,6 @@ from skillkit.scripts.sandbox.backend import (
     tree_memory,
 )
 
-
 _PATIENCE = 60.0
 """Seconds for the supervisor to remove what the script has written; everything is dead by then."""
 
