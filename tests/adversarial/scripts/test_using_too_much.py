@@ -404,6 +404,30 @@ def test_runs_in_a_row_leak_neither_descriptors_nor_processes_nor_folders(worksh
     assert set(children.read_text().split()) <= before
 
 
+def test_no_zombie_stays_when_orphans_come_to_our_own_process(workshop, backend):
+    """As in a container whose first process is the agent."""
+    workshop.skill("daemons", run_py=textwrap.dedent(DAEMONS))
+    program = textwrap.dedent(
+        """
+        import ctypes, os, sys
+        from pathlib import Path
+        from skillkit.scripts import LocalRunner, ScriptRequest
+        base, home, sandbox = sys.argv[1:]
+        assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # orphans of ours become our children
+        runner = LocalRunner(Path(home), sandbox=sandbox)
+        for _ in range(5):
+            runner.run(ScriptRequest("daemons", Path(base), "", "scripts/run.py", ("x",), unsandboxed=True))
+        try:
+            os.waitpid(-1, os.WNOHANG)
+            print("children left")
+        except ChildProcessError:
+            print("none")
+        """
+    )
+    command = [sys.executable, "-c", program, workshop.folder / "daemons", workshop.home, backend]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "none\n"
+
+
 def test_interrupting_a_sync_call_kills_the_script(workshop):
     workshop.skill("daemons", run_py=textwrap.dedent(DAEMONS) + "time.sleep(600)")
     marker = f"marker-{os.getpid()}-interrupted"
