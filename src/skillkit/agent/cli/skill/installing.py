@@ -120,6 +120,8 @@ def update(
     codes: list[int] = []
     with installer(yes=yes, trusted=trusted) as (opened, _):
         wanted = names or [skill.name_canonical for skill in opened.list()]
+        if not wanted:
+            output.remark("No skills are installed.")
         if ref and len(wanted) != 1:
             raise typer.BadParameter("--ref is for one skill; name it")
         for name in wanted:
