@@ -100,7 +100,7 @@ def add(
         output.print_json({"installed": [as_data(item) for item in installed]})
         return
     for item in installed:
-        output.say(f"Installed {item.name} ({_version(item)}) → {item.installed_path}", "green")
+        output.say(f"Installed {item.name} ({_version(item)}) → {item.installed_path}", "green", whole=True)
     output.remark(f"To use it now: export AGENT_SKILLS={','.join(item.name_canonical for item in installed)}")
 
 
