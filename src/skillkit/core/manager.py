@@ -124,6 +124,7 @@ class SkillManager:
         self._init_mode = InitMode.UNINITIALIZED
         self._scanning = RLock()
         self._toolbox: Toolbox | None = None
+        self._generation = 0
 
     # Tier 1: finding
 
@@ -136,6 +137,11 @@ class SkillManager:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything worth saying about what was found, in the order it was found."""
         return self._diagnostics
+
+    @property
+    def generation(self) -> int:
+        """How often the sources were searched: what was worked out of the skills holds until it changes."""
+        return self._generation
 
     def discover(self) -> None:
         """Search all sources. A bad file becomes a diagnostic and a line in the log, never an exception."""
@@ -376,6 +382,7 @@ class SkillManager:
             self._log(diagnostics)
             self._catalogue = catalogue
             self._diagnostics = tuple(diagnostics)
+            self._generation += 1
         logger.info(
             "Discovery complete: %d skill(s) registered from %d source(s)",
             len(catalogue),

@@ -1,5 +1,7 @@
 """Skills for Microsoft Agent Framework: a context provider, and a source for the framework's own provider."""
 
+import asyncio
+import logging
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -41,7 +43,10 @@ from skillkit.scripts import ScriptTools, find_script
 
 __all__ = ["SkillKitSource", "SkillsContextProvider"]
 
+logger = logging.getLogger(__name__)
+
 _MAX_DESCRIPTION = 1024
+_MAX_COMPATIBILITY = 500
 
 
 class SkillsContextProvider(ContextProvider):
@@ -115,28 +120,37 @@ class SkillKitSource(SkillsSource):
         self.scripts = scripts or ScriptTools(manager)
 
     async def get_skills(self, context: Context) -> list[FrameworkSkill]:
-        return [_CatalogueSkill(self, skill) for skill in self.manager.offered_skills()]
+        skills: list[FrameworkSkill] = []
+        for skill in await asyncio.to_thread(self.manager.offered_skills):
+            try:
+                skills.append(_CatalogueSkill(self, skill))
+            except ValueError as error:
+                logger.warning("Agent Framework does not take the skill '%s': %s", skill.name, error)
+        return skills
 
 
 class _CatalogueSkill(FrameworkSkill):
     def __init__(self, source: SkillKitSource, skill: SkillMetadata) -> None:
         self._source = source
         self._skill = skill
-
-    @property
-    def frontmatter(self) -> SkillFrontmatter:
-        skill = self._skill
-        return SkillFrontmatter(
+        self._frontmatter = SkillFrontmatter(
             name=skill_id(skill),
             description=one_line(skill.description)[:_MAX_DESCRIPTION],
             license=skill.license,
-            compatibility=skill.compatibility,
+            compatibility=skill.compatibility and skill.compatibility[:_MAX_COMPATIBILITY],
         )
+
+    @property
+    def frontmatter(self) -> SkillFrontmatter:
+        return self._frontmatter
 
     async def get_content(self) -> str:
         return await self._source.manager.ainvoke_skill(skill_id(self._skill))
 
     async def get_resource(self, name: str) -> SkillResource | None:
+        known = await self._source.manager.alist_resources(skill_id(self._skill))
+        if name not in (resource.path for resource in known):
+            return None
         return _Resource(self._source.manager, self._skill, name)
 
     async def get_script(self, name: str) -> SkillScript | None:

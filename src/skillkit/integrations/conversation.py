@@ -6,8 +6,10 @@ import json
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from skillkit.core.manager import SkillManager
+from skillkit.core.models import SkillMetadata
 from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, Tool
 from skillkit.disclosure.fence import attribute, fenced, nonce_for
 from skillkit.disclosure.messages import Messages
@@ -26,6 +28,9 @@ Approve = Callable[[str, Mapping[str, object]], bool | Awaitable[bool]]
 
 NEED_APPROVAL = frozenset({"script_run"})
 """Tools that act on the world: a framework asks the user before it calls them."""
+
+_READING = frozenset({"load_skill", "read_skill_resource", "search_skills"})
+_AT_ONCE = 2
 
 Answer = TypeVar("Answer")
 
@@ -56,7 +61,8 @@ class Conversation:
 
     async def adisclose(self, messages: Messages = (), *, whole_history: bool = False) -> Disclosure:
         """`disclose` without blocking the event loop."""
-        return await self.provider.before_request(messages, self.session, whole_history=whole_history)
+        async with _few_at_once():
+            return await self.provider.before_request(messages, self.session, whole_history=whole_history)
 
     def tools(self) -> tuple[Tool, ...]:
         """The neutral tools as they are at this moment."""
@@ -64,7 +70,8 @@ class Conversation:
 
     async def atools(self) -> tuple[Tool, ...]:
         """`tools` without blocking the event loop."""
-        return await asyncio.to_thread(self.tools)
+        async with _few_at_once():
+            return await asyncio.to_thread(self.tools)
 
     async def call(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> str:
         """What a tool answers, as text for the model; everything that goes wrong is an answer too.
@@ -80,7 +87,10 @@ class Conversation:
             return result_text(name, _failure("invalid_arguments", f"{name}: {accepted}"))
         if name in self.need_approval and not approved and (refused := await self._ask(name, accepted)):
             return result_text(name, refused)
-        return result_text(name, await tool.call(given))
+        if name not in _READING:
+            return result_text(name, await tool.call(given))
+        async with _few_at_once():
+            return result_text(name, await tool.call(given))
 
     def call_blocking(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> str:
         """`call` for frameworks that are not asynchronous."""
@@ -104,21 +114,35 @@ class ScriptSource:
     def __init__(self, scripts: ScriptTools, manager: SkillManager) -> None:
         self.scripts = scripts
         self.manager = manager
-        self._known: list[object] = []
-        self._any = False
+        self._having: tuple[int, tuple[SkillMetadata, ...]] = (-1, ())
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
-        usable = [skill for skill in self.manager.list_skills() if self.manager.refusal(skill) is None]
-        if usable != self._known:
-            self._any = any(find_scripts(skill) for skill in usable)
-            self._known = list(usable)
-        return self.scripts.tools() if self._any else ()
+        generation, having = self._having
+        if generation != self.manager.generation:
+            generation = self.manager.generation
+            having = tuple(skill for skill in self.manager.list_skills() if find_scripts(skill))
+            self._having = (generation, having)
+        usable = any(self.manager.refusal(skill) is None for skill in having)
+        return self.scripts.tools() if usable else ()
 
 
 def default_provider(manager: SkillManager, scripts: ScriptTools | None = None) -> SkillContextProvider:
     """Everything that skillkit discloses: catalogue, skills and their scripts, run in the sandbox."""
     source = ScriptSource(scripts or ScriptTools(manager), manager)
     return SkillContextProvider(manager, tool_sources=[source])
+
+
+def _few_at_once() -> asyncio.Semaphore:
+    """Lets in two of the pieces of work that compute in threads: more would not be done sooner, but take
+    turns with the event loop and make every conversation wait."""
+    loop = asyncio.get_running_loop()
+    gate = _gates.get(loop)
+    if gate is None:
+        gate = _gates[loop] = asyncio.Semaphore(_AT_ONCE)
+    return gate
+
+
+_gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 def refusal(name: str) -> dict[str, object]:

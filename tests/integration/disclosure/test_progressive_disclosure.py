@@ -53,6 +53,10 @@ async def test_token_usage_lower_without_skills(provider):
     assert without.tokens.skills == 0
 
 
+async def test_calculating_pi_works_without_skill_instructions(provider):
+    assert (await provider.before_request("Calculate pi to 10 digits")).matched == ()
+
+
 async def test_the_matcher_that_is_installed_decides_when_none_is_given(provider):
     default = SkillContextProvider(provider.manager)
     assert (await default.before_request("Calculate pi to 10 digits")).matched == ()

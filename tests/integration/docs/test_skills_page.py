@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from skillkit import SkillManager
+from skillkit.agent.cli.skill import app
 from skillkit.core.exceptions import SkillParsingError
 from skillkit.core.fields import FIELDS
 from skillkit.core.parser import SkillParser
@@ -65,3 +66,10 @@ def test_the_example_of_settings_shows_every_value_of_agent_skills():
     values = re.findall(r"^# AGENT_SKILLS=(\S*)", SETTINGS, re.MULTILINE)
     assert values == ["", "kalshi-markets,hello-extended", "all", "all-untrusted"]
     assert "`none`" in SETTINGS
+
+
+def test_the_commands_that_authors_are_told_of_exist():
+    author = (ROOT / "src/skillkit/bundled/skill-author/SKILL.md").read_text()
+    told = set(re.findall(r"agent skill ([a-z]+)", GUIDE + author))
+    assert told - {command.name for command in app.registered_commands} == set()
+    assert {"create", "validate", "match", "eval", "cost", "run"} <= told

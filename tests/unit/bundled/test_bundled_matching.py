@@ -21,7 +21,7 @@ REQUESTS = {
     "Show me the Kalshi orderbook for KXHIGHNY": KALSHI,
     "search prediction markets for bitcoin": KALSHI,
     "What are the odds that the Fed cuts rates in December?": KALSHI,
-    "Create a skill that reviews SQL": AUTHOR,
+    "write a SKILL.md for our release process": AUTHOR,
     "improve the description in my SKILL.md": AUTHOR,
     "What is 2+2?": None,
     "Calculate pi to 10 digits": None,
