@@ -1,1 +1,1 @@
-"""Speed as numbers: each module prints a table of ratios measured in one run."""
+"""Measurements: each module or package here is run by `python3 dev.py bench NAME`."""

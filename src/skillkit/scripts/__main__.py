@@ -1,10 +1,11 @@
 """`python -m skillkit.scripts gc [--days N]` removes unused environments, `sandbox` tells what holds here."""
 
 import argparse
+import os
 import sys
 
 from skillkit.scripts.environments import EnvironmentStore
-from skillkit.scripts.runner import environment_folder, state_folder
+from skillkit.scripts.runner import environment_folders, state_folder
 from skillkit.scripts.selection import SandboxSelection
 
 
@@ -16,7 +17,13 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("sandbox", help="try every sandbox on this machine and say what holds")
     options = parser.parse_args(arguments)
     if options.command == "gc":
-        removed = EnvironmentStore(environment_folder(None)).collect(options.days * 86_400)
+        seconds = options.days * 86_400
+        removed = [
+            path
+            for folder in environment_folders()
+            if os.access(folder, os.W_OK)
+            for path in EnvironmentStore(folder).collect(seconds)
+        ]
         sys.stdout.write(f"Removed {len(removed)} environment{'s' * (len(removed) != 1)}\n")
         return 0
     report = SandboxSelection(state_folder() / "cache").report()

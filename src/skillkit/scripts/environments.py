@@ -105,17 +105,32 @@ class EnvironmentStore:
         return self._built(lock, python, lambda folder: building.install(lock, folder))
 
     @contextlib.contextmanager
-    def in_use(self, environment: Environment) -> Iterator[None]:
-        """Keeps `collect` away from an environment while a script runs in it."""
-        marker = environment.folder / _USED
-        descriptor = os.open(marker, os.O_RDWR | os.O_CLOEXEC)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
-            if time.time() - os.fstat(descriptor).st_mtime > _DAY:
-                os.utime(descriptor)
-            yield
-        finally:
-            os.close(descriptor)
+    def in_use(
+        self,
+        script: Path,
+        metadata: InlineMetadata,
+        allowances: Allowances = NO_ALLOWANCES,
+        *,
+        reachable: bool = False,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[Environment]:
+        """`prepare`, and `collect` stays away from the environment until the block is left."""
+        while True:
+            environment = self.prepare(
+                script, metadata, allowances, reachable=reachable, cancellation=cancellation
+            )
+            try:
+                descriptor = os.open(environment.folder / _USED, os.O_RDWR | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue  # collected a moment ago: build it again
+            with os.fdopen(descriptor):
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
+                if not (environment.folder / _READY).exists():
+                    continue
+                if time.time() - os.fstat(descriptor).st_mtime > _DAY:
+                    os.utime(descriptor)
+                yield environment
+                return
 
     def collect(self, older_than: float = 30 * _DAY) -> list[Path]:
         """Remove the environments that nobody used for so many seconds; answers which."""

@@ -36,10 +36,11 @@ from skillkit.scripts.sandbox.backend import (
     unreachable,
 )
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
+from skillkit.scripts.staging import readable_skill
 
 _PYTHON_OPTIONS = ("-E", "-s", "-B", "-X", "utf8")
 _LOCALE = ("LANG", "LANGUAGE")
-_WIDE_STORE = Path("/var/cache/skillkit")
+_WIDE_STORE = Path("/var/cache/skillkit/environments")
 """Where root keeps environments when its own folder is closed to the user that scripts run as."""
 _Files = dict[tuple[Path, str], tuple[tuple[int, int, int], InlineMetadata, bytes]]
 
@@ -49,16 +50,9 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(environ.get("AGENT_HOME") or Path.home() / ".agent").absolute()
 
 
-def environment_folder(home: Path | None) -> Path:
-    """Where environments are kept; root's own folder only if scripts could read it there."""
-    if home is not None:
-        return home / "environments"
-    home = state_folder()
-    if os.geteuid() == 0:
-        existing = next(path for path in (home, *home.parents) if path.exists())
-        if unreachable(existing) is not None:
-            return _WIDE_STORE / "environments"
-    return home / "environments"
+def environment_folders() -> tuple[Path, ...]:
+    """Where environments of the default runner may be."""
+    return (state_folder() / "environments", _WIDE_STORE)
 
 
 class LocalRunner:
@@ -77,10 +71,12 @@ class LocalRunner:
         sandbox: str | None = None,
         progress: Callable[[str], None] = say_on_stderr,
     ) -> None:
-        self.environments = EnvironmentStore(environment_folder(home), progress)
+        self.environments = EnvironmentStore((home or state_folder()) / "environments", progress)
+        self._wide = None if home is not None else EnvironmentStore(_WIDE_STORE, progress)
         self.sandbox = SandboxSelection((home or state_folder()) / "cache", sandbox)
-        workers = concurrency or max(4, 2 * (os.cpu_count() or 1))
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="skillkit-script")
+        self._concurrency = concurrency or max(4, 2 * (os.cpu_count() or 1))
+        self._pool = self._new_pool()
+        self._process = os.getpid()
         self._parsed: _Files = {}
 
     def run(self, request: ScriptRequest) -> ScriptResult:
@@ -110,6 +106,9 @@ class LocalRunner:
         """Wait for what is running and let the threads go."""
         self._pool.shutdown()
 
+    def _new_pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._concurrency, thread_name_prefix="skillkit-script")
+
     def _submit(self, request: ScriptRequest) -> tuple[Cancellation, "Future[ScriptResult]"]:
         cancellation = Cancellation()
 
@@ -119,6 +118,8 @@ class LocalRunner:
             finally:
                 cancellation.close()
 
+        if self._process != os.getpid():  # threads do not survive a fork
+            self._pool, self._process = self._new_pool(), os.getpid()
         return cancellation, self._pool.submit(work)
 
     def _execute(self, request: ScriptRequest, cancellation: Cancellation) -> ScriptResult:
@@ -127,7 +128,8 @@ class LocalRunner:
         except (NoSandboxError, ConfigurationError) as error:
             return ScriptResult(Outcome.REFUSED, "none", message=str(error))
         try:
-            return self._in_backend(request, backend, cancellation)
+            with readable_skill(request, backend) as readable:
+                return self._in_backend(readable, backend, cancellation)
         except (MissingInterpreterError, DependencyError, InlineMetadataError, OutOfReachError) as error:
             message = f"{request.script}: {error}" if isinstance(error, InlineMetadataError) else str(error)
             return ScriptResult(Outcome.DEPENDENCY, backend.name, message=message)
@@ -143,15 +145,22 @@ class LocalRunner:
         interpreter = find_interpreter(request.script, first_bytes)
         if interpreter.kind != PYTHON:
             return self._start(request, backend, interpreter, None, cancellation)
-        environment = self.environments.prepare(
+        with self._store_for(backend).in_use(
             request.script_path,
             metadata,
             Allowances(request.source_builds, request.other_sources),
             reachable=needs_reachable_files(backend),
             cancellation=cancellation,
-        )
-        with self.environments.in_use(environment):
+        ) as environment:
             return self._start(request, backend, interpreter, environment, cancellation)
+
+    def _store_for(self, backend: Backend) -> EnvironmentStore:
+        """Root's own folder only for backends that can show it to the user that scripts run as."""
+        if self._wide is None or not needs_reachable_files(backend):
+            return self.environments
+        home = self.environments.folder
+        existing = next(path for path in (home, *home.parents) if path.exists())
+        return self.environments if unreachable(existing) is None else self._wide
 
     def _start(
         self,

@@ -69,7 +69,8 @@ def test_daemons_and_fork_chains_die_with_the_script(workshop, backend, ending):
     last = {"exits": "", "hangs": "time.sleep(600)", "crashes": "os.abort()"}[ending]
     workshop.skill("daemons", run_py=textwrap.dedent(DAEMONS) + last)
     marker = f"marker-{os.getpid()}-{backend}-{ending}"
-    tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend, limits=Limits(timeout=5))
+    limits = Limits(timeout=5 if ending == "hangs" else 60)
+    tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend, limits=limits)
     answer = tools.script_run("daemons", "run", [marker])
     assert answer.get("error") == {"exits": None, "hangs": "timeout", "crashes": "execution_failed"}[ending]
     assert processes_with(marker) == []
@@ -367,14 +368,13 @@ def test_runs_in_a_row_leak_neither_descriptors_nor_processes_nor_folders(worksh
     tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend, concurrency=1)
     for _ in range(3):
         tools.script_run("quick", "run")
-    me = os.getpid()
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    before = set(children.read_text().split())
     descriptors = len(os.listdir("/proc/self/fd"))
     for _ in range(40):
         assert tools.script_run("quick", "run")["success"]
     assert len(os.listdir("/proc/self/fd")) <= descriptors  # others may close theirs meanwhile
-    children = Path(f"/proc/{me}/task/{me}/children").read_text().split()
-    states = [Path(f"/proc/{child}/stat").read_text().split()[2] for child in children]
-    assert "Z" not in states
+    assert set(children.read_text().split()) <= before
 
 
 def test_interrupting_a_sync_call_kills_the_script(workshop):

@@ -24,7 +24,8 @@ def test_match_shows_ranking_scores_reasons_and_threshold(run_agent, library):
     assert "match" in shown.stdout
     assert "threshold 0.50" in shown.stdout
     assert "not active" in shown.stdout
-    assert max(map(len, shown.stdout.splitlines())) <= 80
+    table, _, _ = shown.stdout.partition("\n\n")
+    assert max(map(len, table.splitlines())) <= 80
 
 
 def test_match_says_what_would_be_injected(run_agent, library):

@@ -320,12 +320,29 @@ def test_unused_environments_are_collected_and_used_ones_stay(fresh, index):
     assert not unused.exists()
     assert used.exists()
     os.utime(used / "used", (1, 1))
-    environment = store.prepare(Path("b.py"), _metadata("outer"))
-    with store.in_use(environment):
+    with store.in_use(Path("b.py"), _metadata("outer")) as environment:
+        assert environment.folder == used
         assert (used / "used").stat().st_mtime > 1
         assert store.collect(older_than=-1) == []
     assert store.collect(older_than=-1) == [used]
     assert tools.script_run("demo", "a")["success"]
+
+
+def test_environments_that_vanish_between_two_looks_are_built_again(fresh, index, monkeypatch):
+    store = EnvironmentStore(fresh.home / "environments", progress=lambda line: None)
+    prepare = EnvironmentStore.prepare
+    vanished = []
+
+    def prepare_and_lose_once(self, *arguments, **options):
+        environment = prepare(self, *arguments, **options)
+        if not vanished:
+            vanished.append(store.collect(older_than=-1))
+        return environment
+
+    monkeypatch.setattr(EnvironmentStore, "prepare", prepare_and_lose_once)
+    with store.in_use(Path("x.py"), _metadata("inner")) as environment:
+        assert vanished == [[environment.folder]]
+        assert environment.program.exists()
 
 
 def _metadata(dependency):

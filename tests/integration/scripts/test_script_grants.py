@@ -3,6 +3,7 @@
 import logging
 import os
 import stat
+import warnings
 
 import pytest
 from opentelemetry import trace
@@ -248,14 +249,48 @@ def test_a_script_that_went_away_is_an_answer_too(workshop):
     assert "gone.py" in result.message
 
 
+@pytest.mark.parametrize("keeping", ["folder", "file", "parent"])
+def test_a_skill_that_only_its_owner_can_read_runs_all_the_same(workshop, backend, keeping):
+    base = workshop.skill("demo", tell_py="import json, near; print(json.dumps(near.VALUE))")
+    (base / "scripts" / "near.py").write_text("VALUE = 'near'")
+    parent = workshop.folder / "parent"
+    parent.mkdir()
+    base = base.rename(parent / "demo")
+    closed = {"folder": base, "file": base / "scripts" / "near.py", "parent": parent}[keeping]
+    closed.chmod(stat.S_IMODE(closed.stat().st_mode) & 0o700)
+    answer = workshop.tools(Grants(unsandboxed=True), sandbox=backend).script_run("demo", "tell")
+    assert answer.get("result") == "near", answer
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root lends its scripts another user")
 @pytest.mark.parametrize("sandbox", ["landlock", "none"])
 def test_root_is_told_what_another_user_cannot_read(workshop, sandbox):
-    base = workshop.skill("demo", tell_py="print(1)", tell_sh="echo 1")
-    base.chmod(stat.S_IRWXU)
-    answer = workshop.tools(Grants(unsandboxed=True), sandbox=sandbox).script_run("demo", "tell.sh")
+    workshop.skill("demo", tell_sh="echo 1")
+    closed = workshop.folder / "closed"
+    closed.mkdir(mode=0o700)
+    grants = Grants(unsandboxed=True, read_paths=(closed,))
+    answer = workshop.tools(grants, sandbox=sandbox).script_run("demo", "tell.sh")
     assert answer["error"] == "dependency_failed"
-    assert f"cannot be read by another user than root because of {base}" in answer["message"]
+    assert f"cannot be read by another user than root because of {closed}" in answer["message"]
+
+
+def test_a_runner_works_in_a_forked_process_too(workshop):
+    workshop.skill("demo", tell_py="print(1)")
+    tools = workshop.tools(concurrency=1)
+    assert tools.script_run("demo", "tell")["success"]
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons dislike what this is about
+        child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, str(tools.script_run("demo", "tell")["result"]).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as file:
+        assert file.read() == "1"
 
 
 # Spans and logs

@@ -204,7 +204,11 @@ def test_the_environment_decides_where_nothing_is_said(everyday, monkeypatch):
     assert len(matcher.match("/image and /git-history")) == 1
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.text(max_size=400), st.sampled_from(["keyword", "lexical"]))
 def test_any_request_is_answered_within_the_rules(everyday, text, mode):
     matcher = SkillMatcher(everyday, mode=mode, settings=QUIET)
@@ -216,6 +220,7 @@ def test_any_request_is_answered_within_the_rules(everyday, text, mode):
     assert all(match.score < matcher.threshold for match in result.near)
 
 
+@settings(deadline=None)
 @given(st.floats(-50, 50), st.floats(0.1, 10), st.floats(0.001, 0.999))
 def test_a_calibration_and_its_inverse_agree(middle, slope, confidence):
     line = Calibration(middle, slope)

@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skillkit.core.models import Diagnostic, Permissions, Severity, SkillMetadata, SourceType, Triggers
@@ -51,6 +51,7 @@ SKILL = st.builds(
 )
 
 
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(SKILL)
 def test_a_skill_comes_back_exactly_or_not_at_all(skill):
     text = encode(skill)

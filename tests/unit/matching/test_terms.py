@@ -5,7 +5,7 @@ from importlib import resources
 
 import pytest
 import snowballstemmer
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillkit.matching.commonness import commonness
@@ -70,6 +70,7 @@ def test_a_word_longer_than_any_word_is_no_term():
     assert terms("x" * 65) == []
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_gives_terms_that_are_folded(text):
     found = terms(text)
@@ -77,6 +78,7 @@ def test_any_text_gives_terms_that_are_folded(text):
     assert terms(text) == found
 
 
+@settings(deadline=None)
 @given(st.text(max_size=100))
 def test_folding_twice_changes_nothing_more(text):
     assert fold(fold(text)) == fold(text)

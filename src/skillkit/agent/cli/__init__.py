@@ -10,7 +10,7 @@ def main() -> None:
     try:
         code = run(sys.argv[1:])
     except ModuleNotFoundError as error:
-        if error.name not in ("rich", "typer"):
+        if error.name not in ("agent_framework", "prompt_toolkit", "rich", "typer"):
             raise
         sys.stderr.write(
             f"The agent program needs {error.name}, which is not installed. "

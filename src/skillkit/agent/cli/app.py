@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from skillkit._version import __version__
-from skillkit.agent.cli import serve
+from skillkit.agent.cli import config, memory, model, serve, session
 from skillkit.agent.cli.skill import app as skill_app
 
 app = typer.Typer(
@@ -13,10 +13,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Agent Skills: find, check, install and use them.",
+    help="An agent with skills. Without a command it chats; -p answers one request.",
 )
 app.add_typer(skill_app, name="skill")
-serve.register(app)
+for family in (config, memory, model, serve, session):
+    family.register(app)
 
 
 def _version(wanted: bool) -> None:
@@ -29,6 +30,21 @@ def _version(wanted: bool) -> None:
 def agent(
     context: typer.Context,
     *,
+    prompt: Annotated[
+        str | None, typer.Option("-p", "--prompt", help="Answer this and end; - reads it from stdin.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what happens, on stderr.")] = False,
+    continued: Annotated[
+        str | None,
+        typer.Option(
+            "--continue", metavar="[ID]", help="Go on with a conversation; the newest without an id."
+        ),
+    ] = None,
+    provider: Annotated[
+        str | None, typer.Option(help="local, openai, anthropic, azure, gemini or ollama.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--model", help="The provider's model.")] = None,
+    tools: Annotated[bool, typer.Option("--tools", help="Show the tools that the model is offered.")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="Show which skills are active, which are not, and why.")
     ] = False,
@@ -38,10 +54,25 @@ def agent(
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Agent Skills: find, check, install and use them."""
+    """An agent with skills. Without a command it chats; -p answers one request."""
     if check:
         from skillkit.agent.cli.check import check as show
 
         raise typer.Exit(show(json=json))
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+    if context.invoked_subcommand is not None:
+        return
+    from skillkit.agent.cli.turns import Options
+
+    options = Options(provider, name, verbose, continued)
+    if tools:
+        from skillkit.agent.cli.prompt import show_tools
+
+        show_tools(options)
+    elif prompt is not None:
+        from skillkit.agent.cli.prompt import answer
+
+        answer(prompt, options)
+    else:
+        from skillkit.agent.cli.chat import chat
+
+        chat(options)

@@ -21,7 +21,7 @@ def run(arguments: Sequence[str]) -> int:
             return OK
         from skillkit.agent.cli.app import app
 
-        app(list(arguments), prog_name="agent", standalone_mode=True)
+        app(_with_latest(arguments), prog_name="agent", standalone_mode=True)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ERROR if end.code else OK
     except KeyboardInterrupt:
@@ -45,6 +45,16 @@ def _is_plain_list(arguments: Sequence[str]) -> bool:
     return list(arguments[:2]) == ["skill", "list"] and all(
         not folder.startswith("-") and os.path.isdir(folder) for folder in folders
     )
+
+
+def _with_latest(arguments: Sequence[str]) -> list[str]:
+    """`--continue` without an id means the newest conversation; the option parser wants a value."""
+    given = list(arguments)
+    for place, word in enumerate(given):
+        alone = place + 1 == len(given) or given[place + 1].startswith("-")
+        if word == "--continue" and alone:
+            given[place] = "--continue=latest"
+    return given
 
 
 def together(codes: Sequence[int]) -> int:

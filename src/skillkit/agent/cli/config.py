@@ -1,0 +1,130 @@
+"""`agent config …`: settings, the choice of a provider, and which skills may run scripts."""
+
+from typing import Annotated
+
+import typer
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.skill.options import Found, Json, examples
+from skillkit.core.text import escape_hidden
+
+app = typer.Typer(name="config", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app, name="config", help="Settings, the model provider, approvals of scripts.")
+
+
+@app.command()
+def init(force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False) -> None:
+    """Write a settings file with the defaults."""
+    from skillkit.agent.exceptions import SettingsError
+    from skillkit.agent.settings import Settings, SettingsFile
+
+    file = SettingsFile()
+    if file.path.exists() and not force:
+        raise SettingsError(f"{file.path} exists already. Replace it with: agent config init --force")
+    file.save(Settings())
+    output.say(f"Wrote {file.path}")
+
+
+@app.command()
+def show(json: Json = False) -> None:
+    """Show the settings, and which providers could be used now."""
+    from skillkit.agent.models.choice import choose, provider_named
+    from skillkit.agent.settings import PROVIDERS, SettingsFile
+
+    file = SettingsFile()
+    settings = file.load()
+    used = choose(settings).name
+    problems = {name: provider_named(name, settings).problem() for name in PROVIDERS}
+    if json:
+        output.print_json(
+            {"path": str(file.path), "settings": settings.to_data(), "provider": used, "problems": problems}
+        )
+        return
+    output.say(f"Settings in {file.path}")
+    rows = [
+        (name, "used" if name == used else "", settings.of(name).model or "-", problems[name] or "ready")
+        for name in PROVIDERS
+    ]
+    output.table(("Provider", "Now", "Model", "State"), rows, flexible="State")
+    output.say(
+        f"memory: {'on' if settings.memory else 'off'}, verbose: {'on' if settings.verbose else 'off'}"
+    )
+
+
+@app.command(
+    "set", epilog=examples("agent config set memory off", "agent config set openai.model gpt-5-mini")
+)
+def set_value(
+    key: Annotated[str, typer.Argument(help="provider, memory, verbose, or PROVIDER.model and the like.")],
+    value: Annotated[str, typer.Argument(help="The value; '' takes it back.")],
+) -> None:
+    """Change one setting."""
+    from skillkit.agent.settings import SettingsFile
+
+    SettingsFile().change(key, value)
+    output.say(f"{escape_hidden(key)} = {escape_hidden(value)}")
+
+
+@app.command(epilog=examples("agent config provider openai --model gpt-5-mini", "agent config provider auto"))
+def provider(
+    name: Annotated[str, typer.Argument(help="local, openai, anthropic, azure, gemini, ollama or auto.")],
+    model: Annotated[str | None, typer.Option(help="The model to use with it.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Another service with the same protocol.")] = None,
+) -> None:
+    """Choose the model provider."""
+    from skillkit.agent.models.choice import provider_named
+    from skillkit.agent.settings import SettingsFile
+
+    file = SettingsFile()
+    settings = file.change("provider", name)
+    for detail, value in (("model", model), ("base_url", base_url)):
+        if value is not None:
+            settings = file.change(f"{name}.{detail}", value)
+    if settings.provider is None:
+        output.say("The first provider that can be used answers.")
+        return
+    output.say(f"{name} answers from now on.")
+    problem = provider_named(name, settings).problem()
+    if problem is not None:
+        output.remark(escape_hidden(problem), "yellow")
+
+
+@app.command()
+def approve(name: Found) -> None:
+    """Let the scripts of a skill run, exactly as it is now."""
+    from skillkit.agent.approvals import ApprovalFile
+    from skillkit.agent.cli.overview import activated
+    from skillkit.scripts.digests import DigestMemo
+
+    skill = activated().manager.get_skill(name)
+    digest = DigestMemo().digest(skill.base_dir)
+    ApprovalFile().grant(digest, skill.canonical_name)
+    output.say(f"Scripts of {escape_hidden(skill.name)} may run as they are now ({digest}).")
+
+
+@app.command()
+def revoke(name: Annotated[str, typer.Argument(help="The name of a skill.")]) -> None:
+    """Take the approval of a skill's scripts back."""
+    from skillkit.agent.approvals import ApprovalFile
+    from skillkit.core.names import canonical_name
+
+    gone = ApprovalFile().revoke(canonical_name(name))
+    output.say("Taken back." if gone else "There was no approval.")
+
+
+@app.command()
+def approvals(json: Json = False) -> None:
+    """Show whose scripts may always run."""
+    from skillkit.agent.approvals import ApprovalFile
+
+    granted = ApprovalFile().load()
+    if json:
+        output.print_json(granted)
+    elif granted:
+        rows = [(entry.get("skill"), digest, entry.get("granted_at")) for digest, entry in granted.items()]
+        output.table(("Skill", "Digest", "Granted"), rows, flexible="Digest")
+    else:
+        output.remark("No scripts are approved beyond those of bundled skills.")

@@ -1,0 +1,59 @@
+"""`agent memory …`: what the agent remembers of the user."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.skill.options import Json
+
+if TYPE_CHECKING:
+    from skillkit.agent.memory import Fact
+
+app = typer.Typer(name="memory", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app, name="memory", help="Look at, search and delete what the agent remembers.")
+
+
+@app.command("list")
+def list_facts(json: Json = False) -> None:
+    """Show every fact, the newest first."""
+    from skillkit.agent.memory import Memory
+
+    _show(Memory().all(), json=json)
+
+
+@app.command()
+def search(
+    words: Annotated[list[str], typer.Argument(help="Words to look for.")], json: Json = False
+) -> None:
+    """Find facts by words."""
+    from skillkit.agent.memory import Memory
+
+    _show(Memory().search(" ".join(words)), json=json)
+
+
+@app.command()
+def forget(
+    identity: Annotated[int | None, typer.Argument(help="The number of a fact.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Forget everything.")] = False,
+) -> None:
+    """Delete a fact, or all of them."""
+    from skillkit.agent.memory import Memory
+
+    if (identity is None) != everything:
+        raise typer.BadParameter("give the number of a fact (see: agent memory list) or --all")
+    gone = Memory().forget(identity)
+    output.say(f"Forgot {gone} fact{'' if gone == 1 else 's'}.")
+
+
+def _show(facts: "Sequence[Fact]", *, json: bool) -> None:
+    if json:
+        output.print_json([{"id": fact.id, "text": fact.text, "stated_at": fact.stated_at} for fact in facts])
+    elif facts:
+        output.table(("Id", "Fact", "Stated"), [(f.id, f.text, f.stated_at) for f in facts], flexible="Fact")
+    else:
+        output.remark("Nothing is remembered.")

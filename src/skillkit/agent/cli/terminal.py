@@ -1,0 +1,68 @@
+"""Reading what a person types: history, several lines, completion, a status line."""
+
+from collections.abc import Callable, Iterable
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import Output
+
+from skillkit.core.sources import agent_home
+
+NEW_LINE = (("escape", "enter"), ("c-j",))
+
+
+class Terminal:
+    """A prompt at the terminal; Enter sends, Alt-Enter or Ctrl-J begins a new line."""
+
+    def __init__(
+        self,
+        words: Callable[[], list[str]],
+        status: Callable[[], str],
+        input: Input | None = None,
+        output: Output | None = None,
+    ) -> None:
+        home = agent_home()
+        home.mkdir(parents=True, exist_ok=True)
+        bindings = KeyBindings()
+        for keys in NEW_LINE:
+            bindings.add(*keys)(_new_line)
+        self._session: PromptSession[str] = PromptSession(
+            "> ",
+            history=FileHistory(str(home / "history")),
+            completer=SlashCompleter(words),
+            complete_while_typing=False,
+            bottom_toolbar=status,
+            key_bindings=bindings,
+            input=input,
+            output=output,
+        )
+        self._question: PromptSession[str] = PromptSession(input=input, output=output)
+
+    async def read(self) -> str:
+        return await self._session.prompt_async()
+
+    async def ask(self, question: str) -> str:
+        return await self._question.prompt_async(question)
+
+
+class SlashCompleter(Completer):
+    """Commands and names of skills, after a slash at the beginning of a line."""
+
+    def __init__(self, words: Callable[[], list[str]]) -> None:
+        self.words = words
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        text = document.text_before_cursor
+        if not text.startswith("/") or " " in text:
+            return
+        for word in self.words():
+            if word.startswith(text):
+                yield Completion(word, start_position=-len(text))
+
+
+def _new_line(event: KeyPressEvent) -> None:
+    event.current_buffer.insert_text("\n")

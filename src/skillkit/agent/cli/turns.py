@@ -1,0 +1,152 @@
+"""What `agent -p` and the chat share: putting a runtime together, and showing what a turn does."""
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from skillkit.agent.cli import output
+from skillkit.core.text import escape_hidden, one_line, strip_hidden
+
+if TYPE_CHECKING:
+    from skillkit.agent.approvals import Ask
+    from skillkit.agent.models.provider import ChatProvider
+    from skillkit.agent.runtime import AgentRuntime
+    from skillkit.agent.telemetry import Step
+    from skillkit.disclosure import Disclosure
+
+LATEST = "latest"
+MAX_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user said about this run."""
+
+    provider: str | None = None
+    model: str | None = None
+    verbose: bool = False
+    continued: str | None = None
+    """The id of a conversation, or `latest`."""
+
+
+def runtime_for(
+    options: Options, *, ask: "Ask | None" = None, show: "TurnTree | None" = None
+) -> "AgentRuntime":
+    """Everything a conversation needs; no model is loaded yet."""
+    import logging
+
+    from skillkit.agent.conversations import ConversationStore
+    from skillkit.agent.memory import Memory
+    from skillkit.agent.runtime import AgentRuntime, Observers, activate
+    from skillkit.agent.settings import SettingsFile
+
+    logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # what matters is shown as problems
+    logging.getLogger("agent_framework").setLevel(logging.CRITICAL)
+    settings = SettingsFile().load()
+    store = ConversationStore()
+    if options.continued is None:
+        conversation = store.new()
+    else:
+        conversation = store.load(None if options.continued == LATEST else options.continued)
+    tree = show or TurnTree(shown=options.verbose or settings.verbose)
+    return AgentRuntime(
+        chosen(options, settings),
+        activate(warn),
+        conversation,
+        memory=Memory() if settings.memory else None,
+        ask=ask,
+        observers=Observers(disclosed=tree.disclosed, step=tree.step, problem=warn),
+    )
+
+
+def chosen(options: Options, settings: object) -> "ChatProvider":
+    """The provider, with progress on stderr should the embedded model have to be fetched."""
+    from dataclasses import replace
+
+    from skillkit.agent.cli.model import DownloadBar
+    from skillkit.agent.models.choice import choose
+    from skillkit.agent.models.local import LocalProvider
+    from skillkit.agent.settings import Settings
+
+    assert isinstance(settings, Settings)
+    provider = choose(settings, options.provider, options.model)
+    if isinstance(provider, LocalProvider):
+        bar = DownloadBar()
+        return replace(provider, progress=bar.advance, report=bar.say)
+    return provider
+
+
+def warn(text: str) -> None:
+    output.remark(escape_hidden(text), "yellow")
+
+
+def visible(piece: str) -> str:
+    """A piece of an answer with nothing in it that acts on a terminal."""
+    return strip_hidden(piece)
+
+
+@dataclass
+class TurnTree:
+    """What happened in a turn, as a tree on stderr."""
+
+    shown: bool
+    lines: list[tuple[int, str]] = field(default_factory=list)
+
+    def disclosed(self, disclosed: "Disclosure") -> None:
+        self._add(0, "skills")
+        for match in disclosed.matched:
+            reasons = "; ".join(match.reasons)
+            self._add(1, f"matched {match.skill.name} ({match.score:.2f}): {reasons}")
+        for name in disclosed.active:
+            if name not in {match.skill.canonical_name for match in disclosed.matched}:
+                self._add(1, f"active {name}")
+        if not disclosed.active:
+            self._add(1, "none needed")
+        for note in disclosed.notes:
+            self._add(1, note)
+
+    def step(self, step: "Step") -> None:
+        if step.kind == "tool":
+            self._add(0, f"tool {step.name}({_short(step.arguments)}) {step.seconds:.1f} s")
+            self._add(1, _short(step.result))
+            return
+        self._add(0, f"model {step.name} {step.seconds:.1f} s")
+        tokens = step.tokens
+        if tokens is not None:
+            about = "about " if tokens.estimated else ""
+            self._add(
+                1,
+                f"tokens: system {tokens.system}, skills {tokens.skills}, tools {tokens.tools}, messages "
+                f"{tokens.messages}; {about}{tokens.total} in, {tokens.output} out",
+            )
+        if step.processed is not None:
+            self._add(1, f"{step.processed} prompt tokens processed, the rest was remembered")
+
+    def finish(self, seconds: float, conversation: str) -> None:
+        """Draw the tree."""
+        if not self.shown:
+            return
+        self._add(0, f"{seconds:.1f} s, conversation {conversation}")
+        for place, (depth, text) in enumerate(self.lines):
+            following = self.lines[place + 1 :]
+            last = depth not in [level for level, _ in _until_above(following, depth)]
+            branch = "└─ " if last else "├─ "
+            above = "│  " if depth and any(level == 0 for level, _ in following) else "   "
+            sys.stderr.write(f"{above if depth else ''}{branch}{escape_hidden(text)}\n")
+        self.lines.clear()
+
+    def _add(self, depth: int, text: str) -> None:
+        self.lines.append((depth, one_line(text)))
+
+
+def _until_above(lines: list[tuple[int, str]], depth: int) -> list[tuple[int, str]]:
+    """The lines that still belong to the same branch."""
+    for place, (level, _) in enumerate(lines):
+        if level < depth:
+            return lines[:place]
+    return lines
+
+
+def _short(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= MAX_SHOWN else f"{line[: MAX_SHOWN - 1]}…"

@@ -1,0 +1,179 @@
+"""Saved conversations: one file each, whole at every instant."""
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from skillkit.agent.exceptions import ConversationError
+from skillkit.core.sources import agent_home
+from skillkit.core.text import one_line
+from skillkit.install.disk import make_folder, replace_file
+
+FORMAT = 1
+_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
+
+
+@dataclass
+class Conversation:
+    """What was said, as plain data, and the state that goes with it."""
+
+    id: str
+    created: str
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    state: dict[str, Any] = field(default_factory=dict)
+    updated: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the user said first."""
+        first = next((message for message in self.messages if message.get("role") == "user"), None)
+        return one_line(text_of(first))[:80] if first else "(empty)"
+
+    def settled(self) -> list[dict[str, Any]]:
+        """The messages up to the last finished step: no call of a tool stays without its result."""
+        answered = {
+            content.get("call_id")
+            for message in self.messages
+            for content in message.get("contents", ())
+            if content.get("type") == "function_result"
+        }
+        return [message for message in self.messages if calls_of(message) <= answered]
+
+
+def text_of(message: dict[str, Any]) -> str:
+    contents = message.get("contents", ())
+    return "\n".join(part["text"] for part in contents if part.get("type") == "text" and part.get("text"))
+
+
+def calls_of(message: dict[str, Any]) -> set[str]:
+    contents = message.get("contents", ())
+    return {str(part.get("call_id")) for part in contents if part.get("type") == "function_call"}
+
+
+class ConversationStore:
+    """The folder of conversations."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        self.folder = (home or agent_home()) / "sessions"
+
+    def new(self) -> Conversation:
+        now = datetime.now(UTC)
+        identity = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
+        return Conversation(identity, now.isoformat(timespec="seconds"))
+
+    def save(self, conversation: Conversation) -> None:
+        conversation.updated = datetime.now(UTC).isoformat(timespec="milliseconds")
+        data = {
+            "version": FORMAT,
+            "id": conversation.id,
+            "created": conversation.created,
+            "updated": conversation.updated,
+            "title": conversation.title,
+            "messages": conversation.messages,
+            "state": conversation.state,
+        }
+        text = json.dumps(data, ensure_ascii=False, indent=1)
+        make_folder(self.folder)
+        replace_file(self._path(conversation.id), text.encode("utf-8", "surrogatepass"), 0o600)
+
+    def load(self, identity: str | None = None) -> Conversation:
+        """The conversation with this id or unambiguous beginning of one; without an id the newest."""
+        found = self._find(identity)
+        try:
+            data = json.loads(found.read_bytes().decode("utf-8", "surrogatepass"))
+            if data["version"] != FORMAT:
+                raise ValueError(f"format {data['version']}")
+            return Conversation(
+                data["id"], data["created"], list(data["messages"]), dict(data["state"]), data["updated"]
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ConversationError(
+                f"The conversation {found.stem} cannot be read ({type(error).__name__}: {error}). "
+                "The file is left as it is; start a new one with: agent"
+            ) from error
+
+    def all(self) -> list[Conversation]:
+        """Every conversation that can be read, the newest first."""
+        conversations = []
+        for path in self._files():
+            try:
+                conversations.append(self.load(path.stem))
+            except ConversationError:
+                continue
+        return sorted(conversations, key=lambda conversation: conversation.updated, reverse=True)
+
+    def delete(self, identity: str) -> str:
+        path = self._find(identity)
+        path.unlink()
+        return path.stem
+
+    def _find(self, identity: str | None) -> Path:
+        files = self._files()
+        if identity is None:
+            if not files:
+                raise ConversationError("There is no conversation to continue. Start one with: agent")
+            return max(files, key=lambda path: path.stat().st_mtime_ns)
+        matching = [path for path in files if path.stem.startswith(identity)]
+        if len(matching) == 1:
+            return matching[0]
+        if matching:
+            raise ConversationError(
+                f"More than one conversation begins with '{identity}'. Give more of it: agent session list"
+            )
+        raise ConversationError(f"No conversation has the id '{identity}'. See them with: agent session list")
+
+    def _files(self) -> list[Path]:
+        try:
+            names = os.listdir(self.folder)
+        except FileNotFoundError:
+            return []
+        return [
+            self.folder / name
+            for name in sorted(names)
+            if name.endswith(".json") and _ID.fullmatch(name.removesuffix(".json"))
+        ]
+
+    def _path(self, identity: str) -> Path:
+        return self.folder / f"{identity}.json"
+
+
+def as_markdown(conversation: Conversation) -> str:
+    """A conversation for people to read."""
+    lines = [f"# {conversation.title}", "", f"Conversation {conversation.id}, begun {conversation.created}."]
+    active = active_skills(conversation)
+    if active:
+        lines.append(f"Skills in use: {', '.join(active)}.")
+    for message in conversation.messages:
+        lines += _markdown(message)
+    return "\n".join(lines) + "\n"
+
+
+def active_skills(conversation: Conversation) -> list[str]:
+    entries: Sequence[dict[str, Any]] = conversation.state.get("skills", {}).get("active", ())
+    return [str(entry["skill_id"]) for entry in entries]
+
+
+def _markdown(message: dict[str, Any]) -> list[str]:
+    speaker = {"user": "You", "assistant": "Agent"}.get(str(message.get("role")), "Tool")
+    lines = []
+    for content in message.get("contents", ()):
+        match content.get("type"):
+            case "text" if content.get("text"):
+                lines += ["", f"## {speaker}", "", content["text"]]
+            case "function_call":
+                lines += ["", f"> called `{content.get('name')}` with `{content.get('arguments')}`"]
+            case "function_result":
+                fence = _fence(str(content.get("result")))
+                lines += ["", f"{fence}\n{content.get('result')}\n{fence}"]
+    return lines
+
+
+def _fence(text: str) -> str:
+    """A fence longer than any in `text`."""
+    return "`" * max([2, *(len(run) for run in re.findall(r"`+", text))]) + "`"

@@ -1,0 +1,39 @@
+"""The tools that the agent always has."""
+
+from skillkit.toolsets import AgentToolset
+
+_GREETINGS = {
+    "en": ("english", "Hello, {}!"),
+    "es": ("spanish", "¡Hola, {}!"),
+    "fr": ("french", "Bonjour, {} !"),
+    "de": ("german", "Hallo, {}!"),
+    "it": ("italian", "Ciao, {}!"),
+    "pt": ("portuguese", "Olá, {}!"),
+}
+_NAMES = {name: code for code, (name, _) in _GREETINGS.items()}
+
+
+class HelloTools(AgentToolset):
+    """Says hello: what the agent can do without any skill."""
+
+    def hello_world(self, name: str = "World") -> dict[str, object]:
+        """Say hello."""
+        return _said(f"Hello, {name.strip() or 'World'}! ◉‿◉")
+
+    def greet_user(self, name: str, language: str = "en") -> dict[str, object]:
+        """Greet a person in a language.
+
+        Args:
+            name: Who is greeted.
+            language: A code such as fr, or an English name.
+        """
+        wanted = language.strip().lower()
+        code = _NAMES.get(wanted, wanted.replace("_", "-").partition("-")[0])
+        if code not in _GREETINGS:
+            message = f"No greeting in {language!r}. Languages: {', '.join(_GREETINGS)}"
+            return {"success": False, "error": "unsupported_language", "message": message}
+        return _said(_GREETINGS[code][1].replace("{}", name.strip() or "friend"))
+
+
+def _said(text: str) -> dict[str, object]:
+    return {"success": True, "result": text, "message": f"Said: {text}"}

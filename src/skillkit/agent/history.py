@@ -1,0 +1,72 @@
+"""The conversation and the user's facts as context providers of Agent Framework."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agent_framework import AgentSession, ContextProvider, HistoryProvider, Message, SessionContext
+
+from skillkit.agent.exceptions import AgentError
+from skillkit.agent.instructions import ABOUT_USER
+from skillkit.agent.memory import Memory
+
+if TYPE_CHECKING:
+    from agent_framework import SupportsAgentRun
+
+    from skillkit.agent.runtime import AgentRuntime
+
+
+class ConversationHistory(HistoryProvider):
+    """Keeps the messages in the conversation's file; the framework saves after every model request."""
+
+    def __init__(self, runtime: "AgentRuntime") -> None:
+        super().__init__("history")
+        self.runtime = runtime
+
+    async def get_messages(
+        self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
+    ) -> list[Message]:
+        return [Message.from_dict(message) for message in self.runtime.conversation.settled()]
+
+    async def save_messages(
+        self,
+        session_id: str | None,
+        messages: Sequence[Message],
+        *,
+        state: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.runtime.conversation.messages += [as_data(message) for message in messages]
+        self.runtime.save()
+
+
+def as_data(message: Message) -> dict[str, Any]:
+    """A message as JSON, without what only this program could read."""
+    return message.to_dict(exclude={"raw_representation", "additional_properties"})
+
+
+class Recollection(ContextProvider):
+    """Tells the model what the user said about themselves, when the request is about that."""
+
+    def __init__(self, memory: Memory, problem: Callable[[str], object]) -> None:
+        super().__init__("memory")
+        self.memory = memory
+        self.problem = problem
+
+    async def before_run(
+        self,
+        *,
+        agent: "SupportsAgentRun",
+        session: AgentSession,
+        context: SessionContext,
+        state: dict[str, Any],
+    ) -> None:
+        said = "\n".join(message.text for message in context.input_messages if message.role == "user")
+        try:
+            facts = self.memory.recall(said)
+            self.memory.learn(said)
+        except AgentError as error:
+            self.problem(str(error))
+            return
+        if facts:
+            listed = "\n".join(f"- {fact.text}" for fact in facts)
+            context.extend_instructions(self.source_id, f"{ABOUT_USER}\n{listed}")

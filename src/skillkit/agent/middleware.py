@@ -1,0 +1,148 @@
+"""Between the framework and the outside: each request and call of a tool is noted, scripts need a yes."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from agent_framework import (
+    ChatContext,
+    ChatMiddleware,
+    ChatResponse,
+    FunctionInvocationContext,
+    FunctionMiddleware,
+    FunctionTool,
+    Message,
+    ResponseStream,
+)
+
+from skillkit.agent.approvals import Approvals, Ask, Question
+from skillkit.agent.skills import as_text
+from skillkit.agent.telemetry import Next, Step, Stopwatch, TokenCount, Trace, count
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.manager import SkillManager
+from skillkit.scripts.digests import DigestMemo
+
+_RUNS_CODE = ("script_run", "script_help")
+
+
+class RequestTracer(ChatMiddleware):
+    """Counts the tokens of each model request; `skills_text` is what disclosure put into the instructions."""
+
+    def __init__(self, trace: Trace, skills_text: Callable[[], str]) -> None:
+        self.trace = trace
+        self.skills_text = skills_text
+
+    async def process(self, context: ChatContext, call_next: Next) -> None:
+        watch = Stopwatch()
+        options = context.options or {}
+        instructions = str(options.get("instructions") or "")
+        skills = count(self.skills_text())
+        tools = [tool for tool in options.get("tools") or () if isinstance(tool, FunctionTool)]
+        tool_tokens = count(json.dumps([tool.to_json_schema_spec() for tool in tools])) if tools else 0
+        messages = sum(count(_spoken(message)) for message in context.messages)
+        system = max(0, count(instructions) - skills)
+
+        def note(response: ChatResponse[Any]) -> None:
+            usage = response.usage_details or {}
+            given = usage.get("input_token_count")
+            cached = usage.get("cache_read_input_token_count")
+            tokens = TokenCount(
+                system=system,
+                skills=skills,
+                tools=tool_tokens,
+                messages=messages,
+                total=given if given is not None else system + skills + tool_tokens + messages,
+                output=usage.get("output_token_count") or count(response.text),
+                estimated=given is None,
+            )
+            processed = given - cached if given is not None and cached is not None else None
+            said = "" if context.stream else response.text
+            self.trace.add(
+                Step("model", response.model or "model", watch.seconds, tokens, processed, instructions, said)
+            )
+
+        await call_next()
+        if isinstance(context.result, ResponseStream):
+            context.result = context.result.with_result_hook(note)
+        elif isinstance(context.result, ChatResponse):
+            note(context.result)
+
+
+class ToolTracer(FunctionMiddleware):
+    """Notes each call of a tool and how long it took."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    async def process(self, context: FunctionInvocationContext, call_next: Next) -> None:
+        watch = Stopwatch()
+        await call_next()
+        self.trace.add(
+            Step(
+                "tool",
+                context.function.name,
+                watch.seconds,
+                arguments=json.dumps(_arguments(context), ensure_ascii=False, default=str),
+                result=_result(context.result),
+            )
+        )
+
+
+class ScriptApproval(FunctionMiddleware):
+    """Asks the user before a script of a skill runs whose exact bytes were not approved yet."""
+
+    def __init__(self, manager: SkillManager, approvals: Approvals, ask: Ask | None) -> None:
+        self.manager = manager
+        self.approvals = approvals
+        self.ask = ask
+        self._digests = DigestMemo()
+
+    async def process(self, context: FunctionInvocationContext, call_next: Next) -> None:
+        question = self._question(context) if context.function.name in _RUNS_CODE else None
+        if question is None or self.ask is None:
+            await call_next()
+            return
+        self.approvals.decide(question, await self.ask(question))
+        try:
+            await call_next()
+        finally:
+            self.approvals.used(question.digest)
+
+    def _question(self, context: FunctionInvocationContext) -> Question | None:
+        arguments = _arguments(context)
+        try:
+            skill = self.manager.get_skill(str(arguments.get("skill_name")))
+            digest = self._digests.digest(skill.base_dir)
+        except SkillsUseError:
+            return None  # the tool answers what is wrong
+        if self.approvals.approved(skill, digest):
+            return None
+        given = ["--help"] if context.function.name == "script_help" else arguments.get("args") or []
+        script = str(arguments.get("script_name"))
+        return Question(skill, script, [str(argument) for argument in given], digest)
+
+
+def _arguments(context: FunctionInvocationContext) -> dict[str, Any]:
+    given = context.arguments
+    return (
+        dict(given) if isinstance(given, dict) else given.model_dump() if hasattr(given, "model_dump") else {}
+    )
+
+
+def _result(result: object) -> str:
+    if isinstance(result, list):
+        return "\n".join(str(getattr(part, "text", None) or getattr(part, "result", "")) for part in result)
+    return as_text(result)
+
+
+def _spoken(message: Message) -> str:
+    parts = []
+    for content in message.contents:
+        match content.type:
+            case "text":
+                parts.append(content.text or "")
+            case "function_call":
+                parts.append(f"{content.name} {content.arguments}")
+            case "function_result":
+                parts.append(str(content.result))
+    return "\n".join(parts)

@@ -1,0 +1,1 @@
+"""Model providers: one file a provider, behind one small protocol."""

@@ -1,0 +1,32 @@
+"""Claude, through the framework's own client."""
+
+import os
+from dataclasses import dataclass
+
+from skillkit.agent.models.provider import ChatClient, key_of, missing_key, missing_package
+from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
+
+DEFAULT_MODEL = "claude-sonnet-4-5"
+KEY = "ANTHROPIC_API_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicProvider:
+    """Messages with a key."""
+
+    settings: ProviderSettings = NO_SETTINGS
+    name: str = "anthropic"
+
+    @property
+    def model(self) -> str:
+        return self.settings.model or os.environ.get("ANTHROPIC_MODEL") or DEFAULT_MODEL
+
+    def problem(self) -> str | None:
+        return missing_key(self.name, self.settings, KEY) or missing_package(
+            self.name, "agent_framework_anthropic", "agent-anthropic"
+        )
+
+    def client(self) -> ChatClient:
+        from agent_framework.anthropic import AnthropicClient
+
+        return AnthropicClient(api_key=key_of(self.settings, KEY), model=self.model)

@@ -1,0 +1,175 @@
+"""Tool calls for a model that has no gift for them: a grammar admits the disclosed tools or an answer."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skillkit.agent.models.demonstration import DEMONSTRATION, NOW_THE_REAL_ONE, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model reads it."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+    def line(self) -> str:
+        """`name(argument: type, …): what it does`, in few tokens."""
+        properties: Mapping[str, Mapping[str, Any]] = self.parameters.get("properties", {})
+        required = self.parameters.get("required", ())
+        arguments = ", ".join(
+            f"{name}{'' if name in required else '?'}: {_kind(schema)}" for name, schema in properties.items()
+        )
+        return f"- {self.name}({arguments}): {_first_sentence(self.description)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The model wants a tool to be run."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The model speaks to the user."""
+
+    text: str
+
+
+def turns_before(instructions: str, tools: Sequence[ToolSpec]) -> list[Turn]:
+    """Everything the model reads before the conversation.
+
+    What never changes comes first, so that its processed state serves every program and every request.
+    """
+    if not tools:
+        return [{"role": "system", "content": instructions}]
+    listed = "\n".join(tool.line() for tool in tools)
+    real = f"{NOW_THE_REAL_ONE}\n\n{instructions}\n\n## Your tools\n{listed}"
+    return [*DEMONSTRATION, {"role": "system", "content": real}]
+
+
+def more_tools(tools: Sequence[ToolSpec]) -> str:
+    """What is added to a turn when tools have come into reach during the conversation."""
+    return "\n\nYou now have these tools too:\n" + "\n".join(tool.line() for tool in tools)
+
+
+def reply_schema(tools: Sequence[ToolSpec], *, answer: bool = True) -> dict[str, Any]:
+    """A JSON schema whose alternatives are the tools and, unless a call is required, an answer."""
+    alternatives = [
+        _object(tool={"const": tool.name}, arguments=_arguments(tool.parameters)) for tool in tools
+    ]
+    if answer:
+        text = {"type": "string", "minLength": 1}
+        alternatives += [_object(answer=text), _object(cannot=text)]
+    return {"anyOf": alternatives}
+
+
+def parse(text: str) -> Call | Answer:
+    """The reply; one that was cut off is still an answer as far as it goes."""
+    try:
+        reply = json.loads(text)
+    except ValueError:
+        return Answer(AnswerStream().feed(text) or text)
+    match reply:
+        case {"tool": str(name), "arguments": dict(arguments)}:
+            return Call(name, arguments)
+        case {"answer": str(answer)} | {"cannot": str(answer)}:
+            return Answer(answer)
+        case _:
+            return Answer(text)
+
+
+_OPENING = re.compile(r'\s*\{\s*"(?:answer|cannot)"\s*:\s*"')
+_WHOLE = re.compile(
+    r'(?:[^"\\]|\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|u[0-9a-fA-F]{4}))*'
+)
+
+
+class AnswerStream:
+    """The text of an answer while its JSON is still being written."""
+
+    def __init__(self) -> None:
+        self._raw = ""
+        self._shown = 0
+        self.started = False
+        """Whether this is an answer at all."""
+
+    def feed(self, piece: str) -> str:
+        """What `piece` adds to the answer; nothing for a tool call."""
+        self._raw += piece
+        opening = _OPENING.match(self._raw)
+        if opening is None:
+            return ""
+        self.started = True
+        whole = _WHOLE.match(self._raw, opening.end())
+        text = json.loads(f'"{whole.group()}"', strict=False) if whole else ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text = text[:-1]
+        fresh = text[self._shown :]
+        self._shown = len(text)
+        return str(fresh)
+
+
+def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_KEPT = ("type", "enum", "const", "items", "properties", "required", "minimum", "maximum", "anyOf")
+
+
+def _arguments(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters in the part of JSON schema that grammars are made from."""
+    properties = {name: _plain(part) for name, part in schema.get("properties", {}).items()}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [name for name in properties if name in schema.get("required", ())],
+        "additionalProperties": False,
+    }
+
+
+def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key in _KEPT:
+        if key not in schema:
+            continue
+        value = schema[key]
+        if key == "items":
+            value = _plain(value)
+        elif key == "properties":
+            value = {name: _plain(part) for name, part in value.items()}
+        elif key == "anyOf":
+            value = [_plain(part) for part in value]
+        kept[key] = value
+    return kept
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        values = [str(value) for value in schema["enum"]]
+        return "|".join(values[:12]) + ("|…" if len(values) > 12 else "")
+    if "anyOf" in schema:
+        return "|".join(_kind(part) for part in schema["anyOf"] if part.get("type") != "null")
+    kind = schema.get("type", "any")
+    if isinstance(kind, list):
+        kind = "|".join(part for part in kind if part != "null")
+    if kind == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    return str(kind)
+
+
+def _first_sentence(text: str) -> str:
+    line = " ".join(text.split())
+    end = re.search(r"[.;](?:\s|$)", line)
+    return line[: end.start() + 1] if end else line

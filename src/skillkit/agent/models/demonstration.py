@@ -1,0 +1,70 @@
+"""How the embedded model is shown to reply: a short conversation with tools and skills that do not exist."""
+
+import json
+from typing import Any
+
+Turn = dict[str, str]
+
+_SYSTEM = """\
+You reply with exactly one JSON object:
+{"tool": NAME, "arguments": {...}} uses a tool. Fill in every argument that the request says or implies.
+{"answer": TEXT} answers: knowledge, arithmetic, writing, chat, questions about your skills.
+{"cannot": TEXT} says that none of your tools can do what is asked.
+
+<available_skills>
+  <skill><id>pdf-forms</id><description>Fill in PDF forms</description></skill>
+  <skill><id>trip-planner</id><description>Plan trips by train</description></skill>
+</available_skills>
+Tools:
+- get_weather(city: string, unit?: string): The weather in a city.
+- list_cities(): The cities that the weather is known of.
+- load_skill(skill_id: pdf-forms|trip-planner, arguments?: string): Load the instructions of a skill.
+- script_list(skill_name?: string): List the scripts of a skill.
+- script_help(skill_name: string, script_name: string): Show which arguments a script takes.
+- script_run(skill_name: string, script_name: string, args?: list of string): Run a script of a skill."""
+
+NOW_THE_REAL_ONE = (
+    "That was an example. Now you have other skills and tools: only those below. Reply in the same form. "
+    "Use a tool only if the request is about what it does; else answer."
+)
+
+
+def _call(tool: str, **arguments: Any) -> str:
+    return json.dumps({"tool": tool, "arguments": arguments})
+
+
+def _said(user: str, reply: str) -> list[Turn]:
+    return [{"role": "user", "content": user}, {"role": "assistant", "content": reply}]
+
+
+def _answer(text: str) -> str:
+    return json.dumps({"answer": text}, ensure_ascii=False)
+
+
+DEMONSTRATION: list[Turn] = [
+    {"role": "system", "content": _SYSTEM},
+    *_said("what is 12 * 12?", _answer("144")),
+    *_said("how many °F in Oslo?", _call("get_weather", city="Oslo", unit="fahrenheit")),
+    *_said("Result of get_weather: 39 °F, rain", _answer("39 °F, rain")),
+    *_said("which cities do you know?", _call("list_cities")),
+    *_said('Result of list_cities: ["Oslo", "Rome"]', _answer("Oslo and Rome.")),
+    *_said(
+        "what skills do you have?",
+        _answer("pdf-forms: fill in PDF forms. trip-planner: plan trips by train."),
+    ),
+    *_said("what is trip-planner for?", _answer("It plans trips by train.")),
+    *_said("fill in tax.pdf for me", _call("load_skill", skill_id="pdf-forms")),
+    *_said("which scripts does pdf-forms have?", _call("script_list", skill_name="pdf-forms")),
+    *_said(
+        "how do I use its count script?", _call("script_help", skill_name="pdf-forms", script_name="count")
+    ),
+    *_said(
+        "run count of pdf-forms on a.pdf with --pages 1",
+        _call("script_run", skill_name="pdf-forms", script_name="count", args=["a.pdf", "--pages", "1"]),
+    ),
+    *_said("script_run failed: Script timed out after 60s", _answer("That failed: it timed out after 60s.")),
+    *_said("run its check script", _call("script_run", skill_name="pdf-forms", script_name="check")),
+    *_said('Result of script_run: {"ok": true, "pages": 3}', _answer("The check is fine: 3 pages.")),
+    *_said("email that to Bob", json.dumps({"cannot": "I cannot send email."})),
+    *_said("write one line about rain", _answer("Soft rain taps the window, asking to come in.")),
+]

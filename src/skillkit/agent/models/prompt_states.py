@@ -1,0 +1,112 @@
+"""Processed beginnings of prompts, on disk: the next program computes only what is new."""
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkit.install.disk import replace_file
+
+KEEP = 5
+_FENCED = re.compile(r"\[([0-9a-f]{16}) begin\]\n(.*?)\n\[\1 end\]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptState:
+    """The state after `text`."""
+
+    name: str
+    text: str
+
+    @property
+    def filename(self) -> str:
+        return f"{self.name}.state"
+
+    def shared(self, prompt: str) -> int:
+        """How much of `prompt` it makes unnecessary to process, in characters."""
+        return shared_beginning(self.text, prompt)
+
+
+class PromptStates:
+    """A folder with the few states used last; a state is only of use to the engine that wrote it."""
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        self.folder = folder
+        self.identity = identity
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+    def nearest(self, prompt: str) -> PromptState | None:
+        """The state that shares the longest beginning with `prompt`."""
+        states = []
+        for path in self.folder.glob(f"{self._prefix}*.txt"):
+            with suppress(OSError, UnicodeDecodeError):
+                states.append(PromptState(path.stem, path.read_text("utf-8")))
+        return max(states, key=lambda state: state.shared(prompt), default=None)
+
+    def new(self, text: str) -> PromptState:
+        return PromptState(f"{self._prefix}{_digest(text)}", text)
+
+    def keep(self, state: PromptState) -> None:
+        """Note a state that was written; the ones used longest ago make room."""
+        os.chmod(self.folder / state.filename, 0o600)
+        replace_file(self.folder / f"{state.name}.txt", state.text.encode(), 0o600)
+        known = sorted(self.folder.glob("*.txt"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in known[KEEP:]:
+            self._delete(path.stem)
+
+    def touch(self, state: PromptState) -> None:
+        with suppress(OSError):
+            os.utime(self.folder / f"{state.name}.txt")
+
+    def forget(self, state: PromptState) -> None:
+        self._delete(state.name)
+
+    def steady(self, texts: Sequence[str]) -> list[str]:
+        """The texts with the same marks around the same fenced text every time.
+
+        The marks of a fence are new in every conversation, so that nobody can write them beforehand;
+        so are these to all who do not know this machine's secret.
+        """
+        renamed: dict[str, str] = {}
+        for text in texts:
+            for mark, inside in _FENCED.findall(text):
+                fresh = hmac.new(self._secret(), inside.encode(), hashlib.sha256).hexdigest()[:16]
+                if fresh not in inside:
+                    renamed[mark] = fresh
+        return [_replaced(text, renamed) for text in texts]
+
+    def _secret(self) -> bytes:
+        path = self.folder / "secret"
+        if not path.exists():
+            replace_file(path, secrets.token_bytes(32), 0o600)
+        return path.read_bytes()
+
+    def _delete(self, name: str) -> None:
+        for suffix in (".txt", ".state"):
+            with suppress(FileNotFoundError):
+                (self.folder / f"{name}{suffix}").unlink()
+
+    @property
+    def _prefix(self) -> str:
+        return f"{_digest(self.identity)}-"
+
+
+def shared_beginning(one: str, other: str) -> int:
+    """How many characters two texts have in common before they differ."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _replaced(text: str, renamed: dict[str, str]) -> str:
+    for mark, fresh in renamed.items():
+        text = text.replace(mark, fresh)
+    return text
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,167 @@
+"""The agent: a conversation, a model, skills and memory, put together and run turn by turn."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skillkit.agent.approvals import ApprovalFile, Approvals, Ask
+from skillkit.agent.conversations import Conversation, ConversationStore
+from skillkit.agent.hello import HelloTools
+from skillkit.agent.instructions import INSTRUCTIONS
+from skillkit.agent.memory import Memory
+from skillkit.agent.models.failures import friendly
+from skillkit.agent.models.provider import ChatProvider, ready
+from skillkit.agent.telemetry import Step, Trace, span
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.models import Severity
+from skillkit.core.sources import agent_home
+
+if TYPE_CHECKING:
+    from agent_framework import Agent
+
+    from skillkit.agent.skills import SkillProvider
+    from skillkit.disclosure import Disclosure
+    from skillkit.install.activation import SkillActivation
+
+
+@dataclass(frozen=True, slots=True)
+class Observers:
+    """Who wants to know what happens."""
+
+    disclosed: "Callable[[Disclosure], object]" = lambda disclosed: None
+    step: Callable[[Step], object] = lambda step: None
+    problem: Callable[[str], object] = lambda text: None
+
+
+@dataclass
+class AgentRuntime:
+    """One conversation with one provider. Making it is cheap; the first turn loads what it needs."""
+
+    provider: ChatProvider
+    activation: "SkillActivation"
+    conversation: Conversation
+    home: Path = field(default_factory=agent_home)
+    memory: Memory | None = None
+    ask: Ask | None = None
+    """Asks the user about scripts; None where nobody can be asked."""
+    observers: Observers = Observers()
+
+    def __post_init__(self) -> None:
+        self.store = ConversationStore(self.home)
+        self.trace = Trace(self.conversation.id, self.home, on_step=self.observers.step)
+        self.approvals = Approvals(ApprovalFile(self.home))
+        self.manager = self.activation.manager
+        self._agent: Agent[Any] | None = None
+        self._skills: SkillProvider | None = None
+
+    async def turn(self, text: str) -> AsyncIterator[str]:
+        """The answer to `text`, piece by piece; every finished step is on disk."""
+        from agent_framework import AgentSession
+
+        try:
+            agent = self._agent or self._build()
+            session = AgentSession(session_id=self.conversation.id)
+            stream = agent.run(text, session=session, stream=True)
+            async for update in stream:
+                if update.text:
+                    yield update.text
+            await stream.get_final_response()
+        except SkillsUseError:
+            raise
+        except Exception as error:
+            raise friendly(error, self.provider) from error
+        finally:
+            if self._skills is not None:
+                self.save()
+
+    async def answer(self, text: str) -> str:
+        """The whole answer to `text`."""
+        return "".join([piece async for piece in self.turn(text)])
+
+    async def close(self) -> None:
+        """Let go of the provider's connections."""
+        if self._agent is not None:
+            connection = getattr(self._agent.client, "client", None)
+            if hasattr(connection, "close"):
+                await connection.close()
+            self._agent = None
+
+    @property
+    def skills(self) -> "SkillProvider":
+        """The skills of this conversation."""
+        if self._skills is None:
+            self._skills = self._build_skills()
+        return self._skills
+
+    @property
+    def active_skills(self) -> tuple[str, ...]:
+        return self.skills.session.active_ids
+
+    def save(self) -> None:
+        self.conversation.state["skills"] = dict(self.skills.session.to_data())
+        if self.conversation.messages:
+            self.store.save(self.conversation)
+
+    def _build(self) -> "Agent[Any]":
+        from agent_framework import Agent
+
+        from skillkit.agent.history import ConversationHistory, Recollection
+        from skillkit.agent.middleware import RequestTracer, ScriptApproval, ToolTracer
+
+        skills = self.skills
+        providers: list[Any] = [ConversationHistory(self), skills]
+        if self.memory is not None:
+            providers.append(Recollection(self.memory, self.observers.problem))
+        self._agent = Agent(
+            ready(self.provider).client(),
+            INSTRUCTIONS,
+            name="agent",
+            context_providers=providers,
+            middleware=[
+                RequestTracer(self.trace, self._skills_text),
+                ToolTracer(self.trace),
+                ScriptApproval(self.manager, self.approvals, self.ask),
+            ],
+            require_per_service_call_history_persistence=True,
+        )
+        return self._agent
+
+    def _build_skills(self) -> "SkillProvider":
+        from skillkit.agent.skills import ScriptToolSource, SkillProvider, ToolsetSource, TrustedCode
+        from skillkit.disclosure import DisclosureSettings, SkillContextProvider, ToolSource
+        from skillkit.scripts import ScriptTools
+        from skillkit.toolsets import ToolsetLoader
+
+        wishes = DisclosureSettings.from_environment()
+        loader = ToolsetLoader(self.manager, TrustedCode(self.activation.judge))
+        sources: list[ToolSource] = [
+            ToolsetSource(self.manager, loader, self.observers.problem),
+            ScriptToolSource(self.manager, ScriptTools(self.manager, policy=self.approvals)),
+        ]
+        disclosure = SkillContextProvider(
+            self.manager, wishes.max_skills, fallback=wishes.fallback, tool_sources=sources
+        )
+        skills = SkillProvider(disclosure, self.observers.disclosed, HelloTools().tools())
+        problem = skills.restore(self.conversation.state.get("skills"))
+        if problem is not None:
+            self.observers.problem(problem)
+        return skills
+
+    def _skills_text(self) -> str:
+        disclosed = self.skills.last
+        return disclosed.instructions if disclosed is not None else ""
+
+
+def activate(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "SkillActivation":
+    """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
+    from skillkit.install.activation import SkillActivation
+
+    with span("skill.load", {}):
+        activation = SkillActivation(search=search)
+    for notice in activation.registry.notices:
+        problem(notice)
+    for found in activation.manager.diagnostics:
+        if found.severity is Severity.ERROR:
+            problem(f"A skill could not be loaded: {found}")
+    return activation

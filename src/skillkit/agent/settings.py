@@ -1,0 +1,128 @@
+"""The user's settings: `settings.json` in the agent's home, a few keys, nothing secret."""
+
+import json
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from skillkit.agent.exceptions import SettingsError
+from skillkit.core.sources import agent_home
+from skillkit.install.disk import locked, make_folder, replace_file
+
+PROVIDERS = ("local", "openai", "anthropic", "azure", "gemini", "ollama")
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """How one provider is reached; keys of services stay in the environment."""
+
+    model: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    """The name of the variable that holds the key, when it is not the usual one."""
+
+
+NO_SETTINGS = ProviderSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set."""
+
+    provider: str | None = None
+    """None: the first one that can be used."""
+    memory: bool = True
+    """Whether facts are remembered across conversations."""
+    verbose: bool = False
+    providers: dict[str, ProviderSettings] = field(default_factory=dict)
+
+    def of(self, provider: str) -> ProviderSettings:
+        return self.providers.get(provider, NO_SETTINGS)
+
+    def changed(self, key: str, value: str) -> "Settings":
+        """The settings with `key` (`provider`, `memory`, `openai.model`, …) set to `value`."""
+        name, _, detail = key.partition(".")
+        if detail:
+            return self._changed_provider(name, detail, value)
+        match name:
+            case "provider":
+                return replace(self, provider=None if value == "auto" else _known(value))
+            case "memory":
+                return replace(self, memory=_boolean(key, value))
+            case "verbose":
+                return replace(self, verbose=_boolean(key, value))
+            case _:
+                raise SettingsError(f"There is no setting '{key}'. {_choices()}")
+
+    def _changed_provider(self, provider: str, detail: str, value: str) -> "Settings":
+        known = [option.name for option in fields(ProviderSettings)]
+        if detail not in known or provider not in PROVIDERS:
+            raise SettingsError(f"There is no setting '{provider}.{detail}'. {_choices()}")
+        mended = replace(self.of(provider), **{detail: value or None})
+        return replace(self, providers={**self.providers, provider: mended})
+
+    def to_data(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_data(cls, data: object) -> "Settings":
+        if not isinstance(data, dict):
+            raise TypeError("not an object")
+        known = {option.name for option in fields(cls)}
+        given = {key: value for key, value in data.items() if key in known}
+        details = {option.name for option in fields(ProviderSettings)}
+        given["providers"] = {
+            name: ProviderSettings(**{key: value for key, value in part.items() if key in details})
+            for name, part in (given.get("providers") or {}).items()
+        }
+        return cls(**given)
+
+
+class SettingsFile:
+    """settings.json; a program that changes one key never loses another's change."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        self.path = (home or agent_home()) / "settings.json"
+
+    def load(self) -> Settings:
+        try:
+            return Settings.from_data(json.loads(self.path.read_bytes()))
+        except FileNotFoundError:
+            return Settings()
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise SettingsError(
+                f"{self.path} cannot be read ({error}). "
+                "Mend it, or start afresh with: agent config init --force"
+            ) from error
+
+    def save(self, settings: Settings) -> None:
+        text = json.dumps(settings.to_data(), indent=2) + "\n"
+        make_folder(self.path.parent)
+        replace_file(self.path, text.encode(), 0o600)
+
+    def change(self, key: str, value: str) -> Settings:
+        with locked(self.path.with_name(".settings.lock")):
+            settings = self.load().changed(key, value)
+            self.save(settings)
+        return settings
+
+
+def _known(provider: str) -> str:
+    if provider not in PROVIDERS:
+        raise SettingsError(f"There is no provider '{provider}'. Choose one of: {', '.join(PROVIDERS)}")
+    return provider
+
+
+def _boolean(key: str, value: str) -> bool:
+    match value.strip().lower():
+        case "true" | "yes" | "on" | "1":
+            return True
+        case "false" | "no" | "off" | "0":
+            return False
+        case _:
+            raise SettingsError(f"The setting '{key}' is true or false, not '{value}'")
+
+
+def _choices() -> str:
+    details = ", ".join(option.name for option in fields(ProviderSettings))
+    return f"Choose: provider, memory, verbose, or PROVIDER.NAME with NAME one of {details}"

@@ -1,0 +1,179 @@
+"""Skills as a context provider of Agent Framework: texts before a request, tools once they are of use."""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agent_framework import (
+    AgentSession,
+    ContextProvider,
+    FunctionInvocationContext,
+    FunctionMiddleware,
+    FunctionTool,
+    SessionContext,
+)
+
+from skillkit.agent.telemetry import span
+from skillkit.disclosure import Disclosure, SessionDataError, SkillSession, Tool
+from skillkit.disclosure import SkillContextProvider as SkillDisclosure
+from skillkit.scripts import ScriptTools, find_scripts
+from skillkit.toolsets import ToolsetError, ToolsetLoader
+from skillkit.toolsets.loader import LoadedToolset, auto_prefix_enabled, collect_tools
+
+if TYPE_CHECKING:
+    from agent_framework import SupportsAgentRun
+
+    from skillkit.core.manager import SkillManager
+    from skillkit.core.models import SkillMetadata
+    from skillkit.install.trust import TrustJudge
+
+STATE = "skills"
+Observer = Callable[[Disclosure], object]
+
+
+class ScriptToolSource:
+    """The script tools, once a skill with scripts is active."""
+
+    def __init__(self, manager: "SkillManager", scripts: ScriptTools) -> None:
+        self.manager = manager
+        self.scripts = scripts
+
+    def tools(self, session: SkillSession) -> Sequence[Tool]:
+        active = (self.manager.get_skill(skill_id) for skill_id in session.active_ids)
+        return self.scripts.tools() if any(find_scripts(skill) for skill in active) else ()
+
+
+class TrustedCode:
+    """Lets the code of a skill into this process only when its exact bytes are trusted."""
+
+    def __init__(self, judge: "TrustJudge") -> None:
+        self.judge = judge
+
+    def trusts(self, skill: "SkillMetadata", digest: str) -> bool:
+        standing = self.judge.standing(skill)
+        return standing.trusted and standing.digest in (None, digest)
+
+
+class ToolsetSource:
+    """The tools of active skills' toolsets; one that cannot be loaded is reported once and left out."""
+
+    def __init__(
+        self, manager: "SkillManager", loader: ToolsetLoader, problem: Callable[[str], object]
+    ) -> None:
+        self.manager = manager
+        self.loader = loader
+        self.problem = problem
+        self._loaded: dict[tuple[str, str], LoadedToolset | None] = {}
+
+    def tools(self, session: SkillSession) -> Sequence[Tool]:
+        active = [self.manager.get_skill(skill_id) for skill_id in session.active_ids]
+        loaded = [
+            toolset
+            for skill in active
+            for definition in skill.toolsets
+            if (toolset := self._load(skill, definition)) is not None
+        ]
+        return collect_tools(loaded, auto_prefix=auto_prefix_enabled())
+
+    def _load(self, skill: "SkillMetadata", definition: str) -> LoadedToolset | None:
+        key = (skill.qualified_name, definition)
+        if key not in self._loaded:
+            try:
+                self._loaded[key] = self.loader.load_toolset(skill, definition)
+            except ToolsetError as error:
+                self._loaded[key] = None
+                self.problem(str(error))
+        return self._loaded[key]
+
+
+class SkillProvider(ContextProvider):
+    """Puts the catalogue, the texts of matching skills and their tools into a request."""
+
+    def __init__(
+        self,
+        disclosure: SkillDisclosure,
+        observer: Observer = lambda disclosed: None,
+        basic: Sequence[Tool] = (),
+    ) -> None:
+        super().__init__(STATE)
+        self.disclosure = disclosure
+        self.observer = observer
+        self.basic = tuple(basic)
+        """What the agent can do without skills; a skill that is in use does it better."""
+        self.session = SkillSession()
+        self.last: Disclosure | None = None
+
+    def restore(self, data: Any) -> str | None:
+        """Take up the skills of a saved conversation; answers what is wrong when it cannot be done."""
+        self.session = SkillSession()
+        if not data:
+            return None
+        try:
+            self.session = SkillSession.from_data(data)
+        except SessionDataError as error:
+            return str(error)
+        return None
+
+    async def before_run(
+        self,
+        *,
+        agent: "SupportsAgentRun",
+        session: AgentSession,
+        context: SessionContext,
+        state: dict[str, Any],
+    ) -> None:
+        known = set(self.session.active_ids)
+        disclosed = await self.disclosure.before_request(
+            context.get_messages(include_input=True), self.session
+        )
+        for skill_id in disclosed.active:
+            if skill_id not in known:
+                with span("skill.activate", {"skill.name": skill_id, "skill.origin": "matched"}):
+                    pass
+        self.last = disclosed
+        self.observer(disclosed)
+        if disclosed.instructions:
+            context.extend_instructions(self.source_id, disclosed.instructions)
+        names = {tool.name for tool in disclosed.tools}
+        basic = () if disclosed.active else [tool for tool in self.basic if tool.name not in names]
+        context.extend_tools(self.source_id, [as_function(tool) for tool in (*basic, *disclosed.tools)])
+        context.extend_middleware(self.source_id, _Disclosing(self))
+
+    def new_tools(self, known: Sequence[str]) -> list[FunctionTool]:
+        """Tools that have become of use since the request began."""
+        return [as_function(tool) for tool in self.disclosure.tools(self.session) if tool.name not in known]
+
+
+class _Disclosing(FunctionMiddleware):
+    """After each call of a tool, offer what it brought into reach."""
+
+    def __init__(self, provider: SkillProvider) -> None:
+        self.provider = provider
+
+    async def process(
+        self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
+    ) -> None:
+        before = set(self.provider.session.active_ids)
+        await call_next()
+        for skill_id in set(self.provider.session.active_ids) - before:
+            with span("skill.activate", {"skill.name": skill_id, "skill.origin": "loaded"}):
+                pass
+        if context.tools is not None:
+            known = [tool.name for tool in context.tools if isinstance(tool, FunctionTool)]
+            # The framework's add_tools warns that it is experimental; the list is documented to be live.
+            context.tools.extend(self.provider.new_tools(known))
+
+
+def as_function(tool: Tool) -> FunctionTool:
+    """A neutral tool as the framework calls it."""
+
+    async def call(**arguments: Any) -> str:
+        return as_text(await tool.call(arguments))
+
+    return FunctionTool(
+        name=tool.name, description=tool.description, func=call, input_model=dict(tool.parameters)
+    )
+
+
+def as_text(result: object) -> str:
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)

@@ -1,0 +1,127 @@
+"""What happened, for people and programs: a trace of every request, spans where somebody collects them."""
+
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from skillkit.disclosure.tokens import TokenEstimator
+from skillkit.scripts.telemetry import sensitive_data_enabled
+
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """The tokens of one model request by what they are spent on."""
+
+    system: int = 0
+    skills: int = 0
+    tools: int = 0
+    messages: int = 0
+    total: int = 0
+    output: int = 0
+    estimated: bool = True
+    """False when the total is what the provider counted; the parts are always estimates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One model request or one call of a tool."""
+
+    kind: str
+    name: str
+    seconds: float
+    tokens: TokenCount | None = None
+    processed: int | None = None
+    """Prompt tokens that were not in a cache, where the provider says so."""
+    arguments: str = ""
+    result: str = ""
+
+
+@dataclass
+class Trace:
+    """The steps of a conversation in this program; written to the trace log when that is on."""
+
+    session: str
+    home: Path
+    steps: list[Step] = field(default_factory=list)
+    on_step: Callable[[Step], object] = lambda step: None
+
+    @property
+    def log(self) -> Path:
+        return self.home / "logs" / f"session-{self.session}-trace.log"
+
+    def add(self, step: Step) -> None:
+        self.steps.append(step)
+        self.on_step(step)
+        if os.environ.get("LOG_LEVEL", "").strip().lower() == "trace":
+            self._write(step)
+
+    def _write(self, step: Step) -> None:
+        entry: dict[str, Any] = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "session": self.session,
+            "kind": step.kind,
+            "name": step.name,
+            "duration_ms": round(step.seconds * 1000),
+        }
+        if step.tokens is not None:
+            entry["tokens"] = asdict(step.tokens)
+        if step.processed is not None:
+            entry["prompt_tokens_processed"] = step.processed
+        if sensitive_data_enabled():
+            entry["arguments"], entry["result"] = step.arguments, step.result
+        line = redacted(json.dumps(entry, ensure_ascii=False)) + "\n"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, line.encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
+
+
+def redacted(text: str, environ: Mapping[str, str] = os.environ) -> str:
+    """`text` without the values of variables that hold secrets."""
+    for name, value in environ.items():
+        if len(value) >= 8 and any(part in name.upper() for part in _SECRET_NAMES):
+            text = text.replace(value, f"[{name}]").replace(json.dumps(value)[1:-1], f"[{name}]")
+    return text
+
+
+@contextmanager
+def span(name: str, attributes: Mapping[str, str | int | float | bool]) -> Iterator[None]:
+    """An OpenTelemetry span, where OpenTelemetry is there."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        yield
+        return
+    with trace.get_tracer("skillkit.agent").start_as_current_span(name, attributes=dict(attributes)):
+        yield
+
+
+class Stopwatch:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._start
+
+
+_COUNTER = TokenEstimator()
+
+
+def count(text: str) -> int:
+    return _COUNTER.count(text)
+
+
+Next = Callable[[], Awaitable[None]]

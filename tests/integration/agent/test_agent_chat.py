@@ -1,0 +1,188 @@
+"""Talking to the agent: commands, streaming, several lines, completion, and a Ctrl-C that ends one answer."""
+
+import io
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from openai_server import CallTool, OpenAIServer, Say
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from skillkit.agent.cli.terminal import SlashCompleter, Terminal
+from skillkit.agent.conversations import ConversationStore
+
+READY, WHERE = "\x1b[?2004h", "\x1b[6n"  # the prompt takes keys; it asks where the cursor is
+PROGRAM = "from skillkit.agent.cli import main; main()"
+
+
+@pytest.fixture
+def talk(agent, monkeypatch: pytest.MonkeyPatch):
+    """The chat with lines from a pipe."""
+
+    def call(*lines: str, options: tuple[str, ...] = ()):
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        return agent(*options)
+
+    return call
+
+
+def test_a_conversation_goes_on_from_line_to_line(talk, online: OpenAIServer) -> None:
+    online.replies = [Say("Hello there."), Say("You said hi.")]
+    done = talk("hi", "", "what did I say?", "/exit", "never sent")
+    assert done.stdout == "Hello there.\nYou said hi.\n"
+    assert [text for _, text in online.requests[-1].spoken] == ["hi", "Hello there.", "what did I say?"]
+    assert len(online.requests) == 2
+
+
+def test_commands_are_carried_out_here(talk, online: OpenAIServer) -> None:
+    done = talk("/help", "/skills", "/hello-extended Bob in Dutch", "/skills", "/cost", "/nonsense")
+    assert "begin a new conversation" in done.stdout
+    assert "in use" in done.stdout
+    assert "1 model requests, 123 tokens read, 7 written" in done.stdout
+    assert "There is no command or skill /nonsense" in done.stderr
+    assert len(online.requests) == 1
+
+
+def test_clear_and_continue(talk, online: OpenAIServer) -> None:
+    talk("the number is 4711")
+    done = talk("something else", "/clear", "fresh", "/continue", "more", f"/continue {'x' * 8}")
+    assert "A new conversation." in done.stdout
+    assert "Going on with: fresh" in done.stdout
+    assert [text for _, text in online.requests[-1].spoken] == ["fresh", "OK", "more"]
+    assert "No conversation has the id" in done.stderr
+
+
+def test_an_error_ends_the_turn_and_not_the_chat(talk, online: OpenAIServer) -> None:
+    from openai_server import Fail
+
+    online.replies = [Fail(401), Say("Better.")]
+    done = talk("one", "two")
+    assert done.stdout == "Better.\n"
+    assert "refused the key" in done.stderr
+
+
+def test_what_steers_a_terminal_is_not_printed(talk, online: OpenAIServer) -> None:
+    online.replies = [Say("red \x1b[31m alert \x07 end")]
+    assert talk("hi").stdout == "red [31m alert  end\n"
+
+
+def test_without_skills_the_list_says_how_to_choose_some(talk, online, monkeypatch) -> None:
+    monkeypatch.setenv("AGENT_SKILLS", "none")
+    assert "agent skill enable NAME" in talk("/skills").stdout
+
+
+def test_tools_are_listed_with_when_they_are_offered(agent, online: OpenAIServer) -> None:
+    shown = agent("--tools").stdout
+    for name in ("greet_user", "load_skill", "advanced_greeting", "toolsets.hello:HelloExtended"):
+        assert name in shown
+
+
+def test_ctrl_c_ends_the_answer_and_not_the_program(home, online: OpenAIServer) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def hold_the_first() -> None:
+        if len(online.requests) == 1:
+            asked.set()
+            go_on.wait(300)
+
+    online.before = hold_the_first
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stdin is not None
+        assert program.stderr is not None
+        program.stdin.write("first\n")
+        program.stdin.flush()
+        assert asked.wait(300)
+        program.send_signal(signal.SIGINT)
+        assert any("Stopped." in line for line in program.stderr)
+        go_on.set()
+        out, _ = program.communicate("second\n", timeout=300)
+    assert program.returncode == 0
+    assert out == "OK\n"
+    assert ConversationStore().load().title == "second"
+
+
+async def test_several_lines_history_and_an_answer_to_a_question(home) -> None:
+    with create_pipe_input() as keys:
+        terminal = Terminal(lambda: ["/help"], lambda: "status", keys, DummyOutput())
+        keys.send_text("one\x1b\rtwo\r")
+        assert await terminal.read() == "one\ntwo"
+        keys.send_text("\x1b[A\r")
+        assert await terminal.read() == "one\ntwo"
+        keys.send_text("always\r")
+        assert await terminal.ask("Run it? ") == "always"
+    assert (home / "history").exists()
+
+
+def test_completion_knows_commands_and_skills() -> None:
+    completer = SlashCompleter(lambda: ["/help", "/hello-extended", "/cost"])
+    found = completer.get_completions(Document("/he"), None)  # type: ignore[arg-type]
+    assert [completion.text for completion in found] == ["/help", "/hello-extended"]
+    assert list(completer.get_completions(Document("hello"), None)) == []  # type: ignore[arg-type]
+
+
+def test_at_a_terminal_a_script_is_asked_about_and_a_status_line_shown(
+    home, online: OpenAIServer, write_skill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_skill("adder", "Run the script add.", description="Adds numbers", into=home / "skills")
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / "add.py").write_text('print("{}")')
+    monkeypatch.setenv("AGENT_SKILLS", "adder")
+    monkeypatch.setenv("TERM", "xterm")
+    run = CallTool("script_run", {"skill_name": "adder", "script_name": "add"})
+    online.replies = [run, Say("finished.")]
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM], stdin=terminal, stdout=terminal, stderr=terminal, close_fds=True
+    ) as program:
+        os.close(terminal)
+        seen = Screen(controller)
+        seen.until("Ctrl-D to leave")
+        seen.until(READY)
+        os.write(controller, b"/adder go\r")
+        seen.until("[n]o:")
+        os.write(controller, b"once\r")
+        seen.until("finished.")
+        seen.until(READY)
+        os.write(controller, b"\x04")
+        seen.until(None)
+        program.wait()
+    os.close(controller)
+    assert "openai/" in seen.text
+    assert "wants to run: add" in seen.text
+    assert '"success": true' in online.requests[-1].spoken[-1][1]
+
+
+class Screen:
+    """What a program wrote to its terminal."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.text = ""
+        self.read = 0
+
+    def until(self, words: str | None) -> None:
+        """Read until `words` appear; None reads to the end."""
+        while words is None or words not in self.text[self.read :]:
+            try:
+                data = os.read(self.descriptor, 65536)
+            except OSError:
+                data = b""
+            if not data:
+                assert words is None, f"ended before {words!r}: {self.text[-2000:]}"
+                return
+            self.text += data.decode("utf-8", "replace")
+            if WHERE in data.decode("utf-8", "replace"):
+                os.write(self.descriptor, b"\x1b[1;1R")
+        self.read = self.text.index(words, self.read) + len(words) if words else len(self.text)

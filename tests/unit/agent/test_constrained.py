@@ -1,0 +1,112 @@
+"""The embedded model's replies: what the grammar admits, and what is made of them."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillkit.agent.models.constrained import (
+    Answer,
+    AnswerStream,
+    Call,
+    ToolSpec,
+    more_tools,
+    parse,
+    reply_schema,
+    turns_before,
+)
+from skillkit.agent.models.demonstration import DEMONSTRATION
+from skillkit.agent.models.engine import is_looping
+
+GREET = ToolSpec(
+    "greet",
+    "Greet a person. And more that is not needed.",
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "Who"},
+            "tone": {"enum": ["warm", "cool"], "title": "Tone"},
+            "tags": {"type": "array", "items": {"type": "string", "title": "x"}},
+            "age": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "more": {"type": "object", "properties": {"a": {"type": ["string", "null"], "default": "b"}}},
+        },
+        "required": ["name"],
+    },
+)
+
+
+def test_a_tool_is_one_short_line() -> None:
+    assert GREET.line() == (
+        "- greet(name: string, tone?: warm|cool, tags?: list of string, age?: integer, more?: object): "
+        "Greet a person."
+    )
+
+
+def test_the_grammar_admits_the_tools_of_the_request_and_an_answer() -> None:
+    first, *rest = reply_schema([GREET])["anyOf"]
+    assert first["properties"]["tool"] == {"const": "greet"}
+    arguments = first["properties"]["arguments"]
+    assert arguments["required"] == ["name"]
+    assert arguments["additionalProperties"] is False
+    assert arguments["properties"]["more"] == {
+        "type": "object",
+        "properties": {"a": {"type": ["string", "null"]}},
+    }
+    assert [list(part["properties"]) for part in rest] == [["answer"], ["cannot"]]
+    assert len(reply_schema([GREET], answer=False)["anyOf"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ('{"tool": "greet", "arguments": {"name": "Al"}}', Call("greet", {"name": "Al"})),
+        ('{"answer": "4"}', Answer("4")),
+        ('{"cannot": "I cannot fly."}', Answer("I cannot fly.")),
+        ('{"answer": "cut off in the mid', Answer("cut off in the mid")),
+        ("no JSON at all", Answer("no JSON at all")),
+        ("[1]", Answer("[1]")),
+    ],
+)
+def test_a_reply_is_a_call_or_an_answer(text: str, meaning: Call | Answer) -> None:
+    assert parse(text) == meaning
+
+
+@given(st.text(), st.lists(st.integers(1, 9)))
+def test_an_answer_can_be_shown_while_it_is_written(text: str, sizes: list[int]) -> None:
+    written = json.dumps({"answer": text}, ensure_ascii=len(text) % 2 == 0)
+    stream = AnswerStream()
+    shown, place = "", 0
+    for size in [*sizes, len(written)]:
+        shown += stream.feed(written[place : place + size])
+        place += size
+    assert shown == text
+    assert stream.started
+
+
+def test_a_tool_call_shows_nothing() -> None:
+    stream = AnswerStream()
+    assert stream.feed('{"tool": "greet", "arguments": {"name": "answer"}}') == ""
+    assert not stream.started
+
+
+def test_what_never_changes_comes_first() -> None:
+    before = turns_before("Be kind.", [GREET])
+    assert before[:-1] == DEMONSTRATION
+    assert "Be kind." in before[-1]["content"]
+    assert GREET.line() in before[-1]["content"]
+    assert turns_before("Be kind.", []) == [{"role": "system", "content": "Be kind."}]
+    assert GREET.line() in more_tools([GREET])
+
+
+@pytest.mark.parametrize(
+    ("text", "loops"),
+    [
+        ("the same the same the same the same ", True),
+        ("one two three four five six seven", False),
+        ("        ", False),
+        ("a, b, a, b, a, b, a, b, a, b, a, b, ", True),
+    ],
+)
+def test_saying_the_same_for_ever_is_noticed(text: str, loops: bool) -> None:
+    assert is_looping(text) is loops
