@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +63,8 @@ _FETCH = (
     *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
     *("--no-auto-maintenance", "--no-auto-gc"),
 )
+_SCRATCH = "skillkit-git-"
+_FORGOTTEN = 24 * 3600
 MAX_ANSWER = 8 * 1024 * 1024
 MAX_PACK = 1024 * 1024 * 1024
 BACK_OFF = (0.5, 2.0)
@@ -124,7 +127,8 @@ class GitRemote:
         self._redirected_to: str | None = None
 
     def __enter__(self) -> "GitRemote":
-        scratch = Path(tempfile.mkdtemp(prefix="skillkit-git-"))
+        _sweep(tempfile.gettempdir())
+        scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH))
         for folder in ("objects/info", "objects/pack", "refs"):
             (scratch / folder).mkdir(parents=True)
         (scratch / "HEAD").write_text("ref: refs/heads/none\n")
@@ -346,6 +350,16 @@ class GitRemote:
         if "remote ref" not in said and any(sign in said for sign in _NOT_FOUND):
             return RepositoryNotFoundError(f"Repository not found: {self.shown}. {last}")
         return GitError(f"git failed for {self.shown}: {last}")
+
+
+def _sweep(folder: str) -> None:
+    """Delete scratch repositories that processes which were killed left behind a day ago or earlier."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_SCRATCH) and entry.is_dir(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                if status.st_uid == os.getuid() and time.time() - status.st_mtime > _FORGOTTEN:
+                    shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _telling_line(complaint: str) -> str:

@@ -43,7 +43,7 @@ from skillkit.install.registry import (
 from skillkit.install.source import GitSource, Source, parse_source
 from skillkit.install.sync import compare, fetch_locked, refuse_drift
 from skillkit.install.tree import Limits, read_folder
-from skillkit.install.trust import TrustStore
+from skillkit.install.trust import MAX_BYTES, MAX_FILES, TrustStore
 
 
 class SkillInstaller(InstallInspector):
@@ -338,7 +338,7 @@ class SkillInstaller(InstallInspector):
 
     def trust_folder(self, skill: SkillMetadata, *, pinned: str | None = None) -> str:
         """Approve a skill in a project folder by the digest of its bytes; answers the digest."""
-        tree = read_folder(skill.base_dir, self.limits)
+        tree = read_folder(skill.base_dir, Limits(MAX_FILES, MAX_BYTES))
         digest = tree.digest.digest
         if not self.trust_store.trusts(digest):
             origin = escape_hidden(str(skill.base_dir))

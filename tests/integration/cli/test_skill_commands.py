@@ -114,6 +114,19 @@ def test_bad_sources_and_choices_are_usage_errors(agent: Agent, repository: Repo
     assert agent("skill", "add", repository.url, "--all", "--trusted").returncode == 0
 
 
+def test_a_large_skill_needs_a_word_at_every_step(agent: Agent, repository: Repository) -> None:
+    files: dict[str, bytes | str] = {f"{number}.md": "x" for number in range(20)}
+    repository.commit({"SKILL.md": skill_text("large"), **files})
+    few, enough = ("--max-files", "10"), ("--max-files", "30")
+    assert agent("skill", "add", repository.url, "--trusted", *few).returncode == 4
+    assert agent("skill", "add", repository.url, "--trusted", *enough).returncode == 0
+    repository.commit({"SKILL.md": skill_text("large", body="Newer."), **files})
+    refused = agent("skill", "update", "large", "--trusted", *few)
+    assert refused.returncode == 4
+    assert "--max-files" in refused.stderr
+    assert agent("skill", "update", "large", "--trusted", *enough).returncode == 0
+
+
 def test_a_lock_is_written_restored_and_refused(agent: Agent, repository: Repository, project: Path) -> None:
     repository.commit({"SKILL.md": skill_text("pdf")})
     assert agent("skill", "sync").returncode == 1

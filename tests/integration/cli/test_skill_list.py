@@ -72,8 +72,8 @@ def test_a_missing_folder_is_a_usage_error(home: Path) -> None:
     assert agent(home, "skill", "list", "./nowhere").returncode == 2
 
 
-def test_without_arguments_help_is_shown(home: Path) -> None:
-    assert "skill" in agent(home).stdout
+def test_help_and_version_are_shown(home: Path) -> None:
+    assert "skill" in agent(home, "--help").stdout
     assert agent(home, "--version").stdout.startswith("skillkit ")
 
 

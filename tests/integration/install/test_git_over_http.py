@@ -216,9 +216,13 @@ def test_scratch_repositories_are_gone_afterwards(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    for name in ("skillkit-git-killed", "skillkit-git-running", "other"):
+        (scratch / name / "objects").mkdir(parents=True)
+    for name in ("skillkit-git-killed", "other"):
+        os.utime(scratch / name, (0, 0))
     repository.commit({"SKILL.md": skill_text("tidy")})
     installer(tmp_path).add(f"{server.url}/skills.git")
-    assert list(scratch.iterdir()) == []
+    assert {path.name for path in scratch.iterdir()} == {"skillkit-git-running", "other"}
 
 
 def test_without_git_the_remedy_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
