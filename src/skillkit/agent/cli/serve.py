@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,6 +91,9 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
     manager = activated(paths).manager
     if allow:
         manager.policy = PerClientPolicy(dict(_allowed(given) for given in allow), manager.policy)
+    if watch and find_spec("watchfiles") is None:
+        output.remark("Clients are not told of changes: that needs pip install 'skillkit[watch]'")
+        watch = False
     return SkillServer(manager, scripts=scripts, watch=watch)
 
 
