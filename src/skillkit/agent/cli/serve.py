@@ -88,13 +88,17 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
         from skillkit.integrations.mcp import PerClientPolicy, SkillServer
     except ImportError as error:
         raise ConfigurationError(str(error)) from error
-    manager = activated(paths).manager
+    from skillkit.scripts import ScriptTools
+
+    activation = activated(paths)
+    manager = activation.manager
     if allow:
         manager.policy = PerClientPolicy(dict(_allowed(given) for given in allow), manager.policy)
     if watch and find_spec("watchfiles") is None:
         output.remark("Clients are not told of changes: that needs pip install 'skillkit[watch]'")
         watch = False
-    return SkillServer(manager, scripts=scripts, watch=watch)
+    granted = ScriptTools(manager, policy=activation.judge) if scripts else False
+    return SkillServer(manager, scripts=granted, watch=watch)
 
 
 def _run_http(
