@@ -65,10 +65,8 @@ async def evaluate(only: str | None, limit: int | None, *, verbose: bool) -> Non
         asked[kind] += 1
         right[kind] += good
         if verbose or not good:
-            print(
-                f"{'right' if good else 'WRONG'}  {row['request']}\n       {calls} {answer[:150]!r}",
-                flush=True,
-            )
+            print(f"{'right' if good else 'WRONG'}  {row['request']}")
+            print(f"       {calls} {answer[:150]!r}", flush=True)
     print(f"\n{'kind':15} right   of")
     for kind, count in asked.items():
         print(f"{kind:15} {right[kind]:5} {count:4}")

@@ -1,9 +1,11 @@
 """The agent: a conversation, a model, skills and memory, put together and run turn by turn."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from skillkit.agent.approvals import ApprovalFile, Approvals, Ask
 from skillkit.agent.conversations import Conversation, ConversationStore
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from skillkit.agent.skills import SkillProvider
     from skillkit.disclosure import Disclosure
     from skillkit.install.activation import SkillActivation
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,10 @@ class AgentRuntime:
         from agent_framework import AgentSession
 
         try:
-            agent = self._agent or self._build()
+            agent = self._agent
+            if agent is None:
+                # Fetching and loading a model takes its time; Ctrl-C must not wait for it.
+                agent = await in_background(self._build)
             session = AgentSession(session_id=self.conversation.id)
             stream = agent.run(text, session=session, stream=True)
             async for update in stream:
@@ -82,8 +90,8 @@ class AgentRuntime:
     async def close(self) -> None:
         """Let go of the provider's connections."""
         if self._agent is not None:
-            connection = getattr(self._agent.client, "client", None)
-            if hasattr(connection, "close"):
+            connection: Any = getattr(self._agent.client, "client", None)
+            if connection is not None and hasattr(connection, "close"):
                 await connection.close()
             self._agent = None
 
@@ -151,6 +159,32 @@ class AgentRuntime:
     def _skills_text(self) -> str:
         disclosed = self.skills.last
         return disclosed.instructions if disclosed is not None else ""
+
+
+async def in_background(work: Callable[[], T]) -> T:
+    """The result of `work`, done in a thread that does not keep the program from ending."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[T] = loop.create_future()
+
+    def settle(value: T | None, error: Exception | None) -> None:
+        if outcome.done():
+            return
+        if error is not None:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(cast("T", value))
+
+    def run() -> None:
+        value, failure = None, None
+        try:
+            value = work()
+        except Exception as error:
+            failure = error
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, value, failure)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await outcome
 
 
 def activate(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "SkillActivation":

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent_framework import (
@@ -136,12 +137,14 @@ class SkillProvider(ContextProvider):
             context.extend_instructions(self.source_id, disclosed.instructions)
         names = {tool.name for tool in disclosed.tools}
         basic = () if disclosed.active else [tool for tool in self.basic if tool.name not in names]
-        context.extend_tools(self.source_id, [as_function(tool) for tool in (*basic, *disclosed.tools)])
+        useful = of_use(disclosed.tools, disclosed.active)
+        context.extend_tools(self.source_id, [as_function(tool) for tool in (*basic, *useful)])
         context.extend_middleware(self.source_id, _Disclosing(self))
 
     def new_tools(self, known: Sequence[str]) -> list[FunctionTool]:
         """Tools that have become of use since the request began."""
-        return [as_function(tool) for tool in self.disclosure.tools(self.session) if tool.name not in known]
+        tools = of_use(self.disclosure.tools(self.session), self.session.active_ids)
+        return [as_function(tool) for tool in tools if tool.name not in known]
 
 
 class _Disclosing(FunctionMiddleware):
@@ -162,6 +165,32 @@ class _Disclosing(FunctionMiddleware):
             known = [tool.name for tool in context.tools if isinstance(tool, FunctionTool)]
             # The framework's add_tools warns that it is experimental; the list is documented to be live.
             context.tools.extend(self.provider.new_tools(known))
+
+
+def of_use(tools: Sequence[Tool], active: Sequence[str]) -> list[Tool]:
+    """The tools without what would lead nowhere: loading what is loaded, files of skills not in use."""
+    useful = []
+    for tool in tools:
+        if tool.name == "load_skill":
+            offered = _offered(tool)
+            left = [skill_id for skill_id in offered if skill_id not in active]
+            if offered and not left:
+                continue
+            useful.append(_offering(tool, left) if offered else tool)
+        elif tool.name != "read_skill_resource" or active:
+            useful.append(tool)
+    return useful
+
+
+def _offered(tool: Tool) -> list[str]:
+    properties: Any = tool.parameters["properties"]
+    return list(properties["skill_id"].get("enum", ()))
+
+
+def _offering(tool: Tool, skill_ids: Sequence[str]) -> Tool:
+    properties: Any = tool.parameters["properties"]
+    narrowed = {**properties, "skill_id": {**properties["skill_id"], "enum": list(skill_ids)}}
+    return replace(tool, parameters={**tool.parameters, "properties": narrowed})
 
 
 def as_function(tool: Tool) -> FunctionTool:

@@ -120,9 +120,14 @@ class TrustJudge:
         record = self.installed(skill)
         if record is not None:
             return self._of_installed(record, skill)
-        if skill.source is SourceType.USER:
+        if skill.source is SourceType.USER or self._lies_at_home(skill.base_dir):
             return Standing(True, "lies in your own folder")
         return self._of_folder(skill)
+
+    def _lies_at_home(self, folder: Path) -> bool:
+        """In one of the user's own folders, which are a project's when somebody works in his home."""
+        own = (self.registry.store.links, *(Path.home() / name / "skills" for name in (".agents", ".claude")))
+        return self._real(folder.parent) in {self._real(place) for place in own}
 
     def trusts(self, skill: SkillMetadata, digest: str) -> bool:
         """Whether these bytes of `skill` may run: what toolsets ask before they are imported."""

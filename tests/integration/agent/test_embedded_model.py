@@ -7,7 +7,6 @@ import json
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,8 +34,8 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(states: Path) -> Iterator[LocalEngine]:
-    yield LocalEngine(ModelStore(MODELS).path(QWEN_CODER), states)
+def engine(states: Path) -> LocalEngine:
+    return LocalEngine(ModelStore(MODELS).path(QWEN_CODER), states)
 
 
 class Loaded:
@@ -82,9 +81,9 @@ async def test_a_plain_question_needs_no_tool(ask) -> None:
 
 async def test_it_greets_with_the_skills_tool_and_says_what_the_tool_said(ask) -> None:
     answer, steps = await ask("Greet Alice in French")
-    assert tools(steps) == [("greet_in_language", {"name": "Alice", "language": "French"})] or tools(
-        steps
-    ) == [("greet_in_language", {"name": "Alice", "language": "fr"})]
+    ((tool, arguments),) = tools(steps)
+    assert (tool, arguments["name"]) == ("greet_in_language", "Alice")
+    assert arguments["language"] in ("fr", "French", "french")
     assert "Bonjour, Alice" in answer
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from program import clean_environment
 from skill_repositories import Repository, skill_text
 
 Answer = subprocess.CompletedProcess[str]
@@ -27,7 +28,7 @@ def agent(tmp_path: Path, project: Path) -> Agent:
         return subprocess.run(
             [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
             cwd=project,
-            env={"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], **environment},
+            env=clean_environment(tmp_path / "home", **environment),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -242,7 +243,7 @@ def test_output_that_nobody_reads_to_the_end_is_no_error(agent: Agent, project: 
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {program} | head -1"],
         cwd=project,
-        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        env=clean_environment(tmp_path),
         capture_output=True,
         text=True,
         check=False,

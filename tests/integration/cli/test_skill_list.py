@@ -1,12 +1,12 @@
 """`agent skill list` through the real program."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from program import clean_environment
 
 
 def write_skill(folder: Path, name: str, description: str = "Does one thing well.") -> Path:
@@ -24,11 +24,10 @@ def home(tmp_path: Path) -> Path:
 
 
 def agent(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {"HOME": str(home), "PATH": os.environ["PATH"], **environment}
     return subprocess.run(
         [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
         cwd=home,
-        env=clean,
+        env=clean_environment(home, **environment),
         capture_output=True,
         text=True,
         check=False,

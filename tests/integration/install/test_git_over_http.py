@@ -65,11 +65,17 @@ def test_a_server_that_cannot_filter_or_hand_out_commits_is_used_in_full(
 ) -> None:
     repository.git("config", "uploadpack.allowFilter", "false")
     repository.git("config", "uploadpack.allowAnySHA1InWant", "false")
-    repository.git("config", "protocol.version", "0")
+    server.protocol = "version=0"
     old = repository.commit({"SKILL.md": skill_text("old")})
-    repository.commit({"SKILL.md": skill_text("new")})
-    [skill] = installer(tmp_path).add(f"{server.url}/skills.git", ref=old)
+    new = repository.commit({"SKILL.md": skill_text("old", body="New.")})
+    seen: list[Proposal] = []
+    [skill] = installer(tmp_path, seen).add(f"{server.url}/skills.git", ref=old)
     assert (skill.name, skill.commit_sha) == ("old", old)
+    assert installer(tmp_path, seen).update("old", ref=new).commit_sha == new
+    assert seen[-1].offers[0].notes == (), "the history is known and is plain growth"
+    rewritten = repository.commit({"SKILL.md": skill_text("old", body="Other.")}, fresh=True)
+    installer(tmp_path, seen).update("old", ref=rewritten)
+    assert "does not have the installed commit" in seen[-1].offers[0].notes[0]
 
 
 def test_a_dumb_server_of_plain_files_is_used_in_full(

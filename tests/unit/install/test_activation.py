@@ -109,6 +109,9 @@ def test_folders_in_the_users_own_home_are_the_users_own_word(
     write(tmp_path / ".claude" / "skills", "mine")
     write(tmp_path / "home" / "skills", "placed")
     assert active("all") == ["mine", "placed"]
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "skills", "cloned")
+    assert active("all") == ["mine", "placed"], "even when somebody works in his home"
 
 
 def test_a_skill_installed_under_another_name_answers_to_that_name(project: Path, tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ def approve(name: Found) -> None:
     skill = activated().manager.get_skill(name)
     digest = DigestMemo().digest(skill.base_dir)
     ApprovalFile().grant(digest, skill.canonical_name)
-    output.say(f"Scripts of {escape_hidden(skill.name)} may run as they are now ({digest}).")
+    output.say(f"Scripts of {escape_hidden(skill.name)} may run as they are now.")
+    output.remark(digest)
 
 
 @app.command()

@@ -19,6 +19,7 @@ from agent_framework import (
     ResponseStream,
     UsageDetails,
 )
+from agent_framework.observability import ChatTelemetryLayer
 
 from skillkit.agent.models.constrained import (
     AnswerStream,
@@ -37,7 +38,9 @@ CHARACTERS_PER_TOKEN = 3
 MAX_TOOL_CALLS = 6
 
 
-class LocalChatClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]):
+class LocalChatClient(
+    FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], ChatTelemetryLayer[Any], BaseChatClient[Any]
+):
     """Answers with a model in this process; the tools of a request become the grammar of the reply."""
 
     OTEL_PROVIDER_NAME: ClassVar[str] = "skillkit.local"

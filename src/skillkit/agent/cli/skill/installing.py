@@ -100,7 +100,7 @@ def add(
         output.print_json({"installed": [as_data(item) for item in installed]})
         return
     for item in installed:
-        output.say(f"Installed {item.name} ({_version(item)}) → {item.installed_path}", "green")
+        output.say(f"Installed {item.name} ({_version(item)}) → {item.installed_path}", "green", whole=True)
     output.remark(f"To use it now: export AGENT_SKILLS={','.join(item.name_canonical for item in installed)}")
 
 
@@ -120,6 +120,8 @@ def update(
     codes: list[int] = []
     with installer(yes=yes, trusted=trusted) as (opened, _):
         wanted = names or [skill.name_canonical for skill in opened.list()]
+        if not wanted:
+            output.remark("No skills are installed.")
         if ref and len(wanted) != 1:
             raise typer.BadParameter("--ref is for one skill; name it")
         for name in wanted:

@@ -1,0 +1,126 @@
+"""`agent model …` and the providers that are reached over a network."""
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from openai_server import OpenAIServer, Say
+
+from skillkit.agent.models import local, model_files
+from skillkit.agent.models.choice import choose
+from skillkit.agent.models.local import LocalProvider
+from skillkit.agent.models.model_files import ModelFile, ModelStore
+from skillkit.agent.settings import ProviderSettings, Settings
+
+BYTES = os.urandom(4096)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small file in the place of the model, which no source has."""
+    model = ModelFile("tiny", len(BYTES), hashlib.sha256(BYTES).hexdigest(), "MIT", ())
+    monkeypatch.setattr(model_files, "QWEN_CODER", model)
+    monkeypatch.setattr(model_files, "KNOWN_MODELS", (model,))
+    monkeypatch.setattr(local, "QWEN_CODER", model)
+    path = tmp_path / "given.gguf"
+    path.write_bytes(BYTES)
+    return path
+
+
+def test_a_model_is_installed_listed_verified_and_removed(agent, tiny: Path) -> None:
+    assert json.loads(agent("model", "list", "--json").stdout)[0]["installed"] is False
+    assert "agent model install" in " ".join(agent("model", "verify").stderr.split())
+    done = agent("model", "install", "--from", str(tiny))
+    assert done.code == 0
+    assert "100 % of" in done.stderr
+    assert "yes" in agent("model", "list").stdout
+    assert "is intact" in agent("model", "verify").stdout
+    ModelStore().path(model_files.QWEN_CODER).write_bytes(bytes(4096))
+    spoiled = agent("model", "verify")
+    assert spoiled.code == 1
+    assert "not the publisher's" in " ".join(spoiled.stderr.split())
+    assert agent("model", "remove").stdout == "Removed.\n"
+    assert agent("model", "remove").stdout == "It was not installed.\n"
+
+
+def test_a_model_that_cannot_be_had_is_one_line(agent, tiny: Path) -> None:
+    done = agent("--provider", "local", "-p", "Hello")
+    assert done.code == 1
+    assert "Fetching the embedded model once" in done.stderr
+    assert "could not be fetched" in " ".join(done.stderr.split())
+
+
+def test_a_file_that_is_no_model_is_one_line(agent, tiny: Path) -> None:
+    agent("config", "set", "local.model", str(tiny))
+    done = agent("--provider", "local", "-p", "Hello")
+    assert done.code == 1
+    assert "cannot be loaded" in " ".join(done.stderr.split())
+
+
+def test_the_users_own_file_is_used_where_one_is_named(tiny: Path) -> None:
+    provider = LocalProvider(ProviderSettings(model=str(tiny)))
+    assert (provider.path(), provider.model, provider.problem()) == (tiny, "given", None)
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Something that lists models as Ollama does."""
+    models = ["qwen3:4b"]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            data = json.dumps({"models": [{"name": name} for name in models]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.server_address[1]}")
+        yield models
+        server.shutdown()
+        thread.join()
+
+
+async def test_a_running_ollama_is_used_before_the_embedded_model(home: Path, ollama: list[str]) -> None:
+    provider = choose(Settings())
+    assert (provider.name, provider.model) == ("ollama", "qwen3:4b")
+    client = provider.client()
+    assert "/v1" in str(client.client.base_url)
+    await client.client.close()
+    ollama.clear()
+    problem = choose(Settings(provider="ollama")).problem()
+    assert problem is not None
+    assert "ollama pull" in problem
+    assert choose(Settings()).name == "local"
+
+
+def test_azure_takes_a_deployment(agent, home: Path, server: OpenAIServer, monkeypatch) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "key-0123456789")
+    assert "AZURE_OPENAI_ENDPOINT" in agent("-p", "Hello").stderr
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
+    assert "AZURE_OPENAI_DEPLOYMENT_NAME" in agent("-p", "Hello").stderr
+    monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "my-deployment")
+    server.replies = [Say("Hello from Azure")]
+    assert agent("-p", "Hello").stdout == "Hello from Azure\n"
+
+
+def test_settings_show_what_each_provider_lacks(agent, home: Path, monkeypatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    shown = json.loads(agent("config", "show", "--json").stdout)
+    assert shown["provider"] == "local"
+    assert "OPENAI_API_KEY" in shown["problems"]["openai"]
+    done = agent("config", "provider", "gemini")
+    assert "GEMINI_API_KEY" in done.stderr
+    assert json.loads(agent("config", "approvals", "--json").stdout) == {}
+    assert "memory: on" in agent("config", "show").stdout
