@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError
 from skillkit._version import __version__
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.manager import Changes, SkillManager
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import InitMode, SkillMetadata
 from skillkit.core.text import one_line
 from skillkit.disclosure import SkillContextProvider, SkillRefusedError, SkillSession
 from skillkit.disclosure.activator import Activator
@@ -75,6 +75,8 @@ class SkillServer:
         watch: bool = False,
         name: str = "skillkit",
     ) -> None:
+        if manager.init_mode is InitMode.UNINITIALIZED:
+            manager.discover()
         self.manager = manager
         self.watch = watch
         self._scripts = (
