@@ -51,6 +51,8 @@ class AgentRuntime:
     ask: Ask | None = None
     """Asks the user about scripts; None where nobody can be asked."""
     observers: Observers = Observers()
+    client: Any = None
+    """A chat client of the provider that is loaded already."""
 
     def __post_init__(self) -> None:
         self.store = ConversationStore(self.home)
@@ -71,8 +73,12 @@ class AgentRuntime:
                 agent = await in_background(self._build)
             session = AgentSession(session_id=self.conversation.id)
             stream = agent.run(text, session=session, stream=True)
+            speaking = None
             async for update in stream:
                 if update.text:
+                    if speaking not in (None, update.message_id):
+                        yield "\n\n"
+                    speaking = update.message_id
                     yield update.text
             await stream.get_final_response()
         except SkillsUseError:
@@ -89,11 +95,10 @@ class AgentRuntime:
 
     async def close(self) -> None:
         """Let go of the provider's connections."""
-        if self._agent is not None:
-            connection: Any = getattr(self._agent.client, "client", None)
-            if connection is not None and hasattr(connection, "close"):
-                await connection.close()
-            self._agent = None
+        connection: Any = getattr(self.client, "client", None)
+        if connection is not None and hasattr(connection, "close"):
+            await connection.close()
+        self.client = self._agent = None
 
     @property
     def skills(self) -> "SkillProvider":
@@ -121,8 +126,9 @@ class AgentRuntime:
         providers: list[Any] = [ConversationHistory(self), skills]
         if self.memory is not None:
             providers.append(Recollection(self.memory, self.observers.problem))
+        self.client = self.client or ready(self.provider).client()
         self._agent = Agent(
-            ready(self.provider).client(),
+            self.client,
             INSTRUCTIONS,
             name="agent",
             context_providers=providers,
@@ -150,7 +156,12 @@ class AgentRuntime:
         disclosure = SkillContextProvider(
             self.manager, wishes.max_skills, fallback=wishes.fallback, tool_sources=sources
         )
-        skills = SkillProvider(disclosure, self.observers.disclosed, HelloTools().tools())
+        skills = SkillProvider(
+            disclosure,
+            self.observers.disclosed,
+            HelloTools().tools(),
+            one_skill=self.provider.name == "local",
+        )
         problem = skills.restore(self.conversation.state.get("skills"))
         if problem is not None:
             self.observers.problem(problem)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from skillkit.install.trust import TrustJudge
 
 STATE = "skills"
+_LOAD, _READ = "load_skill", "read_skill_resource"
 Observer = Callable[[Disclosure], object]
 
 
@@ -95,12 +96,17 @@ class SkillProvider(ContextProvider):
         disclosure: SkillDisclosure,
         observer: Observer = lambda disclosed: None,
         basic: Sequence[Tool] = (),
+        *,
+        one_skill: bool = False,
     ) -> None:
         super().__init__(STATE)
         self.disclosure = disclosure
         self.observer = observer
         self.basic = tuple(basic)
         """What the agent can do without skills; a skill that is in use does it better."""
+        self.one_skill = one_skill
+        """For small models: a request that matched a skill is not offered to load another."""
+        self._served = False
         self.session = SkillSession()
         self.last: Disclosure | None = None
 
@@ -137,13 +143,14 @@ class SkillProvider(ContextProvider):
             context.extend_instructions(self.source_id, disclosed.instructions)
         names = {tool.name for tool in disclosed.tools}
         basic = () if disclosed.active else [tool for tool in self.basic if tool.name not in names]
-        useful = of_use(disclosed.tools, disclosed.active)
+        self._served = self.one_skill and bool(disclosed.matched)
+        useful = of_use(disclosed.tools, disclosed.active, served=self._served)
         context.extend_tools(self.source_id, [as_function(tool) for tool in (*basic, *useful)])
         context.extend_middleware(self.source_id, _Disclosing(self))
 
     def new_tools(self, known: Sequence[str]) -> list[FunctionTool]:
         """Tools that have become of use since the request began."""
-        tools = of_use(self.disclosure.tools(self.session), self.session.active_ids)
+        tools = of_use(self.disclosure.tools(self.session), self.session.active_ids, served=self._served)
         return [as_function(tool) for tool in tools if tool.name not in known]
 
 
@@ -167,17 +174,16 @@ class _Disclosing(FunctionMiddleware):
             context.tools.extend(self.provider.new_tools(known))
 
 
-def of_use(tools: Sequence[Tool], active: Sequence[str]) -> list[Tool]:
-    """The tools without what would lead nowhere: loading what is loaded, files of skills not in use."""
-    useful = []
+def of_use(tools: Sequence[Tool], active: Sequence[str], *, served: bool = False) -> list[Tool]:
+    """The tools of skills first; none that leads nowhere: loading what is loaded, files not in use."""
+    useful = [tool for tool in tools if tool.name not in (_LOAD, _READ)]
     for tool in tools:
-        if tool.name == "load_skill":
+        if tool.name == _LOAD and not served:
             offered = _offered(tool)
             left = [skill_id for skill_id in offered if skill_id not in active]
-            if offered and not left:
-                continue
-            useful.append(_offering(tool, left) if offered else tool)
-        elif tool.name != "read_skill_resource" or active:
+            if left or not offered:
+                useful.append(_offering(tool, left) if offered else tool)
+        elif tool.name == _READ and active:
             useful.append(tool)
     return useful
 

@@ -35,6 +35,16 @@ def test_a_request_that_matches_carries_the_skill_and_its_tools(agent, online: O
     assert "Bonjour, Alice" in second.spoken[-1][1]
 
 
+def test_only_what_leads_somewhere_is_offered(agent, online: OpenAIServer) -> None:
+    agent("-p", "What is 2+2?")
+    assert online.requests[-1].tools == ["hello_world", "greet_user", "load_skill"]
+    agent("-p", "Say bonjour to Alice")
+    request = online.requests[-1]
+    assert "greet_user" not in request.tools
+    (load,) = [tool for tool in request.body["tools"] if tool["function"]["name"] == "load_skill"]
+    assert load["function"]["parameters"]["properties"]["skill_id"]["enum"] == ["kalshi-markets"]
+
+
 def test_a_new_conversation_begins_without_it_and_a_follow_up_keeps_it(agent, online: OpenAIServer) -> None:
     agent("-p", "Say bonjour to Alice")
     agent("-p", "What is 2+2?")

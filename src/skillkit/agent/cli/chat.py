@@ -61,7 +61,7 @@ class Chat:
 
     async def _take(self, text: str) -> None:
         try:
-            if text and not await self._obey(text):
+            if text and not self._obey(text):
                 await self._turn(text)
         except SkillsUseError as error:
             output.complain(str(error))
@@ -96,7 +96,7 @@ class Chat:
         sys.stdout.write("\n")
         sys.stdout.flush()
 
-    async def _obey(self, text: str) -> bool:
+    def _obey(self, text: str) -> bool:
         """Carry out a command; False for what the model is to answer."""
         command, _, rest = text.partition(" ")
         match command:
@@ -108,10 +108,10 @@ class Chat:
             case "/cost":
                 output.say(str(Usage.of(self.runtime)))
             case "/clear":
-                await self._switch(None)
+                self._switch(None)
                 output.say("A new conversation.")
             case "/continue":
-                await self._switch(rest.strip() or LATEST)
+                self._switch(rest.strip() or LATEST)
                 output.say(f"Going on with: {escape_hidden(self.runtime.conversation.title)}")
             case _ if (
                 command.startswith("/") and self.runtime.skills.disclosure.get_skill(command[1:]) is None
@@ -121,9 +121,9 @@ class Chat:
                 return False
         return True
 
-    async def _switch(self, continued: str | None) -> None:
+    def _switch(self, continued: str | None) -> None:
         before, self.runtime = self.runtime, self._open(replace(self.options, continued=continued))
-        await before.close()
+        self.runtime.client = before.client  # a model is not loaded twice
 
     def _show_skills(self) -> None:
         active = self.runtime.active_skills

@@ -25,7 +25,8 @@ Tools:
 
 NOW_THE_REAL_ONE = (
     "That was an example. Now you have other skills and tools: only those below. Reply in the same form. "
-    "Use a tool only if the request is about what it does; else answer."
+    "Use a tool only if the request is about what it does; else answer. A skill whose instructions stand "
+    "below is loaded: use its tools."
 )
 
 
@@ -54,6 +55,11 @@ DEMONSTRATION: list[Turn] = [
     ),
     *_said("what is trip-planner for?", _answer("It plans trips by train.")),
     *_said("fill in tax.pdf for me", _call("load_skill", skill_id="pdf-forms")),
+    *_said(
+        'Result of load_skill: <skill_context id="pdf-forms">Run the script fill.</skill_context>',
+        _call("script_run", skill_name="pdf-forms", script_name="fill", args=["tax.pdf"]),
+    ),
+    *_said('Result of script_run: {"filled": 12}', _answer("12 fields of tax.pdf are filled in.")),
     *_said("which scripts does pdf-forms have?", _call("script_list", skill_name="pdf-forms")),
     *_said(
         "how do I use its count script?", _call("script_help", skill_name="pdf-forms", script_name="count")

@@ -1,8 +1,10 @@
 """llama.cpp inside this process: one model, one conversation at a time, its prompt state kept on disk."""
 
+import atexit
 import json
 import os
 import secrets
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +22,8 @@ CONTEXT_TOKENS = 8192
 MAX_ANSWER_TOKENS = 1024
 LOOP_WINDOW = 160
 """How many of the last pieces are looked at for a small model's habit of saying the same for ever."""
+
+INTERRUPTED = 130
 
 Stop = bool
 OnText = Callable[[str], Stop]
@@ -55,6 +59,7 @@ class LocalEngine:
                 "The embedded model needs xllamacpp. Install it with: pip install 'skillkit[local]'"
             ) from error
         self._one_at_a_time = Lock()
+        atexit.register(_leave, self._one_at_a_time)
         self._key = secrets.token_urlsafe(32)
         self._processed = ""
         size = model.stat().st_size
@@ -196,6 +201,15 @@ class LocalEngine:
                 return bool(response.status == 200)
         except OSError:
             return False
+
+
+def _leave(working: Lock) -> None:
+    """End a program that was interrupted while the model works: its threads cannot be stopped, and the
+    interpreter must not take itself apart beneath them."""
+    if working.locked():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
 
 
 def is_looping(text: str) -> bool:
