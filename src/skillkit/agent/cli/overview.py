@@ -8,6 +8,7 @@ from skillkit.agent.cli import output
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
+    from skillkit.core.discovery import MetadataMemo
     from skillkit.core.models import Diagnostic
     from skillkit.install.activation import Selection, SkillActivation, SkillStatus
     from skillkit.install.registry import InstalledSkill
@@ -47,14 +48,19 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
     show_problems(manager.diagnostics)
 
 
-def activated(paths: Iterable[Path] = (), *, selection: "Selection | None" = None) -> "SkillActivation":
+def activated(
+    paths: Iterable[Path] = (),
+    *,
+    selection: "Selection | None" = None,
+    memo: "MetadataMemo | None" = None,
+) -> "SkillActivation":
     """The skills of the usual places, of skillkit itself and of `paths`, with what is active."""
     import logging
 
     from skillkit.install.activation import SkillActivation
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
-    activation = SkillActivation(search=paths, selection=selection)
+    activation = SkillActivation(search=paths, selection=selection, memo=memo)
     for notice in activation.registry.notices:
         output.remark(escape_hidden(notice), "yellow")
     return activation
