@@ -4,6 +4,7 @@ python3 dev.py bench conversations [CONVERSATIONS] [TURNS] [SKILLS]
 """
 
 import asyncio
+import gc
 import os
 import statistics
 import sys
@@ -33,6 +34,7 @@ async def main(conversations: int, turns: int, skills: int) -> None:
         first = await stalls(Conversation(provider).adisclose("Extract the tables of a PDF file"))
         first_request = perf_counter() - started
         names = provider.get_skill_names()
+        collections = collection_times()
         rounds = []
         for _ in range(ROUNDS):
             started = perf_counter()
@@ -50,7 +52,25 @@ async def main(conversations: int, turns: int, skills: int) -> None:
             *([f"{calls:,} requests and tool calls", *spread(busy), duration(took)] for busy, took in rounds),
         ],
     )
-    print(f"\n{calls / seconds:,.0f} requests and tool calls a second; no conversation saw another's skills.")
+    longest = duration(max(collections, default=0))
+    print(f"\nLongest garbage collection meanwhile, which stops everything: {longest}")
+    print(f"{calls / seconds:,.0f} requests and tool calls a second; no conversation saw another's skills.")
+
+
+def collection_times() -> list[float]:
+    """How long each run of the garbage collector takes from now on."""
+    times: list[float] = []
+    started = 0.0
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        nonlocal started
+        if phase == "start":
+            started = perf_counter()
+        else:
+            times.append(perf_counter() - started)
+
+    gc.callbacks.append(note)
+    return times
 
 
 async def talk(conversation: Conversation, number: int, turns: int, names: list[str]) -> None:

@@ -1,9 +1,10 @@
 """What every test shares: skills written to disk, and a home folder of its own."""
 
+import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,19 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     for name in ("AGENT_HOME", "AGENT_SKILLS", "SKILL_MATCHING_MODE", "SKILL_FALLBACK_MODE"):
         monkeypatch.delenv(name, raising=False)
     return home
+
+
+@pytest.fixture(autouse=True)
+def own_log() -> Iterator[None]:
+    """A test that runs the program in its own process does not silence the log of the next one."""
+    logger = logging.getLogger("skillkit")
+    level, propagate, handlers = logger.level, logger.propagate, logger.handlers[:]
+    logger.setLevel(logging.NOTSET)
+    logger.propagate = True
+    yield
+    logger.setLevel(level)
+    logger.propagate = propagate
+    logger.handlers[:] = handlers
 
 
 @pytest.fixture

@@ -68,9 +68,8 @@ async def main(clients: int, seconds: float) -> None:
     table("MCP over HTTP on loopback", header, rows)
     for position, count in enumerate((1, clients)):
         ours, theirs = loads["skillkit"][position], loads["minimal"][position]
-        print(
-            f"\n{count} clients: {ours.at(0.5) / theirs.at(0.5):.2f} × the latency of the minimal server (p50)"
-        )
+        ratio = ours.at(0.5) / theirs.at(0.5)
+        print(f"\n{count} clients: {ratio:.2f} × the latency of the minimal server (p50)")
 
 
 Running = tuple[asyncio.subprocess.Process, str]
@@ -83,7 +82,8 @@ async def side_by_side(minimal: Running, skillkit: Running, clients: int, second
     loads = {name: Load() for name in servers}
     while any(load.seconds < seconds for load in loads.values()):
         for name, (process, url) in servers.items():
-            await drive(loads[name], process, url, requests[name], clients, min(seconds, TURN))
+            turn = min(seconds, TURN)
+            await drive(loads[name], process.pid, url, requests[name], clients=clients, seconds=turn)
     return loads
 
 
@@ -132,9 +132,7 @@ async def recorded(url: str) -> bytes:
     return next(post for post in posts if b'"tools/call"' in post)
 
 
-async def drive(
-    load: Load, process: asyncio.subprocess.Process, url: str, request: bytes, clients: int, seconds: float
-) -> None:
+async def drive(load: Load, process: int, url: str, request: bytes, *, clients: int, seconds: float) -> None:
     host, port = url.removeprefix("http://").removesuffix("/mcp").split(":")
     started = perf_counter()
 
@@ -152,13 +150,13 @@ async def drive(
 
     async def watch() -> None:
         while True:
-            load.memory.append(resident(process.pid))
+            load.memory.append(resident(process))
             await asyncio.sleep(1)
 
     watching = asyncio.create_task(watch())
     await asyncio.gather(*(client() for _ in range(clients)))
     load.seconds += perf_counter() - started
-    load.memory.append(resident(process.pid))
+    load.memory.append(resident(process))
     watching.cancel()
 
 

@@ -16,6 +16,8 @@ class GitServer:
         self.root = root
         self.sent = 0
         self.requests: list[str] = []
+        self.protocol = ""
+        """Set to `version=0` to be a server of long ago."""
         self.refuse: Callable[[BaseHTTPRequestHandler], bool] = lambda handler: False
         """May answer a request itself; True means it did."""
 
@@ -72,7 +74,7 @@ class GitServer:
             "CONTENT_TYPE": handler.headers.get("Content-Type", ""),
             "CONTENT_LENGTH": str(len(body)),
             "REMOTE_ADDR": "127.0.0.1",
-            "GIT_PROTOCOL": handler.headers.get("Git-Protocol", ""),
+            "GIT_PROTOCOL": self.protocol or handler.headers.get("Git-Protocol", ""),
         }
         done = subprocess.run(
             ["git", "http-backend"], env=environment, input=body, capture_output=True, check=False

@@ -201,9 +201,10 @@ async def in_background(work: Callable[[], T]) -> T:
 def activate(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "SkillActivation":
     """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
     from skillkit.install.activation import SkillActivation
+    from skillkit.matching.catalog_index import shared_index
 
     with span("skill.load", {}):
-        activation = SkillActivation(search=search)
+        activation = SkillActivation(search=search, memo=shared_index())
     for notice in activation.registry.notices:
         problem(notice)
     for found in activation.manager.diagnostics:

@@ -63,6 +63,10 @@ class ContentCache:
             self._entries.move_to_end(key)
             return entry.text
 
+    def holds(self, path: str, arguments: str) -> bool:
+        """Whether there is a text, be it of the file's present state or not."""
+        return (path, arguments) in self._entries
+
     def put(self, path: str, arguments: str, stamp: Stamp, text: str) -> None:
         """Keep `text`; the entry used longest ago makes room."""
         key = (path, arguments)

@@ -290,6 +290,11 @@ class SkillManager:
         logger.debug("Loaded skill '%s' from %s", skill.name, path)
         return text
 
+    def is_cached(self, name: str, arguments: str | None = "") -> bool:
+        """Whether `invoke_skill` has rendered this before, so that it will most likely cost a stat only."""
+        skill = self._catalogue.find(name)
+        return skill is not None and self._cache.holds(os.fspath(skill.skill_path), arguments or "")
+
     async def ainvoke_skill(self, name: str, arguments: str | None = "") -> str:
         """`invoke_skill` without blocking the event loop."""
         import asyncio

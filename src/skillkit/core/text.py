@@ -20,6 +20,7 @@ HIDDEN = re.compile(f"[{_CONTROLS}{_HIDDEN}]")
 HIDDEN_OR_LAYOUT = re.compile(f"[{_CONTROLS}\t\n{_HIDDEN}]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _WHITE_SPACE = re.compile(r"\s+")
+_ASCII_CONTROLS = bytes({*range(0x20), 0x7F} - {0x09, 0x0A})
 
 
 def has_control(text: str) -> bool:
@@ -29,7 +30,12 @@ def has_control(text: str) -> bool:
 
 def has_hidden(text: str) -> bool:
     """Whether a person who looks at `text` does not see all of it."""
-    return not (text.isascii() and text.isprintable()) and HIDDEN.search(text) is not None
+    if not text.isascii():
+        return HIDDEN.search(text) is not None
+    if text.isprintable():
+        return False
+    raw = text.encode("ascii")  # ten times as fast as the expression, and most skills are ASCII
+    return len(raw.translate(None, _ASCII_CONTROLS)) != len(raw)
 
 
 def strip_hidden(text: str) -> str:

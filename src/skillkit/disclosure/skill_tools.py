@@ -46,6 +46,8 @@ def load_skill_tool(
         return delivery.text
 
     async def load_skill(skill_id: str, arguments: str = "") -> str:
+        if activator.manager.is_cached(skill_id, arguments):
+            return load(skill_id, arguments)  # a thread would cost several times what there is to do
         return await asyncio.to_thread(load, skill_id, arguments)
 
     return Tool(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from skillkit.core.availability import Refusal, unavailable
+from skillkit.core.discovery import MetadataMemo
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.names import canonical_name
@@ -130,6 +131,7 @@ class SkillActivation:
         bundled: bool = True,
         environment: Mapping[str, str] | None = None,
         selection: Selection | None = None,
+        memo: MetadataMemo | None = None,
     ) -> None:
         self.registry = InstallRegistry(home)
         self.selection = selection or Selection.current(self.registry, environment)
@@ -141,6 +143,7 @@ class SkillActivation:
             bundled=bundled,
             policy=self.policy,
             rename=installed_names(self.registry),
+            memo=memo,
         )
         self.manager.discover()
 

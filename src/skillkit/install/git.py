@@ -63,6 +63,8 @@ _FETCH = (
     *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
     *("--no-auto-maintenance", "--no-auto-gc"),
 )
+_SCRATCH = "skillkit-git-"
+_FORGOTTEN = 24 * 3600
 MAX_ANSWER = 8 * 1024 * 1024
 MAX_PACK = 1024 * 1024 * 1024
 BACK_OFF = (0.5, 2.0)
@@ -89,6 +91,10 @@ _NOT_FOUND = (
     *("repository not found", "' not found", "does not exist", "error: 404", "not found"),
     *("does not appear to be a git repository", "no such file or directory"),
 )
+
+
+_FINAL = (NetworkError, AuthenticationError, RepositoryNotFoundError, RefNotFoundError)
+"""What asking for everything instead would not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +127,8 @@ class GitRemote:
         self._redirected_to: str | None = None
 
     def __enter__(self) -> "GitRemote":
-        scratch = Path(tempfile.mkdtemp(prefix="skillkit-git-"))
+        _sweep(tempfile.gettempdir())
+        scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH))
         for folder in ("objects/info", "objects/pack", "refs"):
             (scratch / folder).mkdir(parents=True)
         (scratch / "HEAD").write_text("ref: refs/heads/none\n")
@@ -185,19 +192,26 @@ class GitRemote:
     def fetch(self, commit: str) -> None:
         """Bring `commit` and its folders, without file contents where the server can omit them."""
         self.progress(f"Fetching {commit[:8]} from {self.url}")
-        try:
-            self._remote(*_FETCH, "--depth=1", "--filter=blob:none", _REMOTE, commit, config=_PROMISE)
-        except (NetworkError, AuthenticationError, RepositoryNotFoundError):
-            raise
-        except GitError:
-            self._fetch_everything()
+        self._fetch_commits(commit, "--depth=1", "--filter=blob:none")
         kind = self.sizes([commit])[0]
         if kind is None or kind[0] != "commit":
             raise RefNotFoundError(f"{self.shown} has no commit {commit}")
 
+    def _fetch_commits(self, *arguments: str) -> None:
+        commits = [argument for argument in arguments if not argument.startswith("-")]
+        options = [argument for argument in arguments if argument.startswith("-")]
+        try:
+            self._remote(*_FETCH, *options, _REMOTE, *commits, config=_PROMISE)
+        except _FINAL:
+            raise
+        except GitError:
+            self._fetch_everything()
+
     def _fetch_everything(self) -> None:
         """For servers that can neither cut history nor hand out a commit by its name."""
-        self._remote(*_FETCH, _REMOTE, "+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
+        whole = ["--unshallow"] if (self.scratch / "shallow").exists() else []
+        everything = ("+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
+        self._remote(*_FETCH, *whole, _REMOTE, *everything)
 
     def fetch_blobs(self, oids: Sequence[str], *, max_pack: int = MAX_PACK) -> None:
         """Bring the contents that are not here yet, in one request."""
@@ -215,22 +229,15 @@ class GitRemote:
 
     def has_ancestor(self, commit: str, ancestor: str) -> bool | None:
         """Whether `commit` grew out of `ancestor`; None when the remote has no `ancestor` now."""
-        commits_only = (*_FETCH, "--filter=tree:0")
         try:
-            self._remote(*commits_only, "--depth=1", _REMOTE, ancestor, config=_PROMISE)
-        except (NetworkError, AuthenticationError, RepositoryNotFoundError):
-            raise
-        except GitError:
+            self._fetch_commits(ancestor, "--depth=1", "--filter=tree:0")
+        except RefNotFoundError:
+            return None
+        if self.sizes([ancestor])[0] is None:
             return None
         date = self._local("rev-list", "--timestamp", "--max-count=1", ancestor).decode().split()[0]
-        try:
-            since = f"--shallow-since=@{max(0, int(date) - 1)}"
-            self._remote(*commits_only, since, _REMOTE, commit, ancestor, config=_PROMISE)
-        except (NetworkError, AuthenticationError, RepositoryNotFoundError):
-            raise
-        except GitError:
-            with suppress(GitError):
-                self._fetch_everything()
+        since = f"--shallow-since=@{max(0, int(date) - 1)}"
+        self._fetch_commits(commit, ancestor, since, "--filter=tree:0")
         try:
             self._local("merge-base", "--is-ancestor", ancestor, commit)
         except GitError:
@@ -329,6 +336,8 @@ class GitRemote:
     def _error(self, complaint: str) -> GitError:
         said = complaint.lower()
         last = escape_hidden(_telling_line(complaint))
+        if "not our ref" in said:
+            return RefNotFoundError(f"{self.shown} does not have that commit: {last}")
         if "no space left" in said:
             raise DiskSpaceError(f"The disk is full: {last}")
         if any(sign in said for sign in _AUTHENTICATION):
@@ -341,6 +350,16 @@ class GitRemote:
         if "remote ref" not in said and any(sign in said for sign in _NOT_FOUND):
             return RepositoryNotFoundError(f"Repository not found: {self.shown}. {last}")
         return GitError(f"git failed for {self.shown}: {last}")
+
+
+def _sweep(folder: str) -> None:
+    """Delete scratch repositories that processes which were killed left behind a day ago or earlier."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_SCRATCH) and entry.is_dir(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                if status.st_uid == os.getuid() and time.time() - status.st_mtime > _FORGOTTEN:
+                    shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def _telling_line(complaint: str) -> str:

@@ -2,15 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.capabilities import Capabilities, capabilities
-from skillkit.install.changes import FileChange
 from skillkit.install.exceptions import (
     ConsentError,
     DriftError,
@@ -21,7 +19,8 @@ from skillkit.install.exceptions import (
 )
 from skillkit.install.fetch import Chooser, Wanted, fetch, from_remote, manifest
 from skillkit.install.git import GitRemote
-from skillkit.install.history import Freshness, freshness, moved, tracked_ref, what_happened
+from skillkit.install.history import moved, tracked_ref, what_happened
+from skillkit.install.inspection import InstallInspector, Skills
 from skillkit.install.lockfile import read_lock, write_lock
 from skillkit.install.plan import (
     ANY_SIZE,
@@ -43,43 +42,11 @@ from skillkit.install.registry import (
 )
 from skillkit.install.source import GitSource, Source, parse_source
 from skillkit.install.sync import compare, fetch_locked, refuse_drift
-from skillkit.install.tree import Limits, SkillTree, read_folder
-from skillkit.install.trust import TrustStore
+from skillkit.install.tree import Limits, read_folder
+from skillkit.install.trust import MAX_BYTES, MAX_FILES, TrustStore
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
-    """Everything known of an installed skill."""
-
-    skill: InstalledSkill
-    metadata: SkillMetadata
-    tree: SkillTree
-    edits: tuple[FileChange, ...]
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return capabilities(self.tree, self.metadata)
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """Whether an installed skill is byte for byte what was approved."""
-
-    skill: InstalledSkill
-    edits: tuple[FileChange, ...]
-
-    @property
-    def intact(self) -> bool:
-        return not self.edits
-
-
-# Inside the class `list` is the method of that name.
-Skills = list[InstalledSkill]
-Verifications = list[Verification]
-Freshnesses = list[Freshness]
-
-
-class SkillInstaller:
+class SkillInstaller(InstallInspector):
     """Adds, updates, checks and removes skills. Nothing changes unless `consent` says yes to it.
 
     What waits has a twin that starts with `a` for use in an event loop.
@@ -95,16 +62,10 @@ class SkillInstaller:
         remote: Callable[[str], GitRemote] | None = None,
         registry: InstallRegistry | None = None,
     ) -> None:
-        self.registry = registry or InstallRegistry(
-            home, on_wait=lambda: progress("Waiting for another agent that is installing")
-        )
-        self.home = self.registry.home
-        self.store = self.registry.store
+        super().__init__(home, progress=progress, remote=remote, registry=registry)
         self.trust_store = TrustStore(self.home)
         self.consent = consent
         self.limits = limits or Limits()
-        self.progress = progress
-        self.remote = remote or (lambda url: GitRemote(url, progress=progress))
 
     # Adding
 
@@ -377,7 +338,7 @@ class SkillInstaller:
 
     def trust_folder(self, skill: SkillMetadata, *, pinned: str | None = None) -> str:
         """Approve a skill in a project folder by the digest of its bytes; answers the digest."""
-        tree = read_folder(skill.base_dir, self.limits)
+        tree = read_folder(skill.base_dir, Limits(MAX_FILES, MAX_BYTES))
         digest = tree.digest.digest
         if not self.trust_store.trusts(digest):
             origin = escape_hidden(str(skill.base_dir))
@@ -385,36 +346,6 @@ class SkillInstaller:
             self._ask(Proposal("trust", (card,), pinned == digest))
             self.trust_store.grant(digest, name=skill.name, path=skill.base_dir)
         return digest
-
-    # Looking
-
-    def list(self) -> Skills:
-        """Every installed skill, by name."""
-        return self.registry.list()
-
-    def info(self, name: str) -> Info:
-        """Everything about one installed skill, read from what is on disk now."""
-        skill = self.registry.get(name)
-        edits = tuple(self.store.edits(skill.stored, skill.files))
-        path = self.store.path(skill.stored)
-        tree = read_folder(path, ANY_SIZE)
-        return Info(skill, manifest(tree.skill_file, skill.name_canonical, recover=True), tree, edits)
-
-    def verify(self, names: Sequence[str] = ()) -> Verifications:
-        """Compare installed skills with what was approved, byte for byte."""
-        checks = []
-        for skill in self._selected(names):
-            self.progress(f"Hashing {skill.name}")
-            checks.append(Verification(skill, tuple(self.store.edits(skill.stored, skill.files))))
-        return checks
-
-    def outdated(self, names: Sequence[str] = ()) -> Freshnesses:
-        """Compare installed skills with their sources; changes nothing."""
-        return freshness(self._selected(names), self.remote)
-
-    def _selected(self, names: Sequence[str]) -> Skills:
-        state = self.registry.load()
-        return [state.get(name) for name in names] or [skill for _, skill in sorted(state.skills.items())]
 
     # Asking
 
@@ -436,12 +367,6 @@ class SkillInstaller:
 
     async def arollback(self, name: str) -> InstalledSkill:
         return await asyncio.to_thread(self.rollback, name)
-
-    async def aoutdated(self, names: Sequence[str] = ()) -> Freshnesses:
-        return await asyncio.to_thread(self.outdated, names)
-
-    async def averify(self, names: Sequence[str] = ()) -> Verifications:
-        return await asyncio.to_thread(self.verify, names)
 
 
 def _refuse_twins(plans: Sequence[Plan]) -> None:

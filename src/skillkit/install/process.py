@@ -81,6 +81,8 @@ def run(
     answer.output, answer.complaint = output.result(), complaint.result().decode("utf-8", "replace")
     if output.overflow:
         answer.stopped = f"more than {limit:,} bytes were sent"
+    elif watched.exceeded():
+        answer.stopped = f"it is larger than {watched.limit:,} bytes"
     answer.code = process.returncode
     return answer
 

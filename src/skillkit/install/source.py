@@ -202,4 +202,4 @@ def parse_subpath(text: str) -> str:
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if ".." in parts:
         raise SourceError(f"'{shown}' leaves the repository")
-    return "/".join(parts)
+    return "/".join(parts[:-1] if parts[-1:] == ["SKILL.md"] else parts)

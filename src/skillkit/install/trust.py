@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillkit.core.digest import MAX_FILES, tree_digest
+from skillkit.core.digest import tree_digest
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.sources import agent_home
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
+MAX_FILES = 4096
+MAX_BYTES = 256 << 20
+"""How much is hashed to judge a skill; more than that was never shown to anybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +123,14 @@ class TrustJudge:
         record = self.installed(skill)
         if record is not None:
             return self._of_installed(record, skill)
-        if skill.source is SourceType.USER:
+        if skill.source is SourceType.USER or self._lies_at_home(skill.base_dir):
             return Standing(True, "lies in your own folder")
         return self._of_folder(skill)
+
+    def _lies_at_home(self, folder: Path) -> bool:
+        """In one of the user's own folders, which are a project's when somebody works in his home."""
+        own = (self.registry.store.links, *(Path.home() / name / "skills" for name in (".agents", ".claude")))
+        return self._real(folder.parent) in {self._real(place) for place in own}
 
     def trusts(self, skill: SkillMetadata, digest: str) -> bool:
         """Whether these bytes of `skill` may run: what toolsets ask before they are imported."""
@@ -162,7 +170,7 @@ class TrustJudge:
             return known[1]
         result: str | SkillsUseError
         try:
-            result = tree_digest(folder).digest
+            result = tree_digest(folder, max_files=MAX_FILES, max_bytes=MAX_BYTES).digest
         except SkillsUseError as error:
             result = error
         # The stamp is older than the digest: what changed in between has another stamp by now.

@@ -78,7 +78,7 @@ class AnthropicSkills:
         *,
         messages: "Iterable[BetaMessageParam]",
         prompt: str = "",
-        tools: Iterable[BetaBuiltinFunctionTool] = (),
+        tools: Iterable[Any] = (),
         **parameters: Any,
     ) -> "BetaToolRunner[Any]":
         """The SDK's tool runner with the skills of this conversation beside `tools`."""
@@ -96,7 +96,7 @@ class AnthropicSkills:
         *,
         messages: "Iterable[BetaMessageParam]",
         prompt: str = "",
-        tools: Iterable[BetaAsyncBuiltinFunctionTool] = (),
+        tools: Iterable[Any] = (),
         **parameters: Any,
     ) -> "BetaAsyncToolRunner[Any]":
         """`runner` for the asynchronous client."""

@@ -16,6 +16,7 @@ from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.tools import accept
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.catalogue import find_scripts
+from skillkit.toolsets import ActiveToolsets, ToolsetLoader, ToolsetTrust, TrustBundled
 
 Skills = SkillManager | SkillContextProvider
 """What an integration is made from; of a manager it makes the default provider."""
@@ -126,10 +127,14 @@ class ScriptSource:
         return self.scripts.tools() if usable else ()
 
 
-def default_provider(manager: SkillManager, scripts: ScriptTools | None = None) -> SkillContextProvider:
-    """Everything that skillkit discloses: catalogue, skills and their scripts, run in the sandbox."""
+def default_provider(
+    manager: SkillManager, scripts: ScriptTools | None = None, toolset_trust: ToolsetTrust | None = None
+) -> SkillContextProvider:
+    """Everything that skillkit discloses: catalogue, skills, scripts in the sandbox, and the toolsets of
+    active skills that `toolset_trust` knows, which are those that ship with skillkit unless it is given."""
+    toolsets = ActiveToolsets(ToolsetLoader(manager, toolset_trust or TrustBundled()))
     source = ScriptSource(scripts or ScriptTools(manager), manager)
-    return SkillContextProvider(manager, tool_sources=[source])
+    return SkillContextProvider(manager, tool_sources=[source, toolsets])
 
 
 def _few_at_once() -> asyncio.Semaphore:

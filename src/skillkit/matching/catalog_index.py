@@ -1,9 +1,10 @@
 """The catalogue on disk: a warm start reads only what changed, and thousands of skills can be searched."""
 
+import os
 import sqlite3
 import time
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, Protocol
@@ -13,6 +14,7 @@ from skillkit.core.cache import Stamp
 from skillkit.core.models import SkillMetadata
 from skillkit.matching import records
 from skillkit.matching.database import CacheDatabase
+from skillkit.matching.settings import cache_folder
 from skillkit.matching.terms import terms
 
 MOST_SKILLS = 50_000
@@ -83,6 +85,12 @@ class SqliteCatalogIndex:
     def close(self) -> None:
         """Write what is waiting and let go of the file."""
         self._finalizer()
+
+
+def shared_index(environment: Mapping[str, str] | None = None) -> SqliteCatalogIndex | None:
+    """The index in the user's cache folder; None for a user who has none."""
+    folder = cache_folder(os.environ if environment is None else environment)
+    return None if folder is None else SqliteCatalogIndex(folder)
 
 
 class _Waiting(NamedTuple):

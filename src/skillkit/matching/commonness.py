@@ -8,6 +8,8 @@ from importlib import resources
 
 def commonness(term: str) -> float:
     """1 for the commonest stem of English, 0 for one that is not among the common ones."""
+    if len(term) <= 2 and term.isdigit():
+        return 1.0  # the vocabulary leaves small numbers out; they are in any text and tell nothing
     return _table().get(term, 0.0)
 
 

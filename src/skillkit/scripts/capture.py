@@ -178,7 +178,7 @@ class _Pump:
             usage = self._running.usage()
             if usage.memory is not None and usage.memory > limits.memory:
                 return Outcome.MEMORY_LIMIT
-            if usage.disk is not None and usage.disk > limits.work_size:
+            if (usage.disk or 0) > limits.work_size or (usage.files or 0) > limits.work_files:
                 return Outcome.DISK_LIMIT
         return Outcome.EXITED
 

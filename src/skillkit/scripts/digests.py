@@ -11,6 +11,7 @@ from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError
 
 MAX_FILES = 4096
 MAX_BYTES = 256 << 20
+MAX_DEPTH = 50
 _Stamp = tuple[str, int, int, int, int, int]
 
 
@@ -63,6 +64,8 @@ def _stamps(folder: Path) -> Iterator[_Stamp]:
             raise ContentLoadError(f"Cannot read the folder {folder}/{prefix}: {error.strerror}") from error
         for name, status in found:
             if stat.S_ISDIR(status.st_mode):
+                if prefix.count("/") >= MAX_DEPTH:
+                    raise SizeLimitExceededError(f"{folder} has folders more than {MAX_DEPTH} deep")
                 waiting.append(f"{prefix}{name}/")
                 continue
             count += 1

@@ -29,6 +29,8 @@ class Limits:
     file_size: int = 256 << 20
     work_size: int = 256 << 20
     """Bytes of the private work folder."""
+    work_files: int = 20_000
+    """Files and folders in it."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Limits":

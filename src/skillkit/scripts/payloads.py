@@ -11,6 +11,8 @@ Payload = dict[str, Any]
 
 STDERR_TAIL = 500
 _SHOWN = 200
+_MAX_DEPTH = 100
+"""Whatever encodes the answer again must not run out of stack."""
 _CODES = {
     Outcome.TIMEOUT: "timeout",
     Outcome.OUTPUT_LIMIT: "execution_failed",
@@ -94,6 +96,8 @@ def parse_json(data: bytes) -> object:
         parsed = json.loads(text, parse_constant=_no_constant)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    if text.count("[") + text.count("{") > _MAX_DEPTH and _deeper_than(parsed, _MAX_DEPTH):
+        raise ValueError("nested too deeply")
     return _encodable(parsed) if _ESCAPED_SURROGATE.search(text) else parsed
 
 
@@ -134,6 +138,18 @@ def _usage(text: str) -> str:
         return lines[0] if lines else ""
     end = next((number for number, line in enumerate(wanted) if not line.strip()), len(wanted))
     return "\n".join(wanted[:end])
+
+
+def _deeper_than(value: object, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit):
+        below: list[object] = []
+        for item in level:
+            below.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+        if not below:
+            return False
+        level = below
+    return True
 
 
 def _no_constant(name: str) -> object:

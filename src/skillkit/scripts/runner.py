@@ -135,7 +135,7 @@ class LocalRunner:
             return ScriptResult(Outcome.DEPENDENCY, backend.name, message=message)
         except CancelledError as error:
             return ScriptResult(Outcome.CANCELLED, backend.name, message=str(error))
-        except (SandboxError, ContentLoadError, PathSecurityError) as error:
+        except (SandboxError, ContentLoadError, PathSecurityError, OSError) as error:
             return ScriptResult(Outcome.BROKEN, backend.name, message=str(error))
 
     def _in_backend(
@@ -240,12 +240,17 @@ def _confinement(
     return Confinement(
         command=(*command, *request.arguments),
         folder=request.script_path.parent,
-        environment={**base, **request.environment},
+        environment={name: _passable(value) for name, value in {**base, **request.environment}.items()},
         limits=request.limits,
         read_only=tuple(sorted(readable)),
         writable=tuple(sorted(request.write_paths)),
         network=request.network,
     )
+
+
+def _passable(value: str) -> str:
+    """What a header says may hold what no environment can."""
+    return os.fsdecode(os.fsencode(value.replace("\0", "").encode("utf-8", "surrogateescape")))
 
 
 def _said_of(outcome: Outcome, request: ScriptRequest, stdout: Captured, stderr: Captured) -> str:
@@ -254,6 +259,8 @@ def _said_of(outcome: Outcome, request: ScriptRequest, stdout: Captured, stderr:
         Outcome.TIMEOUT: f"Script timed out after {limits.timeout:g}s",
         Outcome.OUTPUT_LIMIT: f"Script was killed after printing {stdout.total + stderr.total} bytes",
         Outcome.MEMORY_LIMIT: f"Script was killed for using more than {limits.memory} bytes of memory",
-        Outcome.DISK_LIMIT: f"Script was killed for writing more than {limits.work_size} bytes of files",
+        Outcome.DISK_LIMIT: (
+            f"Script was killed for writing more than {limits.work_size} bytes or {limits.work_files} files"
+        ),
         Outcome.CANCELLED: "Script was cancelled",
     }.get(outcome, "")

@@ -57,10 +57,10 @@ def as_tool(method: Callable[..., Any]) -> Tool:
                 result = await asyncio.to_thread(method, **converted)
                 if inspect.isawaitable(result):
                     result = await result
+            return answered(result, signature.name)
         except (Exception, SystemExit) as error:
             logger.exception("Tool %s failed", signature.name)
             return failed("execution_failed", f"{type(error).__name__}: {error}")
-        return answered(result, signature.name)
 
     return Tool(signature.name, signature.description, signature.schema, handler)
 

@@ -143,7 +143,7 @@ class ToolsetLoader:
             raise _error(skill, definition, refused.reason)
         try:
             digest = tree_digest(skill.base_dir, max_files=_MAX_FILES, max_bytes=_MAX_BYTES).digest
-        except SkillsUseError as error:
+        except (SkillsUseError, RecursionError) as error:
             raise _error(skill, definition, str(error)) from error
         if not self._trust.trusts(skill, digest):
             raise _error(skill, definition, "the skill is not trusted; its code would run in this process")

@@ -184,6 +184,33 @@ def test_no_other_place_in_sight_can_be_filled(workshop, confining):
     assert filled.get("/dev/shm", 0) <= 16 * MIB
 
 
+@pytest.mark.parametrize("shape", ["many", "deep"])
+def test_neither_many_files_nor_deep_folders_get_out_of_hand(workshop, backend, shape):
+    workshop.skill(
+        "fill",
+        run_py="""
+        import os, sys, time
+        os.chdir(os.environ["TMPDIR"])
+        if sys.argv[1] == "many":
+            for number in range(3000):
+                open(str(number), "w").close()
+        else:
+            for number in range(3000):
+                os.mkdir("d" * 200, 0o700)
+                os.chdir("d" * 200)
+            os.mkdir("closed", 0)
+            open("last", "w").close()
+        print("[]", flush=True)
+        time.sleep(600)
+        """,
+    )
+    limits = Limits(work_files=2000)
+    tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend, limits=limits)
+    answer = tools.script_run("fill", "run", [shape])
+    assert answer["error"] == "execution_failed", answer
+    assert "2000 files" in answer["message"]
+
+
 def test_one_file_cannot_grow_beyond_its_limit(workshop, confining):
     workshop.skill(
         "fill",
@@ -375,6 +402,30 @@ def test_runs_in_a_row_leak_neither_descriptors_nor_processes_nor_folders(worksh
         assert tools.script_run("quick", "run")["success"]
     assert len(os.listdir("/proc/self/fd")) <= descriptors  # others may close theirs meanwhile
     assert set(children.read_text().split()) <= before
+
+
+def test_no_zombie_stays_when_orphans_come_to_our_own_process(workshop, backend):
+    """As in a container whose first process is the agent."""
+    workshop.skill("daemons", run_py=textwrap.dedent(DAEMONS))
+    program = textwrap.dedent(
+        """
+        import ctypes, os, sys
+        from pathlib import Path
+        from skillkit.scripts import LocalRunner, ScriptRequest
+        base, home, sandbox = sys.argv[1:]
+        assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # orphans of ours become our children
+        runner = LocalRunner(Path(home), sandbox=sandbox)
+        for _ in range(5):
+            runner.run(ScriptRequest("daemons", Path(base), "", "scripts/run.py", ("x",), unsandboxed=True))
+        try:
+            os.waitpid(-1, os.WNOHANG)
+            print("children left")
+        except ChildProcessError:
+            print("none")
+        """
+    )
+    command = [sys.executable, "-c", program, workshop.folder / "daemons", workshop.home, backend]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "none\n"
 
 
 def test_interrupting_a_sync_call_kills_the_script(workshop):

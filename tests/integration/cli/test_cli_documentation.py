@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from program import clean_environment
 from skill_repositories import Repository, skill_text
 
 ROOT = Path(__file__).parents[3]
@@ -47,7 +48,7 @@ def test_the_sessions_of_a_page_go_as_they_are_written(name: str, tmp_path: Path
     program = f"{shlex.quote(sys.executable)} -c 'from skillkit.agent.cli import main; main()'"
     (programs / "agent").write_text(f'#!/bin/sh\nexec {program} "$@"\n')
     (programs / "agent").chmod(0o755)
-    environment = {"HOME": str(tmp_path / "home"), "PATH": f"{programs}:{os.environ['PATH']}"}
+    environment = clean_environment(tmp_path / "home", PATH=f"{programs}:{os.environ['PATH']}")
     listed = commands(ROOT / "docs" / name)
     assert len(listed) >= 8
     for command, expected in listed:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from program import clean_environment
 from skill_repositories import Repository, skill_text
 
 Answer = subprocess.CompletedProcess[str]
@@ -27,7 +28,7 @@ def agent(tmp_path: Path, project: Path) -> Agent:
         return subprocess.run(
             [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
             cwd=project,
-            env={"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], **environment},
+            env=clean_environment(tmp_path / "home", **environment),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -111,6 +112,19 @@ def test_bad_sources_and_choices_are_usage_errors(agent: Agent, repository: Repo
     assert agent("skill", "add", "ext::sh -c true").returncode == 2
     assert agent("skill", "add").returncode == 2
     assert agent("skill", "add", repository.url, "--all", "--trusted").returncode == 0
+
+
+def test_a_large_skill_needs_a_word_at_every_step(agent: Agent, repository: Repository) -> None:
+    files: dict[str, bytes | str] = {f"{number}.md": "x" for number in range(20)}
+    repository.commit({"SKILL.md": skill_text("large"), **files})
+    few, enough = ("--max-files", "10"), ("--max-files", "30")
+    assert agent("skill", "add", repository.url, "--trusted", *few).returncode == 4
+    assert agent("skill", "add", repository.url, "--trusted", *enough).returncode == 0
+    repository.commit({"SKILL.md": skill_text("large", body="Newer."), **files})
+    refused = agent("skill", "update", "large", "--trusted", *few)
+    assert refused.returncode == 4
+    assert "--max-files" in refused.stderr
+    assert agent("skill", "update", "large", "--trusted", *enough).returncode == 0
 
 
 def test_a_lock_is_written_restored_and_refused(agent: Agent, repository: Repository, project: Path) -> None:
@@ -242,7 +256,7 @@ def test_output_that_nobody_reads_to_the_end_is_no_error(agent: Agent, project: 
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {program} | head -1"],
         cwd=project,
-        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        env=clean_environment(tmp_path),
         capture_output=True,
         text=True,
         check=False,

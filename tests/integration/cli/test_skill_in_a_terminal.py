@@ -1,9 +1,9 @@
 """Adding, updating and removing as a person does it, in a terminal."""
 
-import os
 from pathlib import Path
 
 import pytest
+from program import clean_environment
 from skill_repositories import Repository, skill_text
 from terminal import Terminal
 
@@ -18,7 +18,7 @@ class Desk:
         self.project.mkdir()
 
     def agent(self, *arguments: str, columns: int = 80, **environment: str) -> Terminal:
-        clean = {"HOME": str(self.home), "PATH": os.environ["PATH"], "TERM": "xterm-256color", **environment}
+        clean = clean_environment(self.home, TERM="xterm-256color", **environment)
         return Terminal(*arguments, cwd=self.project, environment=clean, columns=columns)
 
     def text_of(self, name: str) -> str:
@@ -107,7 +107,7 @@ def test_a_project_skill_is_approved_at_the_terminal(desk: Desk) -> None:
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text(skill_text("helper"))
     before = desk.agent("--check", AGENT_SKILLS="all")
-    before.expect("✗ helper (untrusted)").expect("No trusted skills installed")
+    before.expect("✗ helper (untrusted)").expect("1 not trusted")
     assert before.end() == 0
     trusting = desk.agent("skill", "trust", "helper").expect("sha256:").expect("[y/N]").type("y")
     assert trusting.expect("helper is trusted").end() == 0

@@ -1,12 +1,12 @@
 """`agent skill list` through the real program."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from program import clean_environment
 
 
 def write_skill(folder: Path, name: str, description: str = "Does one thing well.") -> Path:
@@ -24,11 +24,10 @@ def home(tmp_path: Path) -> Path:
 
 
 def agent(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {"HOME": str(home), "PATH": os.environ["PATH"], **environment}
     return subprocess.run(
         [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
         cwd=home,
-        env=clean,
+        env=clean_environment(home, **environment),
         capture_output=True,
         text=True,
         check=False,
@@ -73,8 +72,8 @@ def test_a_missing_folder_is_a_usage_error(home: Path) -> None:
     assert agent(home, "skill", "list", "./nowhere").returncode == 2
 
 
-def test_without_arguments_help_is_shown(home: Path) -> None:
-    assert "skill" in agent(home).stdout
+def test_help_and_version_are_shown(home: Path) -> None:
+    assert "skill" in agent(home, "--help").stdout
     assert agent(home, "--version").stdout.startswith("skillkit ")
 
 

@@ -1,13 +1,13 @@
 """`agent skill run`: scripts of trusted skills, by hand."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from program import clean_environment
 
 pytestmark = pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 
@@ -16,7 +16,7 @@ def agent(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
         cwd=folder,
-        env={"HOME": str(folder), "PATH": os.environ["PATH"]},
+        env=clean_environment(folder),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

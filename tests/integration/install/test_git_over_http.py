@@ -65,11 +65,17 @@ def test_a_server_that_cannot_filter_or_hand_out_commits_is_used_in_full(
 ) -> None:
     repository.git("config", "uploadpack.allowFilter", "false")
     repository.git("config", "uploadpack.allowAnySHA1InWant", "false")
-    repository.git("config", "protocol.version", "0")
+    server.protocol = "version=0"
     old = repository.commit({"SKILL.md": skill_text("old")})
-    repository.commit({"SKILL.md": skill_text("new")})
-    [skill] = installer(tmp_path).add(f"{server.url}/skills.git", ref=old)
+    new = repository.commit({"SKILL.md": skill_text("old", body="New.")})
+    seen: list[Proposal] = []
+    [skill] = installer(tmp_path, seen).add(f"{server.url}/skills.git", ref=old)
     assert (skill.name, skill.commit_sha) == ("old", old)
+    assert installer(tmp_path, seen).update("old", ref=new).commit_sha == new
+    assert seen[-1].offers[0].notes == (), "the history is known and is plain growth"
+    rewritten = repository.commit({"SKILL.md": skill_text("old", body="Other.")}, fresh=True)
+    installer(tmp_path, seen).update("old", ref=rewritten)
+    assert "does not have the installed commit" in seen[-1].offers[0].notes[0]
 
 
 def test_a_dumb_server_of_plain_files_is_used_in_full(
@@ -210,9 +216,13 @@ def test_scratch_repositories_are_gone_afterwards(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    for name in ("skillkit-git-killed", "skillkit-git-running", "other"):
+        (scratch / name / "objects").mkdir(parents=True)
+    for name in ("skillkit-git-killed", "other"):
+        os.utime(scratch / name, (0, 0))
     repository.commit({"SKILL.md": skill_text("tidy")})
     installer(tmp_path).add(f"{server.url}/skills.git")
-    assert list(scratch.iterdir()) == []
+    assert {path.name for path in scratch.iterdir()} == {"skillkit-git-running", "other"}
 
 
 def test_without_git_the_remedy_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,13 @@ async def test_scripts_are_offered_only_when_the_server_was_started_so(library: 
     assert names == {"load_skill", "read_skill_resource"}
 
 
+async def test_a_manager_that_was_never_filled_is_filled(library: Library):
+    manager = SkillManager(project_skill_dir=library.folder, anthropic_config_dir="")
+    async with Client(SkillServer(manager).server) as client:
+        answer: Any = await client.call_tool("load_skill", {"skill_id": "tide-tables"})
+    assert "harmonic constants" in answer.content[0].text
+
+
 async def test_tools_say_what_they_do_to_the_world(library: Library):
     async with Client(SkillServer(library.manager, scripts=library.scripts).server) as client:
         hints = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}

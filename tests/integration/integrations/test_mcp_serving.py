@@ -118,6 +118,18 @@ async def test_elsewhere_a_token_is_asked_for_and_names_the_client(skills: Path)
     assert uris == ["skill://pdf-forms/SKILL.md", "skill://index.json"]
 
 
+async def test_scripts_run_by_what_the_user_has_granted(skills: Path):
+    arguments = {"skill_name": "runner", "script_name": "echo", "args": ["a b"]}
+    async with served("--http", "127.0.0.1:0", "--scripts", str(skills)) as url, Client(url) as client:
+        answer: Any = await client.call_tool("script_run", arguments)
+    payload = json.loads(answer.content[0].text.splitlines()[2])
+    if payload["success"]:
+        assert payload["result"] == {"arguments": ["a b"]}
+        assert payload["meta"]["backend"] != "none"
+    else:  # no sandbox on this machine, and no word of the user that it may run without
+        assert payload["error"] == "permission_denied", payload
+
+
 async def test_news_reach_clients_over_http(skills: Path):
     async with (
         served("--http", "127.0.0.1:0", str(skills)) as url,

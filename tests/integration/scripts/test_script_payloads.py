@@ -207,6 +207,7 @@ def test_a_script_killed_by_a_signal_says_so_as_a_shell_does(workshop, backend):
         ("'NaN'", "NaN"),
         ("'{} {}'", "{} {}"),
         ("'[' * 100000", "[" * 200),
+        ("'[' * 300 + ']' * 300", "[" * 200),
         ("'\\x1b[31mred\\x1b[0m'", "red"),
     ],
 )

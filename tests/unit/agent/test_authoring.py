@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from program import clean_environment
 
 from skillkit.agent.authoring.templates import create_skill
 from skillkit.agent.authoring.validation import validate_file, validate_paths
@@ -17,7 +18,7 @@ def agent(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
         cwd=folder,
-        env={"HOME": str(folder), "PATH": os.environ["PATH"]},
+        env=clean_environment(folder),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -7,6 +7,7 @@ from skill_repositories import skill_text
 
 from skillkit.install.activation import NO_TRUSTED, Selection, SkillActivation
 from skillkit.install.installer import SkillInstaller
+from skillkit.install.tree import Limits
 
 
 @pytest.fixture
@@ -109,6 +110,9 @@ def test_folders_in_the_users_own_home_are_the_users_own_word(
     write(tmp_path / ".claude" / "skills", "mine")
     write(tmp_path / "home" / "skills", "placed")
     assert active("all") == ["mine", "placed"]
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "skills", "cloned")
+    assert active("all") == ["mine", "placed"], "even when somebody works in his home"
 
 
 def test_a_skill_installed_under_another_name_answers_to_that_name(project: Path, tmp_path: Path) -> None:
@@ -179,3 +183,17 @@ def test_a_project_skill_that_cannot_be_hashed_cannot_be_approved(project: Path)
     standing = activation.judge.standing(activation.manager.get_skill("linked"))
     assert not standing.trusted
     assert "cannot be approved" in standing.reason
+
+
+def test_a_skill_that_was_allowed_to_be_large_is_judged_all_the_same(project: Path, tmp_path: Path) -> None:
+    large = write(tmp_path / "a", "large")
+    for number in range(600):
+        (large / f"{number}.md").write_text("x")
+    SkillInstaller(consent=lambda proposal: True, limits=Limits(max_files=700)).add(str(large))
+    assert active("all") == ["large"]
+    (large / "SKILL.md").write_text(skill_text("other"))
+    large.rename(project / "skills-large")
+    (project / "skills").mkdir()
+    (project / "skills-large").rename(project / "skills" / "other")
+    installer().trust_folder(SkillActivation(bundled=False).manager.get_skill("other"))
+    assert active("all") == ["large", "other"]

@@ -68,6 +68,7 @@ def test_ref_and_path_may_stand_beside_the_source_but_not_twice() -> None:
         "https://github.com/owner/repo", SHA, "a/b"
     )
     assert parse_source("owner/repo@main", ref="main").ref == "main"
+    assert parse_source("owner/repo/skills/pdf/SKILL.md").path == "skills/pdf"
     with pytest.raises(SourceError, match="Two refs"):
         parse_source("owner/repo@main", ref="other")
     with pytest.raises(SourceError, match="Two paths"):

@@ -8,6 +8,8 @@ import snowballstemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillkit import SkillManager
+from skillkit.matching import SkillMatcher
 from skillkit.matching.commonness import commonness
 from skillkit.matching.porter import stem
 from skillkit.matching.terms import fold, terms
@@ -86,3 +88,12 @@ def test_folding_twice_changes_nothing_more(text):
 
 def test_common_words_are_common_and_rare_ones_are_not():
     assert 1 >= commonness("time") > commonness("imag") > commonness("kubernet") == 0
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_small_number_alone_is_no_reason_to_match(mode, skills_dir, write_skill):
+    for number in (1, 2, 3):
+        write_skill(f"skill-{number}", description=f"Waters plant {number} with care")
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="")
+    manager.discover()
+    assert SkillMatcher(manager.list_skills(), mode=mode).match("What is 2+2?") == []

@@ -15,7 +15,8 @@ from skillkit.scripts.interpreters import MissingInterpreterError, find_interpre
 from skillkit.scripts.models import Limits
 from skillkit.scripts.pythons import satisfies
 from skillkit.scripts.sandbox import sandbox_exec, seccomp
-from skillkit.scripts.sandbox.backend import Confinement
+from skillkit.scripts.sandbox.backend import Confinement, folder_size
+from skillkit.scripts.sandbox.supervisor import remove_tree
 from skillkit.scripts.uv import find_uv, pip_settings, uv_settings
 
 
@@ -240,6 +241,45 @@ def test_a_folder_that_is_too_large_or_gone_has_no_digest(tmp_path):
     with open(tmp_path / "big", "wb") as file:
         file.truncate(300 << 20)
     with pytest.raises(SkillsUseError, match="too large"):
+        DigestMemo().digest(tmp_path)
+
+
+def test_a_work_folder_is_removed_whatever_is_in_it(tmp_path, monkeypatch):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "link").symlink_to(outside)
+    (work / "a" / "b").mkdir(parents=True)
+    (work / "a" / "file").touch()
+    monkeypatch.chdir(work)
+    for _ in range(40):  # beyond what one path can name
+        os.mkdir("d" * 200)
+        os.chdir("d" * 200)
+    os.mkdir("closed", 0)
+    monkeypatch.chdir(tmp_path)
+    _, entries = folder_size(str(work))
+    assert entries > Limits().work_files
+    remove_tree(str(work))
+    assert not work.exists()
+    assert (outside / "kept").exists()
+    remove_tree(str(work))
+
+
+def test_a_work_folder_is_measured(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").write_bytes(bytes(10_000))
+    os.link(tmp_path / "folder" / "file", tmp_path / "again")
+    size, entries = folder_size(str(tmp_path))
+    assert entries == 3
+    assert 10_000 <= size < 20_000
+
+
+def test_a_bottomless_folder_has_no_digest(tmp_path):
+    deep = tmp_path.joinpath(*["d"] * 60)
+    deep.mkdir(parents=True)
+    with pytest.raises(SkillsUseError, match="more than 50 deep"):
         DigestMemo().digest(tmp_path)
 
 

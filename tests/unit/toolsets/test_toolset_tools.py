@@ -238,6 +238,12 @@ class Behaviour(AgentToolset):
     def opaque(self, thing: "Unresolvable", *rest: int, **more: int) -> object:  # noqa: F821
         return object.__name__
 
+    def bottomless(self) -> object:
+        deep: list[object] = []
+        for _ in range(100_000):
+            deep = [deep]
+        return deep
+
     def recursive(self) -> object:
         loop: list[object] = []
         loop.append(loop)
@@ -271,6 +277,11 @@ async def test_a_method_may_give_the_standard_answer_itself():
 async def test_a_blocking_method_does_not_block_the_event_loop():
     assert (await behave("where"))["result"] is False
     assert (await behave("later"))["result"] == "awaited"
+
+
+async def test_a_result_that_cannot_be_written_down_is_an_error():
+    answer = await behave("bottomless")
+    assert answer["error"] == "execution_failed"
 
 
 async def test_what_cannot_be_understood_is_left_open():

@@ -39,9 +39,12 @@ def summary(text: str, limit: int = 400) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def say(text: str = "", style: str = "") -> None:
-    """A line of our own on stdout; foreign parts of it must have been escaped."""
-    console().print(text, style=style or None, soft_wrap=True)
+def say(text: str = "", style: str = "", *, whole: bool = False) -> None:
+    """A line of our own on stdout; foreign parts of it must have been escaped.
+
+    Prose wraps at the width of the screen; a `whole` line does not, so that paths can be copied.
+    """
+    console().print(text, style=style or None, soft_wrap=whole)
 
 
 def remark(text: str, style: str = "") -> None:

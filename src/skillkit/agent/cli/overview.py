@@ -8,51 +8,59 @@ from skillkit.agent.cli import output
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
+    from skillkit.core.discovery import MetadataMemo
     from skillkit.core.models import Diagnostic
     from skillkit.install.activation import Selection, SkillActivation, SkillStatus
+    from skillkit.install.registry import InstalledSkill
 
 
 def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
     """Print the skills of the usual places and of `paths`; problems go to stderr."""
     activation = activated(paths)
     manager = activation.manager
-    statuses = [activation.status(skill) for skill in manager.list_skills()]
+    skills = manager.list_skills()
     if json:
         output.print_json(
             {
-                "skills": [as_data(status) for status in statuses],
+                "skills": [as_data(activation.status(skill)) for skill in skills],
                 "diagnostics": [diagnostic_as_data(found) for found in manager.diagnostics],
             }
         )
         return
-    if not statuses:
+    if not skills:
         output.remark(
             "No skills found. Write one with: agent skill create NAME — or name a folder: "
             "agent skill list PATH"
         )
     else:
+        # Whether a skill is trusted is asked only where it matters: it takes reading all of its files.
         rows = [
             (
-                status.skill.name,
-                "yes" if status.active else "no",
-                status.skill.version or "-",
-                _source(status),
-                output.summary(status.skill.description),
+                skill.name,
+                "no" if manager.refusal(skill) else "yes",
+                skill.version or "-",
+                _source(skill.source_label, activation.judge.installed(skill)),
+                output.summary(skill.description),
             )
-            for status in statuses
+            for skill in skills
         ]
         output.table(("Name", "Active", "Version", "Source", "Description"), rows, flexible="Description")
     show_problems(manager.diagnostics)
 
 
-def activated(paths: Iterable[Path] = (), *, selection: "Selection | None" = None) -> "SkillActivation":
+def activated(
+    paths: Iterable[Path] = (),
+    *,
+    selection: "Selection | None" = None,
+    memo: "MetadataMemo | None" = None,
+) -> "SkillActivation":
     """The skills of the usual places, of skillkit itself and of `paths`, with what is active."""
     import logging
 
     from skillkit.install.activation import SkillActivation
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
-    activation = SkillActivation(search=paths, selection=selection)
+    activation = SkillActivation(search=paths, selection=selection, memo=memo)
     for notice in activation.registry.notices:
         output.remark(escape_hidden(notice), "yellow")
     return activation
@@ -99,6 +107,5 @@ def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:
             output.console(stderr=True).print(output.shown(str(found), style), soft_wrap=True)
 
 
-def _source(status: "SkillStatus") -> str:
-    commit = status.installed.commit_sha if status.installed else None
-    return f"{status.skill.source_label} {commit[:8]}" if commit else status.skill.source_label
+def _source(label: str, record: "InstalledSkill | None") -> str:
+    return f"{label} {record.commit_sha[:8]}" if record and record.commit_sha else label

@@ -1,5 +1,6 @@
 """Saying on stderr what takes its time: a spinner for people, plain lines for logs."""
 
+from threading import Lock
 from typing import TYPE_CHECKING, Self
 
 from skillkit.agent.cli import output
@@ -15,6 +16,7 @@ class Progress:
     def __init__(self) -> None:
         self._status: Status | None = None
         self._last = ""
+        self._lock = Lock()  # sources are asked in parallel, and a screen has one spinner
 
     def __enter__(self) -> Self:
         return self
@@ -23,6 +25,10 @@ class Progress:
         self.pause()
 
     def __call__(self, text: str) -> None:
+        with self._lock:
+            self._show(text)
+
+    def _show(self, text: str) -> None:
         if text == self._last:
             return
         self._last = text
@@ -38,6 +44,7 @@ class Progress:
 
     def pause(self) -> None:
         """Clear the line, for a question or a result."""
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
+        with self._lock:
+            if self._status is not None:
+                self._status.stop()
+                self._status = None

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,10 +88,17 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
         from skillkit.integrations.mcp import PerClientPolicy, SkillServer
     except ImportError as error:
         raise ConfigurationError(str(error)) from error
-    manager = activated(paths).manager
+    from skillkit.scripts import ScriptTools
+
+    activation = activated(paths)
+    manager = activation.manager
     if allow:
         manager.policy = PerClientPolicy(dict(_allowed(given) for given in allow), manager.policy)
-    return SkillServer(manager, scripts=scripts, watch=watch)
+    if watch and find_spec("watchfiles") is None:
+        output.remark("Clients are not told of changes: that needs pip install 'skillkit[watch]'")
+        watch = False
+    granted = ScriptTools(manager, policy=activation.judge) if scripts else False
+    return SkillServer(manager, scripts=granted, watch=watch)
 
 
 def _run_http(

@@ -23,12 +23,13 @@ from mcp.shared.exceptions import MCPError
 from skillkit._version import __version__
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.manager import Changes, SkillManager
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import InitMode, SkillMetadata
 from skillkit.core.text import one_line
 from skillkit.disclosure import SkillContextProvider, SkillRefusedError, SkillSession
 from skillkit.disclosure.activator import Activator
 from skillkit.disclosure.session import Origin
-from skillkit.integrations.conversation import Conversation, default_provider
+from skillkit.disclosure.skill_tools import load_skill_tool, read_skill_resource_tool
+from skillkit.integrations.conversation import Conversation, default_provider, result_text
 from skillkit.integrations.mcp import manifest
 from skillkit.integrations.mcp.clients import serving
 from skillkit.scripts import ScriptTools
@@ -74,6 +75,8 @@ class SkillServer:
         watch: bool = False,
         name: str = "skillkit",
     ) -> None:
+        if manager.init_mode is InitMode.UNINITIALIZED:
+            manager.discover()
         self.manager = manager
         self.watch = watch
         self._scripts = (
@@ -179,9 +182,18 @@ class SkillServer:
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
         with serving(self._client(context)):
-            conversation = self._conversation(context)
-            text = await conversation.call(params.name, params.arguments, approved=True)
+            text = await self._answer(params.name, params.arguments or {}, context)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+    async def _answer(self, name: str, arguments: dict[str, Any], context: Context) -> str:
+        # The two tools that are called most need no list of what is on offer: they look at one skill.
+        if name == "load_skill":
+            tool = load_skill_tool(self._activator, SkillSession(), ())
+        elif name == "read_skill_resource":
+            tool = read_skill_resource_tool(self._activator, SkillSession())
+        else:
+            return await self._conversation(context).call(name, arguments, approved=True)
+        return result_text(name, await tool.call(arguments))
 
     # Resources
 

@@ -1,6 +1,7 @@
 """What a sandbox is asked to hold, what it answers, and what every backend has in common."""
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -33,6 +34,8 @@ NETWORK_FILES = (
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
 _STRANGERS = 2_000_000_000
+_MANY = 1_000_000
+_DEEP = 200
 
 
 class SandboxError(SkillsUseError):
@@ -63,6 +66,7 @@ class Usage:
 
     memory: int | None = None
     disk: int | None = None
+    files: int | None = None
 
 
 class Running(Protocol):
@@ -175,18 +179,29 @@ def pipe_pair() -> tuple[int, int]:
     return reading, writing
 
 
-def folder_size(path: str) -> int:
-    """Bytes allocated beneath `path`, each file once."""
-    total = 0
+def folder_size(path: str) -> tuple[int, int]:
+    """Bytes allocated beneath `path` and how many entries there are, as far as it is worth counting."""
+    size = entries = 0
     seen: set[int] = set()
-    for folder, _, files in os.walk(path):
-        for name in files:
-            with contextlib.suppress(OSError):
-                found = os.lstat(os.path.join(folder, name))
-                if found.st_ino not in seen:
-                    seen.add(found.st_ino)
-                    total += found.st_blocks * 512
-    return total
+    waiting = [(path, 0)]
+    while waiting and entries <= _MANY:
+        folder, depth = waiting.pop()
+        if depth > _DEEP:
+            return size, _MANY + 1  # no honest work folder is this deep
+        try:
+            with os.scandir(folder) as listing:
+                for entry in listing:
+                    entries += 1
+                    found = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(found.st_mode):
+                        waiting.append((entry.path, depth + 1))
+                    elif found.st_ino not in seen:
+                        seen.add(found.st_ino)
+                        size += found.st_blocks * 512
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return size, _MANY + 1
+    return size, entries
 
 
 def tree_memory(root: int) -> int:
@@ -269,7 +284,10 @@ class GroupRunning:
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def usage(self) -> Usage:
-        return Usage(disk=folder_size(self.work) if self.work else None)
+        if not self.work:
+            return Usage()
+        disk, files = folder_size(self.work)
+        return Usage(disk=disk, files=files)
 
     def finish(self) -> int:
         self.kill()

@@ -213,7 +213,15 @@ class BubblewrapRunning:
                 self.process.kill()
 
     def usage(self) -> Usage:
-        return Usage(memory=tree_memory(self.first) if self.first is not None else None)
+        if self.first is None:
+            return Usage()
+        files = 0
+        for folder in (WORK_FOLDER, "/dev/shm"):
+            # The kernel holds their size; their number of files would fill its own memory.
+            with contextlib.suppress(OSError):
+                found = os.statvfs(f"/proc/{self.first}/root{folder}")
+                files += found.f_files - found.f_ffree
+        return Usage(memory=tree_memory(self.first), files=files)
 
     def finish(self) -> int:
         self._end()
@@ -223,6 +231,9 @@ class BubblewrapRunning:
             answers += chunk
         os.close(self.status)
         if self.ended is not None:
+            # Outlived by bwrap it is an orphan: ours to bury if we are a container's first process.
+            with contextlib.suppress(ChildProcessError):
+                os.waitid(os.P_PIDFD, self.ended, os.WEXITED)
             os.close(self.ended)
         for line in answers.splitlines():
             answer = json.loads(line)

@@ -22,6 +22,9 @@ from skillkit.scripts.sandbox.backend import (
     tree_memory,
 )
 
+_PATIENCE = 60.0
+"""Seconds for the supervisor to remove what the script has written; everything is dead by then."""
+
 
 def new_work_folder() -> str:
     """An empty folder that only its owner may enter."""
@@ -93,12 +96,13 @@ class SupervisedRunning:
             self.control = -1
 
     def usage(self) -> Usage:
-        return Usage(memory=tree_memory(self.process.pid), disk=folder_size(self.work))
+        disk, files = folder_size(self.work)
+        return Usage(memory=tree_memory(self.process.pid), disk=disk, files=files)
 
     def finish(self) -> int:
         self.kill()
         try:
-            self.process.wait(timeout=10)
+            self.process.wait(timeout=_PATIENCE)
         except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError):
                 self.process.send_signal(signal.SIGKILL)
@@ -109,7 +113,7 @@ class SupervisedRunning:
         os.close(self.status)
         if self.ended is not None:
             os.close(self.ended)
-        shutil.rmtree(self.work, ignore_errors=True)
+        supervisor.remove_tree(self.work)
         lines = dict(line.split(" ", 1) for line in said.decode("utf-8", "replace").splitlines())
         if "failed" in lines or "exit" not in lines:
             reason = lines.get("failed", "the supervisor ended early")

@@ -10,8 +10,8 @@ import json
 import os
 import resource
 import select
-import shutil
 import signal
+import stat
 import struct
 import sys
 from contextlib import suppress
@@ -35,6 +35,7 @@ _DEVICE = _READ_FILE | _WRITE_FILE | (1 << 15)
 _CONNECT_AND_BIND = 3
 _ABSTRACT_SOCKETS_AND_SIGNALS = 3
 
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FAILED_TO_START = 125
 
 
@@ -61,7 +62,7 @@ def main() -> None:
     _wait(child, order["control"])
     code = _end_tree(child)
     if order["work"]:
-        shutil.rmtree(order["work"], ignore_errors=True)
+        remove_tree(order["work"])
     os.write(order["status"], f"exit {code}\n".encode())
 
 
@@ -102,6 +103,52 @@ def _descendants(root: int) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def remove_tree(path: str) -> None:
+    """Remove a folder whatever a script made of it: no depth, length or mode of a path is in the way.
+
+    It goes down and up again by single names from one open folder to the next.
+    """
+    try:
+        here = os.open(path, _OPEN_FOLDER)
+    except OSError:
+        return
+    above: list[tuple[str, list[str]]] = []
+    try:
+        left = _emptied(here)
+        while left or above:
+            if left:
+                name = left.pop()
+                os.chmod(name, 0o700, dir_fd=here)
+                below = os.open(name, _OPEN_FOLDER, dir_fd=here)
+                above.append((name, left))
+                os.close(here)
+                here = below
+                left = _emptied(here)
+            else:
+                parent = os.open("..", _OPEN_FOLDER, dir_fd=here)
+                os.close(here)
+                here = parent
+                name, left = above.pop()
+                os.rmdir(name, dir_fd=here)
+    except OSError:
+        return
+    finally:
+        os.close(here)
+    with suppress(OSError):
+        os.rmdir(path)
+
+
+def _emptied(folder: int) -> list[str]:
+    """Remove the files of an open folder and name the folders that are left."""
+    folders = []
+    for name in os.listdir(folder):
+        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+            folders.append(name)
+        else:
+            os.unlink(name, dir_fd=folder)
+    return folders
 
 
 def _become_the_script(order: dict[str, Any], library: ctypes.CDLL, supervisor: int) -> None:

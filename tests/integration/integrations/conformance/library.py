@@ -10,6 +10,7 @@ from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.conversation import ScriptSource
 from skillkit.matching import SkillMatcher
 from skillkit.scripts import Grants, ScriptTools
+from skillkit.toolsets import ActiveToolsets, ToolsetLoader
 
 ECHO = """\
 import json, sys
@@ -20,6 +21,15 @@ import fcntl, time
 held = open(__file__)
 fcntl.flock(held, fcntl.LOCK_EX)
 time.sleep(600)
+"""
+COUNTER = """\
+from skillkit.toolsets import AgentToolset
+
+
+class Counter(AgentToolset):
+    def count_words(self, text: str) -> dict[str, object]:
+        '''Count the words of a text.'''
+        return {"success": True, "result": len(text.split()), "message": "Counted"}
 """
 REFUSED = {"not-trusted": "untrusted", "switched-off": "disabled"}
 
@@ -37,6 +47,13 @@ class Granted:
 
     def grants(self, skill: SkillMetadata, digest: str) -> Grants:
         return Grants(unsandboxed=True)
+
+
+class AllTrusted:
+    """Toolsets are loaded."""
+
+    def trusts(self, skill: SkillMetadata, digest: str) -> bool:
+        return True
 
 
 @dataclass
@@ -60,7 +77,10 @@ def made(folder: Path) -> Library:
     provider = SkillContextProvider(
         manager,
         matcher=SkillMatcher(mode="lexical"),
-        tool_sources=[ScriptSource(scripts, manager)],
+        tool_sources=[
+            ScriptSource(scripts, manager),
+            ActiveToolsets(ToolsetLoader(manager, AllTrusted())),
+        ],
     )
     return Library(folder, manager, provider, scripts)
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 
-from conformance.library import Library, write
+from conformance.library import COUNTER, Library, write
 from conformance.script import Call, Driver, Reply
 from skillkit.disclosure import SkillSession
 
@@ -162,6 +162,17 @@ async def hot_reload(driver: Driver, library: Library) -> None:
     turn = await driver.turn("Anything new?", [[load("late-comer")], "Done."])
     assert "late-comer" in offered(turn.seen[0].instructions)
     assert "Here I am." in turn.results[-1]
+
+
+@promise("an active skill brings its toolset along")
+async def toolsets(driver: Driver, library: Library) -> None:
+    write(library.folder, "counting", "Counts words.", more="toolsets: [tools:Counter]\n")
+    (library.folder / "counting" / "tools.py").write_text(COUNTER)
+    library.manager.refresh()
+    await driver.turn("Good morning.", [[load("counting")], "Done."])
+    turn = await driver.turn("Go on.", [[Call("count_words", {"text": "one two three"})], "Done."])
+    assert "count_words" in turn.seen[0].tools
+    assert '"result": 3' in turn.results[-1]
 
 
 @promise("a script runs after the user has approved it")

@@ -75,8 +75,12 @@ def create(
         output.print_json({"path": str(folder), "files": files})
         return
     for file in files:
-        output.say(f"  {escape_hidden(str(folder / file))}")
-    output.say(f"Created {name}. Check it with: agent skill validate {escape_hidden(str(folder))}", "green")
+        output.say(f"  {escape_hidden(str(folder / file))}", whole=True)
+    output.say(
+        f"Created {name}. Check it with: agent skill validate {escape_hidden(str(folder))}",
+        "green",
+        whole=True,
+    )
 
 
 def validate(

@@ -7,7 +7,17 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.skill.installing import as_data, installer
-from skillkit.agent.cli.skill.options import Json, ManyInstalled, Trusted, Yes, examples
+from skillkit.agent.cli.skill.options import (
+    MAX_BYTES,
+    MAX_FILES,
+    Json,
+    ManyInstalled,
+    MaxBytes,
+    MaxFiles,
+    Trusted,
+    Yes,
+    examples,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -103,14 +113,18 @@ def sync(
         bool, typer.Option("--frozen", help="Refuse if something installed differs from the lock.")
     ] = False,
     write: Annotated[bool, typer.Option("--write", help="Write the lock from what is installed.")] = False,
+    max_files: MaxFiles = MAX_FILES,
+    max_bytes: MaxBytes = MAX_BYTES,
     yes: Yes = False,
     trusted: Trusted = False,
     json: Json = False,
 ) -> None:
     """Install exactly what skills.lock says, all of it or nothing."""
+    from skillkit.install.tree import Limits
+
     if names and not write:
         raise typer.BadParameter("names are for --write; a lock is restored as a whole")
-    with installer(yes=yes, trusted=trusted) as (opened, _):
+    with installer(yes=yes, trusted=trusted, limits=Limits(max_files, max_bytes)) as (opened, _):
         changed = opened.lock(lock, names or ()) if write else opened.sync(lock, frozen=frozen)
     if json:
         output.print_json({"locked" if write else "installed": [as_data(item) for item in changed]})

@@ -1,5 +1,7 @@
 """Which skill for which request: search, match."""
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,7 +42,7 @@ def search(
     json: Json = False,
 ) -> None:
     """Rank the skills that are found by how well they fit some words."""
-    activation = activated(folders or ())
+    activation = remembered(folders or ())
     matcher = matcher_of(activation, mode)
     ranked = [found for found in matcher.rank(query, limit) if found.score >= WORTH_SHOWING]
     if json:
@@ -84,7 +86,7 @@ def match(
     json: Json = False,
 ) -> None:
     """Show which skills a request would bring in, how surely, and why."""
-    activation = activated(folders or ())
+    activation = remembered(folders or ())
     matcher = matcher_of(activation, mode)
     result = matcher.explain(request, limit)
     injected = [found for found in result.matches if _would_be_injected(found, activation)]
@@ -117,6 +119,13 @@ def match(
         f"Mode {result.mode.value} ({signals}), threshold {result.threshold:.2f}. {result.explanation}"
     )
     output.say(_injection(injected, list(result.matches), activation))
+
+
+def remembered(folders: Iterable[Path]) -> "SkillActivation":
+    """What is found, read from the catalogue on disk wherever the files have not changed."""
+    from skillkit.matching.catalog_index import shared_index
+
+    return activated(folders, memo=shared_index())
 
 
 def matcher_of(activation: "SkillActivation", mode: str | None) -> "SkillMatcher":

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.skill.options import Installed, Json, ManyInstalled, Trusted, Yes, examples
+from skillkit.agent.cli.skill.options import (
+    MAX_BYTES,
+    MAX_FILES,
+    Installed,
+    Json,
+    ManyInstalled,
+    MaxBytes,
+    MaxFiles,
+    Trusted,
+    Yes,
+    examples,
+)
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import escape_hidden
 
@@ -77,8 +88,8 @@ def add(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every skill of the source.")] = False,
     name: Annotated[str | None, typer.Option(help="Install under another name.")] = None,
-    max_files: Annotated[int, typer.Option(help="How many files a skill may have.")] = 512,
-    max_bytes: Annotated[int, typer.Option(help="How many bytes a skill may have.")] = 16 * 1024 * 1024,
+    max_files: MaxFiles = MAX_FILES,
+    max_bytes: MaxBytes = MAX_BYTES,
     yes: Yes = False,
     trusted: Trusted = False,
     json: Json = False,
@@ -100,7 +111,7 @@ def add(
         output.print_json({"installed": [as_data(item) for item in installed]})
         return
     for item in installed:
-        output.say(f"Installed {item.name} ({_version(item)}) → {item.installed_path}", "green")
+        output.say(f"Installed {item.name} ({_version(item)}) → {item.installed_path}", "green", whole=True)
     output.remark(f"To use it now: export AGENT_SKILLS={','.join(item.name_canonical for item in installed)}")
 
 
@@ -111,15 +122,21 @@ def update(
     overwrite_edits: Annotated[
         bool, typer.Option("--overwrite-edits", help="Replace files you edited; yours stay for rollback.")
     ] = False,
+    max_files: MaxFiles = MAX_FILES,
+    max_bytes: MaxBytes = MAX_BYTES,
     yes: Yes = False,
     trusted: Trusted = False,
     json: Json = False,
 ) -> None:
     """Bring skills up to date, after showing what changes."""
+    from skillkit.install.tree import Limits
+
     results: list[dict[str, object]] = []
     codes: list[int] = []
-    with installer(yes=yes, trusted=trusted) as (opened, _):
+    with installer(yes=yes, trusted=trusted, limits=Limits(max_files, max_bytes)) as (opened, _):
         wanted = names or [skill.name_canonical for skill in opened.list()]
+        if not wanted:
+            output.remark("No skills are installed.")
         if ref and len(wanted) != 1:
             raise typer.BadParameter("--ref is for one skill; name it")
         for name in wanted:

@@ -8,7 +8,7 @@ import typer
 from skillkit.agent.cli import output
 from skillkit.agent.cli.overview import activated
 from skillkit.agent.cli.progress import Progress
-from skillkit.agent.cli.skill.finding import matcher_of
+from skillkit.agent.cli.skill.finding import matcher_of, remembered
 from skillkit.agent.cli.skill.options import Folders, Json, MatchingMode, complete_found, examples
 from skillkit.core.text import one_line
 
@@ -64,7 +64,7 @@ def evaluate(
     from skillkit.matching.evaluation import evaluate as measure
     from skillkit.matching.evaluation import read_cases
 
-    activation = activated(folders or ())
+    activation = remembered(folders or ())
     about = skill or _skill_around(file)
     if about is not None:
         about = activation.manager.get_skill(about).canonical_name

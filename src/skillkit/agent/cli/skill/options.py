@@ -31,6 +31,12 @@ MatchingMode = Annotated[
 ]
 
 
+MaxFiles = Annotated[int, typer.Option(help="How many files a skill may have.")]
+MaxBytes = Annotated[int, typer.Option(help="How many bytes a skill may have.")]
+MAX_FILES = 512
+MAX_BYTES = 16 * 1024 * 1024
+
+
 def complete_installed(incomplete: str) -> list[str]:
     """Names of installed skills, for the shell."""
     from skillkit.core.exceptions import SkillsUseError

@@ -13,9 +13,17 @@ from conformance.drivers.langchain import (
     LangChainStreamingDriver,
 )
 from conformance.drivers.mcp import LegacyMCPDriver, MCPDriver
-from conformance.drivers.openai_agents import OpenAIAgentsDriver, OpenAIAgentsStreamingDriver
+from conformance.drivers.openai_agents import (
+    OpenAIAgentsBlockingDriver,
+    OpenAIAgentsDriver,
+    OpenAIAgentsStreamingDriver,
+)
 from conformance.drivers.plain import PlainDriver
-from conformance.drivers.pydantic_ai import PydanticAIDriver, PydanticAIStreamingDriver
+from conformance.drivers.pydantic_ai import (
+    PydanticAIBlockingDriver,
+    PydanticAIDriver,
+    PydanticAIStreamingDriver,
+)
 from conformance.script import Driver
 
 DRIVERS: tuple[type[Driver], ...] = (
@@ -25,8 +33,10 @@ DRIVERS: tuple[type[Driver], ...] = (
     AnthropicManualDriver,
     AnthropicStreamingDriver,
     OpenAIAgentsDriver,
+    OpenAIAgentsBlockingDriver,
     OpenAIAgentsStreamingDriver,
     PydanticAIDriver,
+    PydanticAIBlockingDriver,
     PydanticAIStreamingDriver,
     LangChainDriver,
     LangChainBlockingDriver,

@@ -22,6 +22,7 @@ class MCPDriver(Driver):
         "deduplication": NO_MEMORY,
         "follow_up": NO_MEMORY,
         "restored": NO_MEMORY,
+        "toolsets": NO_MEMORY,
         "matching": "the server does not see the user's message; the model loads or searches",
         "user_command": "the client starts a skill by its prompt",
         "script_approved": ASKS,

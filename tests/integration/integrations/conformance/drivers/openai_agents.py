@@ -1,8 +1,9 @@
 """The OpenAI Agents SDK with its own scripted model."""
 
+import asyncio
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from agents import FunctionTool, RunConfig, Runner, RunState
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
@@ -57,6 +58,19 @@ class OpenAIAgentsDriver(Driver):
             function_call(each.name, json.dumps(each.arguments), call_id=self.model.call_id())
             for each in reply
         ]
+
+
+class OpenAIAgentsBlockingDriver(OpenAIAgentsDriver):
+    variant = "sync"
+    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
+
+    async def _run(self, agent: SkillAgent[Any], given: Any) -> Any:
+        return await asyncio.to_thread(self._run_blocking, agent, given)
+
+    def _run_blocking(self, agent: SkillAgent[Any], given: Any) -> Any:
+        with asyncio.Runner() as runner:
+            asyncio.set_event_loop(runner.get_loop())
+            return Runner.run_sync(agent, given, max_turns=100, run_config=RunConfig(tracing_disabled=True))
 
 
 class OpenAIAgentsStreamingDriver(OpenAIAgentsDriver):

@@ -1,8 +1,9 @@
 """Pydantic AI with its FunctionModel."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDenied
 from pydantic_ai.messages import (
@@ -87,6 +88,19 @@ class PydanticAIDriver(Driver):
             index: DeltaToolCall(each.name, json.dumps(each.arguments), tool_call_id=self.model.call_id())
             for index, each in enumerate(reply)
         }
+
+
+class PydanticAIBlockingDriver(PydanticAIDriver):
+    variant = "sync"
+    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
+
+    async def _run(self, user: str | None, decided: DeferredToolResults | None) -> Any:
+        return await asyncio.to_thread(self._run_blocking, user, decided)
+
+    def _run_blocking(self, user: str | None, decided: DeferredToolResults | None) -> Any:
+        with asyncio.Runner() as runner:
+            asyncio.set_event_loop(runner.get_loop())
+            return self.agent.run_sync(user, message_history=self.history, deferred_tool_results=decided)
 
 
 class PydanticAIStreamingDriver(PydanticAIDriver):

@@ -1,0 +1,101 @@
+"""Looking at what is installed: what is there, whether it is intact, whether it is current."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkit.core.models import SkillMetadata
+from skillkit.install.capabilities import Capabilities, capabilities
+from skillkit.install.changes import FileChange
+from skillkit.install.fetch import manifest
+from skillkit.install.git import GitRemote
+from skillkit.install.history import Freshness, freshness
+from skillkit.install.plan import ANY_SIZE
+from skillkit.install.registry import InstalledSkill, InstallRegistry
+from skillkit.install.tree import SkillTree, read_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """Everything known of an installed skill."""
+
+    skill: InstalledSkill
+    metadata: SkillMetadata
+    tree: SkillTree
+    edits: tuple[FileChange, ...]
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return capabilities(self.tree, self.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether an installed skill is byte for byte what was approved."""
+
+    skill: InstalledSkill
+    edits: tuple[FileChange, ...]
+
+    @property
+    def intact(self) -> bool:
+        return not self.edits
+
+
+# Inside the classes `list` is the method of that name.
+Skills = list[InstalledSkill]
+Verifications = list[Verification]
+Freshnesses = list[Freshness]
+
+
+class InstallInspector:
+    """Reads the registry, the store and the sources; changes nothing."""
+
+    def __init__(
+        self,
+        home: Path | None = None,
+        *,
+        progress: Callable[[str], object] = lambda text: None,
+        remote: Callable[[str], GitRemote] | None = None,
+        registry: InstallRegistry | None = None,
+    ) -> None:
+        self.registry = registry or InstallRegistry(
+            home, on_wait=lambda: progress("Waiting for another agent that is installing")
+        )
+        self.home = self.registry.home
+        self.store = self.registry.store
+        self.progress = progress
+        self.remote = remote or (lambda url: GitRemote(url, progress=progress))
+
+    def list(self) -> Skills:
+        """Every installed skill, by name."""
+        return self.registry.list()
+
+    def info(self, name: str) -> Info:
+        """Everything about one installed skill, read from what is on disk now."""
+        skill = self.registry.get(name)
+        edits = tuple(self.store.edits(skill.stored, skill.files))
+        tree = read_folder(self.store.path(skill.stored), ANY_SIZE)
+        return Info(skill, manifest(tree.skill_file, skill.name_canonical, recover=True), tree, edits)
+
+    def verify(self, names: Sequence[str] = ()) -> Verifications:
+        """Compare installed skills with what was approved, byte for byte."""
+        checks = []
+        for skill in self._selected(names):
+            self.progress(f"Hashing {skill.name}")
+            checks.append(Verification(skill, tuple(self.store.edits(skill.stored, skill.files))))
+        return checks
+
+    def outdated(self, names: Sequence[str] = ()) -> Freshnesses:
+        """Compare installed skills with their sources."""
+        return freshness(self._selected(names), self.remote)
+
+    async def averify(self, names: Sequence[str] = ()) -> Verifications:
+        return await asyncio.to_thread(self.verify, names)
+
+    async def aoutdated(self, names: Sequence[str] = ()) -> Freshnesses:
+        return await asyncio.to_thread(self.outdated, names)
+
+    def _selected(self, names: Sequence[str]) -> Skills:
+        state = self.registry.load()
+        return [state.get(name) for name in names] or [skill for _, skill in sorted(state.skills.items())]

@@ -1,0 +1,77 @@
+"""A program that says, writes or takes too much is stopped, with everything it started."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from skill_repositories import Repository, skill_text
+
+from skillkit.install.exceptions import GitError, UnsafeTreeError
+from skillkit.install.git import GitRemote
+from skillkit.install.process import FolderLimit, run
+from skillkit.install.tree import RepositoryTree
+
+
+def python(code: str, folder: Path, *, limit: int = 1000, timeout: float = 60, disk: int = 10**9) -> object:
+    return run(
+        [sys.executable, "-c", code],
+        environment={"PATH": os.environ["PATH"]},
+        cwd=folder,
+        send=b"hello",
+        limit=limit,
+        timeout=timeout,
+        watched=FolderLimit(folder, disk),
+    )
+
+
+def test_an_honest_program_is_answered(tmp_path: Path) -> None:
+    answer = python("import sys; print(sys.stdin.read()); sys.stderr.write('so'); sys.exit(3)", tmp_path)
+    assert (answer.output, answer.complaint, answer.code, answer.stopped) == (b"hello\n", "so", 3, "")
+
+
+def test_endless_output_is_cut(tmp_path: Path) -> None:
+    answer = python("while True: print('x' * 1000)", tmp_path)
+    assert answer.stopped == "more than 1,000 bytes were sent"
+    assert len(answer.output) == 1000
+
+
+def test_more_output_than_allowed_is_noticed_after_a_quick_end(tmp_path: Path) -> None:
+    assert python("print('x' * 2000)", tmp_path).stopped
+
+
+def test_endless_writing_is_stopped(tmp_path: Path) -> None:
+    code = "f = open('big', 'wb', 0)\nwhile True: f.write(bytes(1 << 20))"
+    assert "larger than" in python(code, tmp_path, disk=1 << 24).stopped
+
+
+def test_endless_time_is_stopped(tmp_path: Path) -> None:
+    assert "seconds" in python("import time; time.sleep(1000)", tmp_path, timeout=0.3).stopped
+
+
+def test_a_pack_beyond_its_limit_is_refused(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "big.git")
+    repository.commit({"SKILL.md": skill_text("big"), "noise": os.urandom(4 << 20)})
+    with GitRemote(repository.url) as remote:
+        commit = remote.resolve(None).commit
+        remote.fetch(commit)
+        oid = RepositoryTree(remote, commit).file_oid("", "noise")
+        with pytest.raises(GitError, match="larger than 1,000 bytes"):
+            remote.fetch_blobs([oid], max_pack=1000)
+
+
+def test_a_file_that_is_a_folder_or_missing_is_no_skill_file(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "odd.git")
+    repository.commit({"SKILL.md/inner": "x", "skills/a/SKILL.md": skill_text("a")})
+    with GitRemote(repository.url) as remote:
+        commit = remote.resolve(None).commit
+        remote.fetch(commit)
+        tree = RepositoryTree(remote, commit)
+        assert tree.skill_folders() == ["skills/a"]
+        with pytest.raises(UnsafeTreeError, match="no plain file"):
+            tree.file_oid("", "SKILL.md")
+
+
+def test_a_remote_is_used_inside_its_block_only(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="with"):
+        _ = GitRemote("file:///nowhere").scratch
