@@ -203,6 +203,7 @@ def test_what_may_not_be_read_costs_a_diagnostic(skills_dir: Path, write_skill, 
             timeout=60,
             check=False,
             cwd="/",
+            env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")},
         )
     finally:
         for folder in locked:

@@ -298,10 +298,13 @@ def test_a_runner_works_in_a_forked_process_too(workshop):
 
 @pytest.fixture(scope="module")
 def spans():
+    """What is traced from now on; a process has one provider, which another test may have set."""
     exporter = InMemorySpanExporter()
-    provider = TracerProvider()
+    provider = trace.get_tracer_provider()
+    if not isinstance(provider, TracerProvider):
+        provider = TracerProvider()
+        trace.set_tracer_provider(provider)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    trace.set_tracer_provider(provider)
     return exporter
 
 
