@@ -174,8 +174,8 @@ def test_where_nothing_can_be_kept_matching_works_all_the_same(tmp_path, make):
     if make == "file":
         folder.write_text("in the way")
     else:
-        folder.mkdir(mode=0o500)
-        (folder / "vectors.sqlite").mkdir()
+        (folder / "vectors.sqlite").mkdir(parents=True)
+        folder.chmod(0o500)
     assert VectorCache(folder / "deeper" if make == "file" else folder).vectors(TEXTS, Counting()).shape == (
         3,
         384,
