@@ -28,7 +28,7 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 MINIMUM = (3, 11)
 INPUTS = ("pyproject.toml", "constraints.txt")
-SYSTEM_PACKAGES = {"bwrap": "bubblewrap"}
+SYSTEM_PACKAGES = {"bwrap": "bubblewrap", "ruby": "ruby"}
 
 
 def main(arguments: list[str]) -> int:
