@@ -53,6 +53,14 @@ class Catalogue:
         self._shadowed[address] = skill
         return NameTaken(winner, address)
 
+    def promote(self, address: str) -> NameTaken:
+        """Give the shadowed skill at `address` its name; answers who has it now and where the other is."""
+        skill = self._shadowed.pop(address)
+        loser = self._by_name[skill.canonical_name]
+        self._by_name[skill.canonical_name] = skill
+        self._shadowed[loser.qualified_name] = loser
+        return NameTaken(skill, loser.qualified_name)
+
     @property
     def shadowed(self) -> dict[str, SkillMetadata]:
         """Skills whose name belongs to another one, by the qualified name that finds them."""

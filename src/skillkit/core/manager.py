@@ -381,8 +381,13 @@ class SkillManager:
                         )
                         continue
                     taken = catalogue.add(found)
-                    if taken is not None:
-                        diagnostics.append(_collision(found, taken))
+                    if taken is None:
+                        continue
+                    ignored = found
+                    # Nobody takes the name of a skill that the user trusts by putting a folder there.
+                    if self._is_untrusted(taken.winner) and not self._is_untrusted(found):
+                        ignored, taken = taken.winner, catalogue.promote(taken.address)
+                    diagnostics.append(_collision(ignored, taken))
             self._discovery.forget_missing(met.paths)
             self._log(diagnostics)
             self._catalogue = catalogue
@@ -393,6 +398,10 @@ class SkillManager:
             len(catalogue),
             len(self.sources),
         )
+
+    def _is_untrusted(self, skill: SkillMetadata) -> bool:
+        refusal = self.policy.refusal(skill) if self.policy else None
+        return refusal is not None and refusal.code == "untrusted"
 
     def _log(self, diagnostics: list[Diagnostic]) -> None:
         """Say each thing once, however often the sources are searched."""

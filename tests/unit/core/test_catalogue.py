@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from skillkit import SkillManager
+from skillkit.core.availability import Refusal
 from skillkit.core.catalogue import Catalogue
 from skillkit.core.exceptions import SkillNotFoundError
 from skillkit.core.models import SkillMetadata, SourceType
@@ -113,3 +115,26 @@ def test_a_miss_among_many_does_not_list_them_all() -> None:
 def test_a_name_that_is_not_text_is_not_found(name: object) -> None:
     with pytest.raises(SkillNotFoundError, match="name is text"):
         catalogue(skill("a")).get(name)
+
+
+def test_an_untrusted_skill_does_not_take_the_name_of_a_trusted_one(tmp_path, write_skill):
+    class TrustsOnlyCustom:
+        def refusal(self, skill):
+            return None if skill.source_label == "custom" else Refusal("untrusted", "not approved")
+
+    project, own = tmp_path / "project", tmp_path / "own"
+    write_skill("pdf", "Theirs.", into=project)
+    write_skill("pdf", "Mine.", into=own)
+    manager = SkillManager(
+        project_skill_dir=project,
+        anthropic_config_dir="",
+        additional_search_paths=[own],
+        policy=TrustsOnlyCustom(),
+    )
+    for search in (manager.discover, manager.refresh):
+        search()
+        assert manager.load_skill("pdf").content == "Mine."
+        assert manager.load_skill("custom:pdf").content == "Mine."
+        assert manager.load_skill("project:pdf").content == "Theirs."
+        assert manager.list_skills(include_qualified=True) == ["pdf", "project:pdf"]
+        assert [found.code for found in manager.diagnostics] == ["name-collision"]
