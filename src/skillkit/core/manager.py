@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
 
 from skillkit.core import resources
 from skillkit.core.availability import Refusal, SkillPolicy, out_of_range, unavailable
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+Companion = TypeVar("Companion")
 _SOURCE_ALIASES = {"personal": SourceType.USER}
 _LEVELS = {
     Severity.ERROR: logging.ERROR,
@@ -123,7 +124,7 @@ class SkillManager:
         self._logged: set[Diagnostic] = set()
         self._init_mode = InitMode.UNINITIALIZED
         self._scanning = RLock()
-        self._toolbox: Toolbox | None = None
+        self._companions: dict[str, object] = {}
         self._generation = 0
 
     # Tier 1: finding
@@ -348,19 +349,23 @@ class SkillManager:
     def tools(self) -> list[dict[str, object]]:
         """The tools for a model as JSON-schema dictionaries; programs with many conversations keep a
         `skillkit.integrations.SkillTools` for each."""
-        return self._own_toolbox().tools()
+        return self._toolbox().tools()
 
     async def call(self, name: str, arguments: Mapping[str, object] | str | None = None) -> str:
         """What the tool `name` answers to the model."""
-        return await self._own_toolbox().call(name, arguments)
+        return await self._toolbox().call(name, arguments)
 
-    def _own_toolbox(self) -> "Toolbox":
+    def companion(self, name: str, make: Callable[[], Companion]) -> Companion:
+        """What the layers above keep with this manager: made once, whichever conversation asks first."""
         with self._scanning:
-            if self._toolbox is None:
-                from skillkit.core.toolbox import installed_toolbox
+            if name not in self._companions:
+                self._companions[name] = make()
+            return cast("Companion", self._companions[name])
 
-                self._toolbox = installed_toolbox(self)
-            return self._toolbox
+    def _toolbox(self) -> "Toolbox":
+        from skillkit.core.toolbox import installed_toolbox
+
+        return self.companion("toolbox", lambda: installed_toolbox(self))
 
     # Scanning
 

@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.calibration import LEXICAL
@@ -16,30 +17,33 @@ from skillkit.matching.weights import LexicalWeights
 LONGEST_DESCRIPTION = 8_192
 MOST_WORDS = 6
 
+Item = TypeVar("Item")
+
 
 @dataclass(frozen=True, slots=True)
 class _Document:
     """What one skill adds to the index."""
 
-    name: frozenset[str]
+    name: tuple[str, ...]
     frequencies: dict[str, float]
     """How often a term occurs in name, purpose and triggers, the name counting more."""
-    elsewhere: frozenset[str]
+    elsewhere: tuple[str, ...]
     phrases: tuple[frozenset[str], ...]
 
 
 @dataclass(slots=True)
 class _Snapshot:
-    """The index as it is searched: rebuilt when the library has changed."""
+    """The index as it is searched: rebuilt when the library has changed. It is made of tuples, which the
+    garbage collector does not walk through: a run of it stops every thread of the program."""
 
     weight: dict[str, float]
     unseen: float
-    postings: dict[str, tuple[list[int], list[float]]]
-    names: dict[str, list[tuple[int, float]]]
-    phrases: dict[str, list[int]]
-    phrase_owner: list[int]
-    phrase_weight: list[float]
-    elsewhere: dict[str, list[int]]
+    postings: dict[str, tuple[tuple[int, ...], tuple[float, ...]]]
+    names: dict[str, tuple[tuple[int, float], ...]]
+    phrases: dict[str, tuple[int, ...]]
+    phrase_owner: tuple[int, ...]
+    phrase_weight: tuple[float, ...]
+    elsewhere: dict[str, tuple[int, ...]]
 
 
 @dataclass(slots=True)
@@ -149,27 +153,45 @@ class LexicalScorer:
         occurs = Counter(term for document in self._documents.values() for term in document.frequencies)
         named = Counter(term for document in self._documents.values() for term in document.name)
         weight = {term: rarity(count, term) for term, count in occurs.items()}
-        index = _Snapshot(weight, 1.0, {}, defaultdict(list), defaultdict(list), [], [], {})
-        index.elsewhere = defaultdict(list)
+        postings: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+        names: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+        phrases: defaultdict[str, list[int]] = defaultdict(list)
+        elsewhere: defaultdict[str, list[int]] = defaultdict(list)
+        owners: list[int] = []
+        weights: list[float] = []
         saturation = settings.words.saturation
         for key, document in self._documents.items():
             for term, frequency in document.frequencies.items():
                 value = weight[term] * frequency * (saturation + 1) / (frequency + saturation)
-                keys, values = index.postings.setdefault(term, ([], []))
-                keys.append(key)
-                values.append(value)
+                postings[term].append((key, value))
             distinct = {term: rarity(named[term], term) for term in document.name}
             whole = sum(distinct.values())
             for term, value in distinct.items():
-                index.names[term].append((key, value / whole))
+                names[term].append((key, value / whole))
             for phrase in document.phrases:
-                index.phrase_owner.append(key)
-                index.phrase_weight.append(sum(weight[term] for term in phrase))
                 for term in phrase:
-                    index.phrases[term].append(len(index.phrase_owner) - 1)
+                    phrases[term].append(len(owners))
+                owners.append(key)
+                weights.append(sum(weight[term] for term in phrase))
             for term in document.elsewhere:
-                index.elsewhere[term].append(key)
-        return index
+                elsewhere[term].append(key)
+        return _Snapshot(
+            weight,
+            unseen=1.0,
+            postings={
+                term: (tuple(key for key, _ in found), tuple(value for _, value in found))
+                for term, found in postings.items()
+            },
+            names=_frozen(names),
+            phrases=_frozen(phrases),
+            phrase_owner=tuple(owners),
+            phrase_weight=tuple(weights),
+            elsewhere=_frozen(elsewhere),
+        )
+
+
+def _frozen(lists: Mapping[str, list[Item]]) -> dict[str, tuple[Item, ...]]:
+    return {term: tuple(items) for term, items in lists.items()}
 
 
 def _document(skill: SkillMetadata, settings: LexicalWeights) -> _Document:
@@ -185,10 +207,10 @@ def _document(skill: SkillMetadata, settings: LexicalWeights) -> _Document:
     for term in name:
         frequencies[term] = frequencies.get(term, 0.0) + settings.name
     phrases = (frozenset(terms(phrase)) for phrase in (*description.phrases, *triggers))
-    elsewhere = frozenset(terms(description.elsewhere)).difference(frequencies)
+    elsewhere = dict.fromkeys(term for term in terms(description.elsewhere) if term not in frequencies)
     return _Document(
-        frozenset(name),
+        tuple(dict.fromkeys(name)),
         frequencies,
-        elsewhere,
+        tuple(elsewhere),
         tuple(phrase for phrase in phrases if phrase),
     )

@@ -29,7 +29,8 @@ from skillkit.matching.weights import Calibration
 THRESHOLD = 0.5
 """Confidence from which a skill matches; the calibration puts every mode's line here."""
 NAMED, MENTIONED, UNWANTED = 1.0, 0.95, 0.0
-"""Scores of a skill written `/name`, of one named in prose, and of one named to be left out."""
+"""Scores of a skill written `/name`, of one named in prose, and of one named to be left out. One whose
+name is an ordinary word of the request just reaches the threshold, so that what fits better precedes it."""
 NEAR_MISSES = 3
 
 
@@ -238,9 +239,9 @@ class SkillMatcher:
         """The named skills, the `at_least` best others, and all that have `from_score`; best first."""
         raw, calibration = self._scored(request)
         declared = self._triggers.declared(request) if self._scorer else {}
-        named, ruled_out = self._names.named(request)
+        named, said, ruled_out = self._names.named(request)
         floor = calibration.raw(from_score) if calibration else from_score
-        keys = {*named, *declared, *(key for key, value in raw.items() if value >= floor)}
+        keys = {*named, *said, *declared, *(key for key, value in raw.items() if value >= floor)}
         if at_least:
             keys.update(heapq.nlargest(at_least + len(keys), raw, key=raw.__getitem__))
         found: list[_Found] = []
@@ -253,7 +254,9 @@ class SkillMatcher:
                 score = min(score, UNWANTED)
             if key in named:
                 score = max(score, NAMED if named[key] else MENTIONED)
-            found.append(_Found(key, score, key in named, key in ruled_out))
+            elif key in said:
+                score = max(score, self.threshold)
+            found.append(_Found(key, score, key in named, key in said, key in ruled_out))
         found.sort(key=lambda one: (not one.named, -one.score, self._library[one.key].skill.canonical_name))
         return found
 
@@ -270,6 +273,8 @@ class SkillMatcher:
 
     def _match(self, request: Request, found: "_Found") -> Match:
         reasons = ["is named in the request"] if found.named else []
+        if found.said:
+            reasons.append("its name is a word of the request")
         reasons.extend(self._triggers.reasons(request, found.key))
         if self._scorer:
             reasons.extend(self._scorer.reasons(request, found.key))
@@ -287,6 +292,7 @@ class _Found(NamedTuple):
     key: int
     score: float
     named: bool
+    said: bool
     ruled_out: bool
 
 

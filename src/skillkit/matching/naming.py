@@ -1,7 +1,6 @@
 """Skills that a request calls by name: these come first, whatever the scores say."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,9 +14,17 @@ from skillkit.matching.terms import STOP_WORDS, fold, terms
 _TOKEN = re.compile(r"\w+(?:[.+#]+\w+)*")
 _JOINT = re.compile(r"[\s_-]{1,3}")
 _MARKED = re.compile(r"(?<![\w/$\\.:-])[/$]([\w][\w.:-]*[\w]|\w)(?![\w/$])")
-_CALL = re.compile(r"\b(?:use|using|run|invoke|load|activate|call|apply|try)\s+(?:the\s+|my\s+)?[\"'`“]?$")
-_AFTER = re.compile(r"[\"'`”]?\s+skill\b")
-_BEFORE = re.compile(r"\bskill\s+(?:called\s+|named\s+)?[\"'`“]?$")
+_CALL = re.compile(
+    r"\b(?:use|using|run|running|invoke|load|activate|enable|call|apply|try|ask|via)"
+    r"\s+(?:the\s+|my\s+|your\s+)?[\"'`“]?$"
+)
+_AFTER = re.compile(r"[\"'`”]?\s+skills?\b")
+_BEFORE = re.compile(r"\bskills?\s*:?\s+(?:called\s+|named\s+)?[\"'`“]?$")
+_ADDRESSED = re.compile(r"\s*[:,–—]\s")
+_AND = re.compile(
+    r"[\"'`”]?(?:\s*[,+&]\s*(?:and\s+|then\s+|or\s+)?|\s+(?:and|or|then|plus|and\s+then)\s+)"
+    r"(?:the\s+|my\s+)?[\"'`“]?"
+)
 _RULED_OUT = re.compile(
     r"(?:\b(?:not|never|without|avoid|except|instead\s+of|rather\s+than|other\s+than)|n['’]t)"
     r"(?:\s+(?:use|using|run|running|the|my|to|with|want|need|load|call|skill)){0,3}\s+[\"'`“/$]?$"
@@ -34,6 +41,8 @@ class Mention(NamedTuple):
     end: int
     marked: bool
     """Written `/name` or `$name`, which can mean nothing else."""
+    plain: bool
+    """Whether it can only be meant as a name; if not, it is an ordinary word as well."""
 
 
 class Naming(NamedTuple):
@@ -41,17 +50,20 @@ class Naming(NamedTuple):
 
     called: dict[int, bool]
     """The skills it calls for, in its order, and whether by `/name` or `$name`."""
+    said: frozenset[int]
+    """The skills whose name is an ordinary word that stands in its prose."""
     ruled_out: frozenset[int]
     """The skills it names only to say that they are not wanted: “not X”, “instead of X”."""
 
 
 @dataclass(slots=True)
 class NameFinder:
-    """Finds names as whole words. A name that is an ordinary English word, such as `image`, counts
-    where it is plainly a name: `/image`, `$image`, “image”, use image, the image skill."""
+    """Finds names as whole words. A name that is an ordinary English word, such as `image`, calls for
+    its skill where it is plainly a name: `/image`, `$image`, “image”, use image, the image skill,
+    image: …, and in a list after another name. Elsewhere it is only said."""
 
-    _by_first: dict[str, dict[tuple[str, ...], list[int]]] = field(default_factory=dict)
-    _exact: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _by_first: dict[str, dict[tuple[str, ...], tuple[int, ...]]] = field(default_factory=dict)
+    _exact: dict[str, tuple[int, ...]] = field(default_factory=dict)
     _names: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
 
     def add(self, key: int, skill: SkillMetadata) -> None:
@@ -59,42 +71,50 @@ class NameFinder:
             return
         exact = tuple({fold(skill.canonical_name), fold(canonical_name(skill.qualified_name))})
         for name in exact:
-            self._exact[name].append(key)
+            self._exact[name] = (*self._exact.get(name, ()), key)
         tokens = _tokens(skill.canonical_name)
         self._names[key] = (exact, tokens)
         if tokens:
-            self._by_first.setdefault(tokens[0], {}).setdefault(tokens, []).append(key)
+            names = self._by_first.setdefault(tokens[0], {})
+            names[tokens] = (*names.get(tokens, ()), key)
 
     def remove(self, key: int) -> None:
         exact, tokens = self._names.pop(key, ((), ()))
         for name in exact:
-            self._exact[name].remove(key)
+            self._exact[name] = _without(self._exact[name], key)
         if tokens:
-            self._by_first[tokens[0]][tokens].remove(key)
+            names = self._by_first[tokens[0]]
+            names[tokens] = _without(names[tokens], key)
 
     def named(self, request: Request) -> Naming:
         """The skills that the request calls for by name, and those it rules out by name."""
         mentions = [*self._marked(request.folded), *self._plain(request.folded)]
         mentions.sort(key=lambda mention: (mention.start, -mention.end))
         called: dict[int, bool] = {}
+        said: set[int] = set()
         unwanted: set[int] = set()
         reached = -1
         for mention in mentions:
             if mention.end <= reached:
                 continue  # part of a longer name
+            listed = reached > 0 and _AND.fullmatch(request.folded, reached, mention.start)
+            if not (mention.plain or listed):
+                said.update(mention.keys)
+                continue
             reached = mention.end
             if _RULED_OUT.search(request.folded[max(0, mention.start - _NEARBY) : mention.start]):
                 unwanted.update(mention.keys)
                 continue
             for key in mention.keys:
                 called[key] = called.get(key, False) or mention.marked
-        return Naming(called, frozenset(unwanted.difference(called)))
+        unwanted.difference_update(called)
+        return Naming(called, frozenset(said.difference(called, unwanted)), frozenset(unwanted))
 
     def _marked(self, text: str) -> Iterator[Mention]:
         for match in _MARKED.finditer(text):
             keys = self._exact.get(canonical_name(match.group(1)))
             if keys:
-                yield Mention(tuple(keys), match.start(), match.end(), marked=True)
+                yield Mention(keys, match.start(), match.end(), marked=True, plain=True)
 
     def _plain(self, text: str) -> Iterator[Mention]:
         tokens = [
@@ -103,8 +123,13 @@ class NameFinder:
         for at, (first, start, _) in enumerate(tokens):
             for name, keys in self._by_first.get(first, {}).items():
                 end = _matched_to(text, tokens, at, name)
-                if end and keys and _is_name(text, name, start, end):
-                    yield Mention(tuple(keys), start, end, marked=False)
+                if end and keys:
+                    plain = _is_name(text, name, start, end)
+                    yield Mention(keys, start, end, marked=False, plain=plain)
+
+
+def _without(keys: tuple[int, ...], key: int) -> tuple[int, ...]:
+    return tuple(other for other in keys if other != key)
 
 
 def _tokens(name: str) -> tuple[str, ...]:
@@ -127,11 +152,18 @@ def _matched_to(text: str, tokens: list[tuple[str, int, int]], at: int, name: tu
 
 def _is_name(text: str, name: tuple[str, ...], start: int, end: int) -> bool:
     """Whether these words are meant as a name and not just said."""
-    if len(name) > 1 or text.strip() == name[0]:
+    if len(name) > 1 or _says_nothing_else(text, start, end):
         return True
     before, after = text[max(0, start - _NEARBY) : start], text[end : end + _NEARBY]
     if before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after:
         return True
     if _CALL.search(before) or _AFTER.match(after) or _BEFORE.search(before):
         return True
+    if not text[:start].strip() and _ADDRESSED.match(after):
+        return True
     return name[0] not in STOP_WORDS and not any(commonness(term) for term in terms(name[0]))
+
+
+def _says_nothing_else(text: str, start: int, end: int) -> bool:
+    """Whether a short request has no word of its own beside the name: “image, please”."""
+    return len(text) - (end - start) <= _NEARBY and not terms(f"{text[:start]} {text[end:]}")

@@ -9,7 +9,8 @@ from skillkit import ConfigurationError, SkillManager
 from skillkit.core import toolbox
 from skillkit.disclosure import SkillContextProvider, SkillSession, Tool
 from skillkit.integrations import Conversation, SkillTools, result_text
-from skillkit.integrations.conversation import run_blocking
+from skillkit.integrations.conversation import default_provider, run_blocking
+from skillkit.toolsets import TrustBundled
 
 
 class Acting:
@@ -94,6 +95,28 @@ async def test_what_needs_approval_can_be_chosen(provider, acting):
 async def test_a_tool_that_does_not_exist_is_an_answer(provider):
     answer = payload(await Conversation(provider).call("format_disk", {}))
     assert (answer["error"], "format_disk" in answer["message"]) == ("not_found", True)
+
+
+def test_the_conversations_of_a_manager_share_one_index_and_no_session(manager, tmp_path):
+    one, two = Conversation(manager), SkillTools(manager).conversation
+    assert one.provider is two.provider
+    assert one.session is not two.session
+    other = SkillManager(project_skill_dir=tmp_path, anthropic_config_dir="")
+    assert Conversation(other).provider is not one.provider
+    assert default_provider(manager, toolset_trust=TrustBundled()) is not one.provider
+
+
+def test_the_embedding_model_is_loaded_before_an_event_loop_runs_and_not_in_it(manager, monkeypatch):
+    loaded = []
+    monkeypatch.setattr(SkillContextProvider, "load_models", lambda provider: loaded.append(provider))
+
+    async def begin():
+        return default_provider(manager)
+
+    within = asyncio.run(begin())
+    assert loaded == []
+    assert default_provider(manager) is within
+    assert loaded == [within]
 
 
 def test_data_is_fenced_so_that_it_cannot_speak_for_us():

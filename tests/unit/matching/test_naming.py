@@ -34,15 +34,73 @@ def test_the_named_skill_comes_first(everyday, request_):
     assert first.score >= 0.95
 
 
-@pytest.mark.parametrize("request_", ["/image", "$image", "`image`", "use image", "the image skill", "image"])
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "/image",
+        "$image",
+        "`image`",
+        "use image",
+        "ask image for a wider picture of git branches",
+        "the image skill",
+        "image",
+        "Image, please!",
+        "could you do the image one?",
+        "image: explain git branches and merge conflicts",
+        "Image, explain git branches and merge conflicts",
+    ],
+)
 def test_a_name_that_is_an_ordinary_word_counts_where_it_is_plainly_a_name(everyday, request_):
     assert names(matcher_of(*everyday).match(request_))[:1] == ["image"]
 
 
-@pytest.mark.parametrize("request_", ["What an image of the past!", "the /image/path folder", "imagery"])
+@pytest.mark.parametrize(
+    "request_",
+    ["What an image of the past!", "the /image/path folder", "imagery", "merge git branches and image tags"],
+)
 def test_an_ordinary_word_in_prose_is_no_name(everyday, request_):
     ranked = matcher_of(*everyday).rank(request_)
     assert all("is named in the request" not in match.reasons for match in ranked)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "use git-history and image",
+        "the skills image and git-history",
+        "use git-history, then the image",
+        "/git-history, image + /sql-tuning",
+    ],
+)
+def test_an_ordinary_word_is_a_name_in_a_list_of_names(everyday, request_):
+    assert {"git-history", "image"} <= set(names(matcher_of(*everyday).match(request_)))
+
+
+@pytest.mark.parametrize("request_", ["let image look at the login bug", "with image, tidy report.txt"])
+def test_an_ordinary_word_that_is_only_said_brings_its_skill_where_nothing_fits_better(everyday, request_):
+    first = matcher_of(*everyday).match(request_)[0]
+    assert first.skill.name == "image"
+    assert first.reasons[0] in {"its name is a word of the request", "is named in the request"}
+
+
+def test_an_ordinary_word_that_is_only_said_gives_way_to_what_fits_better(everyday):
+    matched = names(matcher_of(*everyday).match("extract text and tables from a PDF with an image in it"))
+    assert matched[0] == "pdf-extractor"
+    assert "image" in matched
+
+
+def test_an_ordinary_word_does_not_bring_a_skill_that_is_hidden_from_the_model(make_skill):
+    hidden = make_skill("image", "Resize pictures", disable_model_invocation=True)
+    assert matcher_of(hidden).match("let image look at the login bug") == []
+    assert names(matcher_of(hidden).match("use image")) == ["image"]
+
+
+def test_an_ordinary_word_beside_a_name_is_no_name(everyday):
+    assert names(matcher_of(*everyday).match("git-history image tags"))[:1] == ["git-history"]
+    ranked = matcher_of(*everyday).rank("git-history image tags")
+    assert [match.skill.name for match in ranked if "is named in the request" in match.reasons] == [
+        "git-history"
+    ]
 
 
 def test_an_unusual_word_is_a_name_wherever_it_stands(make_skill):
