@@ -108,10 +108,14 @@ def test_the_conversations_of_a_manager_share_one_index_and_no_session(manager, 
 
 def test_the_embedding_model_is_loaded_before_an_event_loop_runs_and_not_in_it(manager, monkeypatch):
     loaded = []
-    monkeypatch.setattr(SkillContextProvider, "load_models", lambda provider: loaded.append(provider))
+
+    def load_models(provider):
+        loaded.append(provider)
 
     async def begin():
         return default_provider(manager)
+
+    monkeypatch.setattr(SkillContextProvider, "load_models", load_models)
 
     within = asyncio.run(begin())
     assert loaded == []
