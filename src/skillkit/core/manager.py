@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +9,15 @@ from threading import RLock
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
 
 from skillkit.core import resources
-from skillkit.core.availability import Refusal, SkillPolicy, out_of_range, unavailable
+from skillkit.core.availability import Refusal, SkillPolicy, unavailable
 from skillkit.core.cache import CacheStats, ContentCache
-from skillkit.core.catalogue import Catalogue, NameTaken
+from skillkit.core.catalogue import Catalogue
 from skillkit.core.content import SkillFile, stamp_of
 from skillkit.core.discovery import MetadataMemo, Rename, SkillDiscovery
-from skillkit.core.exceptions import ConfigurationError, SkillsUseError
+from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import (
     Diagnostic,
     InitMode,
-    Severity,
     Skill,
     SkillMetadata,
     SkillSource,
@@ -28,9 +26,9 @@ from skillkit.core.models import (
 from skillkit.core.parser import SkillParser
 from skillkit.core.processors import checked, note_suspicious, render
 from skillkit.core.resources import Resource, ResourcePage
+from skillkit.core.scanning import SaidOnce, scan, skill_filter
 from skillkit.core.sources import Folder, build_sources
-from skillkit.core.text import escape_hidden
-from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, Met
+from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS
 
 if TYPE_CHECKING:
     from skillkit.core.toolbox import Toolbox
@@ -39,12 +37,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Companion = TypeVar("Companion")
-_SOURCE_ALIASES = {"personal": SourceType.USER}
-_LEVELS = {
-    Severity.ERROR: logging.ERROR,
-    Severity.WARNING: logging.WARNING,
-    Severity.INFO: logging.DEBUG,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +113,7 @@ class SkillManager:
         self._cache = ContentCache(max_cache_size)
         self._catalogue = Catalogue()
         self._diagnostics: tuple[Diagnostic, ...] = ()
-        self._logged: set[Diagnostic] = set()
+        self._said = SaidOnce()
         self._init_mode = InitMode.UNINITIALIZED
         self._scanning = RLock()
         self._companions: dict[str, object] = {}
@@ -231,7 +223,7 @@ class SkillManager:
         description. With `include_qualified` the answer is names, those of shadowed skills included.
         """
         catalogue = self._catalogue
-        passes = _filters(source, name, keywords)
+        passes = skill_filter(source, name, keywords)
         skills = [skill for skill in catalogue if passes(skill)]
         if not include_qualified:
             return skills
@@ -371,81 +363,13 @@ class SkillManager:
 
     def _scan(self) -> None:
         with self._scanning:
-            catalogue = Catalogue()
-            diagnostics: list[Diagnostic] = []
-            met = Met()
-            for source in self.sources:
-                for found in self._discovery.discover(source, met):
-                    if isinstance(found, Diagnostic):
-                        diagnostics.append(found)
-                        continue
-                    diagnostics.extend(found.diagnostics)
-                    if (reason := out_of_range(found)) is not None:
-                        diagnostics.append(
-                            Diagnostic(found.skill_path, "version-range", Severity.ERROR, reason)
-                        )
-                        continue
-                    taken = catalogue.add(found)
-                    if taken is None:
-                        continue
-                    ignored = found
-                    # Nobody takes the name of a skill that the user trusts by putting a folder there.
-                    if self._is_untrusted(taken.winner) and not self._is_untrusted(found):
-                        ignored, taken = taken.winner, catalogue.promote(taken.address)
-                    diagnostics.append(_collision(ignored, taken))
-            self._discovery.forget_missing(met.paths)
-            self._log(diagnostics)
-            self._catalogue = catalogue
-            self._diagnostics = tuple(diagnostics)
+            found = scan(self.sources, self._discovery, self.policy)
+            self._said.log(found.diagnostics)
+            self._catalogue = found.catalogue
+            self._diagnostics = found.diagnostics
             self._generation += 1
         logger.info(
             "Discovery complete: %d skill(s) registered from %d source(s)",
-            len(catalogue),
+            len(found.catalogue),
             len(self.sources),
         )
-
-    def _is_untrusted(self, skill: SkillMetadata) -> bool:
-        refusal = self.policy.refusal(skill) if self.policy else None
-        return refusal is not None and refusal.code == "untrusted"
-
-    def _log(self, diagnostics: list[Diagnostic]) -> None:
-        """Say each thing once, however often the sources are searched."""
-        heard = [found for found in diagnostics if logger.isEnabledFor(_LEVELS[found.severity])]
-        for found in heard:
-            if found not in self._logged:
-                form = "Failed to parse skill at %s: %s" if found.severity is Severity.ERROR else "%s: %s"
-                path, message = escape_hidden(str(found.path)), escape_hidden(found.message)
-                logger.log(_LEVELS[found.severity], form, path, message)
-        self._logged = set(heard)
-
-
-def _filters(
-    source: SourceType | str | None, name: str | None, keywords: str | Iterable[str] | None
-) -> Callable[[SkillMetadata], bool]:
-    kind = _SOURCE_ALIASES.get(source, source) if source is not None else None
-    try:
-        pattern = re.compile(name, re.IGNORECASE) if name is not None else None
-    except re.error as error:
-        raise ConfigurationError(f"Not a regular expression: {name!r} ({error})", "name") from error
-    words = [word.lower() for word in (keywords.split() if isinstance(keywords, str) else keywords or ())]
-
-    def passes(skill: SkillMetadata) -> bool:
-        return (
-            (kind is None or kind in (skill.source, skill.source_label))
-            and (pattern is None or pattern.search(skill.name) is not None)
-            and all(word in skill.description.lower() for word in words)
-        )
-
-    return passes
-
-
-def _collision(ignored: SkillMetadata, taken: NameTaken) -> Diagnostic:
-    kept = taken.winner
-    return Diagnostic(
-        ignored.skill_path,
-        "name-collision",
-        Severity.WARNING,
-        f"Skill name conflict detected for '{ignored.name}': keeping {kept.skill_path} "
-        f"({kept.source_label}), ignoring {ignored.skill_path} ({ignored.source_label}). "
-        f"Use qualified name '{taken.address}' to reach the ignored one",
-    )

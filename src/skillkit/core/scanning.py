@@ -1,0 +1,110 @@
+"""One search of every source: which skill has which name, and what there is to say about it."""
+
+import logging
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from skillkit.core.availability import SkillPolicy, out_of_range
+from skillkit.core.catalogue import Catalogue, NameTaken
+from skillkit.core.discovery import SkillDiscovery
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource, SourceType
+from skillkit.core.text import escape_hidden
+from skillkit.core.walk import Met
+
+logger = logging.getLogger(__name__)
+
+_SOURCE_ALIASES = {"personal": SourceType.USER}
+_LEVELS = {
+    Severity.ERROR: logging.ERROR,
+    Severity.WARNING: logging.WARNING,
+    Severity.INFO: logging.DEBUG,
+}
+
+
+class Scan(NamedTuple):
+    """What a search has found."""
+
+    catalogue: Catalogue
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def scan(sources: Iterable[SkillSource], discovery: SkillDiscovery, policy: SkillPolicy | None) -> Scan:
+    """Search the sources, the first of which has the first right to a name."""
+    catalogue = Catalogue()
+    diagnostics: list[Diagnostic] = []
+    met = Met()
+    for source in sources:
+        for found in discovery.discover(source, met):
+            if isinstance(found, Diagnostic):
+                diagnostics.append(found)
+                continue
+            diagnostics.extend(found.diagnostics)
+            if (reason := out_of_range(found)) is not None:
+                diagnostics.append(Diagnostic(found.skill_path, "version-range", Severity.ERROR, reason))
+                continue
+            taken = catalogue.add(found)
+            if taken is None:
+                continue
+            ignored = found
+            # Nobody takes the name of a skill that the user trusts by putting a folder there.
+            if _untrusted(taken.winner, policy) and not _untrusted(found, policy):
+                ignored, taken = taken.winner, catalogue.promote(taken.address)
+            diagnostics.append(_collision(ignored, taken))
+    discovery.forget_missing(met.paths)
+    return Scan(catalogue, tuple(diagnostics))
+
+
+class SaidOnce:
+    """Logs each diagnostic once, however often the sources are searched."""
+
+    def __init__(self) -> None:
+        self._said: set[Diagnostic] = set()
+
+    def log(self, diagnostics: Iterable[Diagnostic]) -> None:
+        heard = [found for found in diagnostics if logger.isEnabledFor(_LEVELS[found.severity])]
+        for found in heard:
+            if found not in self._said:
+                form = "Failed to parse skill at %s: %s" if found.severity is Severity.ERROR else "%s: %s"
+                path, message = escape_hidden(str(found.path)), escape_hidden(found.message)
+                logger.log(_LEVELS[found.severity], form, path, message)
+        self._said = set(heard)
+
+
+def skill_filter(
+    source: SourceType | str | None, name: str | None, keywords: str | Iterable[str] | None
+) -> Callable[[SkillMetadata], bool]:
+    """Whether a skill is of a source, has a name like the expression, and every word in its description."""
+    kind = _SOURCE_ALIASES.get(source, source) if source is not None else None
+    try:
+        pattern = re.compile(name, re.IGNORECASE) if name is not None else None
+    except re.error as error:
+        raise ConfigurationError(f"Not a regular expression: {name!r} ({error})", "name") from error
+    words = [word.lower() for word in (keywords.split() if isinstance(keywords, str) else keywords or ())]
+
+    def passes(skill: SkillMetadata) -> bool:
+        return (
+            (kind is None or kind in (skill.source, skill.source_label))
+            and (pattern is None or pattern.search(skill.name) is not None)
+            and all(word in skill.description.lower() for word in words)
+        )
+
+    return passes
+
+
+def _untrusted(skill: SkillMetadata, policy: SkillPolicy | None) -> bool:
+    refusal = policy.refusal(skill) if policy else None
+    return refusal is not None and refusal.code == "untrusted"
+
+
+def _collision(ignored: SkillMetadata, taken: NameTaken) -> Diagnostic:
+    kept = taken.winner
+    return Diagnostic(
+        ignored.skill_path,
+        "name-collision",
+        Severity.WARNING,
+        f"Skill name conflict detected for '{ignored.name}': keeping {kept.skill_path} "
+        f"({kept.source_label}), ignoring {ignored.skill_path} ({ignored.source_label}). "
+        f"Use qualified name '{taken.address}' to reach the ignored one",
+    )
