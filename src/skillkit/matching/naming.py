@@ -99,7 +99,8 @@ class NameFinder:
                 continue  # part of a longer name
             listed = reached > 0 and _AND.fullmatch(request.folded, reached, mention.start)
             if not (mention.plain or listed):
-                said.update(mention.keys)
+                if request.folded[mention.start : mention.end] not in STOP_WORDS:
+                    said.update(mention.keys)
                 continue
             reached = mention.end
             if _RULED_OUT.search(request.folded[max(0, mention.start - _NEARBY) : mention.start]):

@@ -89,6 +89,12 @@ def test_an_ordinary_word_that_is_only_said_gives_way_to_what_fits_better(everyd
     assert "image" in matched
 
 
+def test_a_skill_that_is_called_like_a_function_word_does_not_come_with_every_request(make_skill):
+    matcher = matcher_of(make_skill("the", "Polish brass"), make_skill("you", "Polish glass"))
+    assert matcher.match("What is the capital of France, do you know?") == []
+    assert names(matcher.match("use the skill “the”"))[:1] == ["the"]
+
+
 def test_an_ordinary_word_does_not_bring_a_skill_that_is_hidden_from_the_model(make_skill):
     hidden = make_skill("image", "Resize pictures", disable_model_invocation=True)
     assert matcher_of(hidden).match("let image look at the login bug") == []
