@@ -9,8 +9,8 @@ LEXICAL = LexicalWeights(
     words=WordWeights(
         saturation=1.5,
         length=0.9,
-        usual_length=50.0,
-        prior=50.0,
+        usual_length=35.0,
+        prior=20.0,
         commonness=0.5,
         coverage=0.3,
         evidence=2.0,
@@ -21,21 +21,21 @@ LEXICAL = LexicalWeights(
     elsewhere=0.3,
 )
 BODY = WordWeights(
-    saturation=1.5,
+    saturation=2.5,
     length=0.75,
-    usual_length=800.0,
+    usual_length=1200.0,
     prior=50.0,
     commonness=0.5,
-    coverage=0.4,
+    coverage=0.3,
     evidence=2.0,
 )
 BODY_SHARE = 0.4
 SEMANTIC_SHARE = 2.0
 
 CALIBRATIONS = {
-    ("lexical",): Calibration(middle=1.334, slope=5.49),
+    ("lexical",): Calibration(middle=1.274, slope=5.29),
     ("semantic",): Calibration(middle=0.345, slope=27.3),
-    ("lexical", "body"): Calibration(middle=1.871, slope=4.61),
-    ("lexical", "semantic"): Calibration(middle=1.833, slope=4.75),
-    ("lexical", "semantic", "body"): Calibration(middle=2.362, slope=4.32),
+    ("lexical", "body"): Calibration(middle=2.056, slope=4.38),
+    ("lexical", "semantic"): Calibration(middle=1.834, slope=4.43),
+    ("lexical", "semantic", "body"): Calibration(middle=2.661, slope=3.61),
 }
