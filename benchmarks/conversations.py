@@ -29,7 +29,10 @@ def main(conversations: int, turns: int, skills: int) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         write_skills(Path(scratch), skills)
         manager = SkillManager(project_skill_dir=scratch, anthropic_config_dir="")
-        provider = default_provider(manager)  # as a program does at its start: before the event loop runs
+        # What docs/integrations.md advises a server to do before its event loop runs.
+        provider = default_provider(manager)
+        gc.collect()
+        gc.freeze()
         asyncio.run(converse(provider, conversations, turns))
 
 

@@ -1,6 +1,7 @@
 """`agent serve`: the skills of this machine for other programs."""
 
 import asyncio
+import gc
 import os
 import sys
 from importlib.util import find_spec
@@ -118,6 +119,9 @@ def _run_http(
                 actual = self.servers[0].sockets[0].getsockname()[1]
                 output.remark(f"Serving skills at http://{host}:{actual}{PATH}")
 
+    # What is loaded by now stays: the garbage collector, which stops every client, need not look at it again.
+    gc.collect()
+    gc.freeze()
     Announcing(config).run()
 
 
