@@ -27,6 +27,18 @@ fuzz seconds="60":
 bench name *arguments:
     python3 dev.py bench {{name}} {{arguments}}
 
+# Build the documentation site into site/
+docs *arguments:
+    python3 dev.py docs {{arguments}}
+
+# Draw the pictures of the documentation from the program and the benchmarks
+pictures *arguments:
+    python3 dev.py pictures {{arguments}}
+
+# Write the list of commands in docs/cli.md
+reference:
+    python3 dev.py reference
+
 # Everything CI does
 ci:
     bash .ci/run

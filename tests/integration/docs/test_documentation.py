@@ -1,4 +1,4 @@
-"""Every example in the documentation runs, and every link leads somewhere."""
+"""Every example in the documentation runs."""
 
 import contextlib
 import io
@@ -14,7 +14,6 @@ import pytest
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def examples(language: str) -> list[object]:
@@ -58,10 +57,3 @@ def test_the_readme_s_commands_that_need_no_model_run():
         )
         assert answer.returncode == 0, answer.stderr
         assert "csv-report" in answer.stdout
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-def test_links_between_pages_lead_somewhere(page):
-    for target in LINK.findall(page.read_text()):
-        if "://" not in target and not target.startswith("#"):
-            assert (page.parent / target.partition("#")[0]).exists(), target
