@@ -95,7 +95,8 @@ def fuzz(arguments: list[str]) -> int:
 
 def bench(arguments: list[str]) -> int:
     if not arguments:
-        names = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*") if path.stem != "fuzz")
+        found = {path.stem for path in (ROOT / "benchmarks").glob("[a-z]*")}
+        names = sorted(found - {"fuzz", "measure", "results"})
         print("Which one? " + ", ".join(names))
         return 2
     prepare()

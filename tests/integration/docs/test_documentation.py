@@ -2,9 +2,7 @@
 
 import contextlib
 import io
-import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -40,20 +38,3 @@ def test_the_example_programs_run(script):
     answer = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=ROOT, check=False)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout
-
-
-def test_the_readme_s_commands_that_need_no_model_run():
-    lines = re.findall(r"^python3 dev.py agent (skill .+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert lines
-    agent = Path(sys.executable).with_name("agent")
-    for line in lines:
-        answer = subprocess.run(
-            [agent, *shlex.split(line)],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            env={**os.environ},
-            check=False,
-        )
-        assert answer.returncode == 0, answer.stderr
-        assert "csv-report" in answer.stdout
