@@ -10,7 +10,7 @@ def peers() -> str:
         f"| | {numbers['skills']:,} skills | bad files that harm nobody |",
         "|---|---|---|",
     ]
-    for row in numbers["libraries"]:
+    for row in sorted(numbers["libraries"], key=lambda row: row["times"]):
         name = f"**skillkit {row['version']}**" if row["library"] == "skillkit" else _named(row)
         lines.append(f"| {name} | {row['times']:.1f} × | {row['harmless']} of {len(numbers['bad'])} |")
     return "\n".join(lines)
@@ -22,7 +22,7 @@ def tokens() -> str:
         library["no skill fits"] / library["static injection"]
         for library in recorded("disclosure")["libraries"]
     ]
-    return " / ".join(f"{share:.1%}" for share in shares)
+    return " / ".join(f"{share:.1%}".replace("%", " %") for share in shares)
 
 
 def found(what: str) -> str:

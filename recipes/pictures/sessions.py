@@ -8,7 +8,7 @@ import sys
 import tempfile
 import termios
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fcntl import ioctl
 from pathlib import Path
 
@@ -66,7 +66,6 @@ class Session:
     label: str
     commands: tuple[str, ...]
     columns: int = 80
-    settings: Mapping[str, str] = field(default_factory=dict)
 
     def draw(self) -> str:
         return picture(self.label, self.screen(), self.columns)
@@ -74,10 +73,7 @@ class Session:
     def screen(self) -> str:
         """What is on the screen, with its colours."""
         with tempfile.TemporaryDirectory() as home:
-            said = [
-                (command, run(command, self.columns, {"HOME": home, **self.settings}))
-                for command in self.commands
-            ]
+            said = [(command, run(command, self.columns, {"HOME": home})) for command in self.commands]
         return "\n".join(f"{prompt(command)}\n{output}" for command, output in said)
 
 
@@ -101,7 +97,6 @@ SESSIONS: Mapping[str, Session | Recording] = {
         "agent skill match",
         ('agent skill match "Turn this CSV into a report" --in examples/skills',),
         columns=100,
-        settings={"AGENT_SKILLS": "all-untrusted"},
     ),
     "skill-cost": Session("agent skill cost", ("agent skill cost --exact",)),
     "answer": Recording("one request, seen from inside", 96),
@@ -160,7 +155,7 @@ def _read(terminal: int) -> bytes:
 
 def picture(label: str, screen: str, columns: int) -> str:
     console = Console(record=True, width=columns, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
-    console.print(Text.from_ansi(screen.rstrip()))
+    console.print(Text.from_ansi(screen.rstrip()), end="\n\n")  # a margin: the last line would be cut off
     console.file.close()
     svg = console.export_svg(title=label, theme=THEME, code_format=FRAME, unique_id="screen")
     return (
