@@ -39,7 +39,7 @@ def _measure(manager: SkillManager, name: str, counter: EncodingCounter) -> Tier
     # Instructions begin with the skill's folder, which is another one on every machine.
     instructions = manager.invoke_skill(name).replace(str(skill.base_dir), f"skills/{name}")
     paths = [resource.path for resource in manager.list_resources(name)]
-    tokens = {path: counter.count(manager.read_resource(name, path, 0, 1 << 20).text) for path in paths}
+    tokens = {path: counter.count(manager.read_resource(name, path, 0, 1 << 20).text or "") for path in paths}
     code = {path: count for path, count in tokens.items() if path.startswith(CODE)}
     return Tiers(
         name,

@@ -1,12 +1,12 @@
 """The pictures of the documentation show what the program says and the benchmarks recorded."""
 
-import html
 import re
 from pathlib import Path
 
 import pytest
 from benchmarks import disclosure
 from recipes.pictures import FOLDER, PICTURES, charts, sessions, tiers
+from recipes.pictures.comparison import agree, differences
 
 from skillkit.disclosure import SkillContextProvider
 from skillkit.matching import SkillMatcher
@@ -15,31 +15,10 @@ ROOT = Path(__file__).parents[3]
 RUN = [name for name, session in sessions.SESSIONS.items() if isinstance(session, sessions.Session)]
 DRAWN = [name for name in PICTURES if name not in RUN]
 ADDRESS = re.compile(r"https?://(?!www\.w3\.org/2000/svg)|url\((?!#)|@import|/home/|/root|/tmp|/work")
-A_PATH = 25
-"""Tokens: instructions begin with their folder, which may be a longer one elsewhere."""
-A_HAIR = 0.05
-"""Scores: embeddings differ a little from processor to processor."""
 
 
 def committed(name: str) -> str:
     return (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
-
-
-def words(svg: str) -> list[str]:
-    """What a picture says, without the bars beside its numbers."""
-    shown = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", svg))
-    return html.unescape(re.sub("[█▏]+", " ", shown)).split()
-
-
-def agree(before: str, now: str) -> bool:
-    """The same word, or numbers that differ by no more than two machines may."""
-    if before == now:
-        return True
-    try:
-        first, second = (float(word.strip("().%").replace(",", "")) for word in (before, now))
-    except ValueError:
-        return False
-    return abs(first - second) <= (A_HAIR if "." in before else A_PATH)
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -49,9 +28,7 @@ def test_a_drawn_picture_is_current(name):
 
 @pytest.mark.parametrize("name", RUN)
 def test_a_picture_of_the_terminal_shows_what_the_program_says(name):
-    shown, said = words(committed(name)), words(PICTURES[name]())
-    assert len(shown) == len(said)
-    assert [pair for pair in zip(shown, said, strict=True) if not agree(*pair)] == []
+    assert differences(committed(name), PICTURES[name]()) == [], "python3 dev.py pictures draws it anew"
 
 
 @pytest.mark.parametrize(
@@ -68,6 +45,11 @@ def test_a_picture_of_the_terminal_shows_what_the_program_says(name):
 )
 def test_what_counts_as_the_same(before, now, same):
     assert agree(before, now) is same
+
+
+def test_a_picture_that_says_more_is_another_one():
+    assert differences("<text>a 1</text>", "<text>a</text> <text>1</text>") == []
+    assert differences("<text>a 1</text>", "<text>a 1 2</text>") == [("a 1", "a 1 2")]
 
 
 def test_every_picture_is_made_by_the_recipe_and_shown_on_a_page():
