@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from recipes import numbers
+from recipes.pictures import charts
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text()
@@ -59,3 +60,16 @@ def test_the_readme_has_the_numbers_that_the_benchmarks_recorded():
     assert f"FTS5 {numbers.found('SQLite FTS5 (BM25)')}, " in measured
     assert f"embeddings {numbers.found('MiniLM embeddings')} |" in measured
     assert f"| {numbers.script()} |" in measured
+
+
+def test_what_is_said_of_matching_is_the_same_everywhere():
+    page = (ROOT / "docs" / "matching.md").read_text()
+    unseen = re.findall(r"^\| \w+ \| `hybrid` \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
+    told = re.search(r"not learned from \| (\d+) % / (\d+) %", README).groups()
+    for number, column in zip(told, zip(*unseen, strict=True), strict=True):
+        assert int(number) == pytest.approx(sum(map(float, column)) / len(column), abs=0.5)
+    fitted = re.findall(r"^\| `(lexical|hybrid)` \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
+    recorded = {row["what"]: row for row in charts.recorded("matching")["contenders"]}
+    for mode, first, three in fitted:
+        row = recorded[f"skillkit {mode}"]
+        assert [row["first"], row["among three"]] == pytest.approx([float(first), float(three)], abs=0.3)
