@@ -39,6 +39,14 @@ pictures *arguments:
 reference:
     python3 dev.py reference
 
+# Write the installed versions into constraints.txt
+pin:
+    python3 dev.py pin
+
+# Install the system packages that the tests use (Debian, as root)
+system:
+    python3 dev.py system
+
 # Everything CI does
 ci:
     bash .ci/run

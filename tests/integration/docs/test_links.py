@@ -128,6 +128,10 @@ def test_the_readme_is_the_front_page_and_its_files_come_along(built):
     assert (built / "files" / "examples" / "openai_compatible.py.txt").read_text() == example
 
 
+def test_the_site_can_be_searched(built):
+    assert "kalshi-markets" in (built / "search.json").read_text(encoding="utf-8")
+
+
 def test_a_warning_of_the_generator_fails_the_build(tmp_path):
     site.collect(tmp_path)
     page = tmp_path / "docs" / "migration.md"
