@@ -9,7 +9,7 @@
     python3 dev.py bench NAME …    run benchmarks/NAME
     python3 dev.py docs            build the documentation site into site/
     python3 dev.py pictures        draw the pictures of the documentation from the program and the benchmarks
-    python3 dev.py reference       write the list of commands in docs/cli.md
+    python3 dev.py reference       write the list of commands and the numbers into the pages
     python3 dev.py pin             write the installed versions into constraints.txt
     python3 dev.py system          install the system packages that the tests use (Debian, as root)
 

@@ -35,7 +35,7 @@ docs *arguments:
 pictures *arguments:
     python3 dev.py pictures {{arguments}}
 
-# Write the list of commands in docs/cli.md
+# Write the list of commands and the numbers into the pages
 reference:
     python3 dev.py reference
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from program import clean_environment
-from recipes.reference import BEGIN, page_with_reference
+from recipes.reference import BEGIN, brought_up_to_date
 from recipes.reference import commands as commands_of_the_program
 from skill_repositories import Repository, skill_text
 
@@ -34,13 +34,13 @@ def matches(expected: str, shown: str) -> bool:
 
 def test_the_list_of_commands_is_current() -> None:
     page = (ROOT / "docs" / "cli.md").read_text()
-    assert page_with_reference(page) == page, "python3 dev.py reference writes it anew"
+    assert brought_up_to_date(page) == page, "python3 dev.py reference writes it anew"
 
 
 def test_the_list_of_commands_has_the_families_and_their_members() -> None:
     paths = [" ".join(path) for path in commands_of_the_program()]
     assert {"agent", "agent skill", "agent skill match", "agent model install", "agent serve"} <= set(paths)
-    listed = page_with_reference(BEGIN)
+    listed = brought_up_to_date(BEGIN)
     assert [path for path in paths if f"### {path}\n" not in listed] == []
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import disclosure
-from recipes.pictures import FOLDER, PICTURES, charts, sessions, tiers
+from recipes.pictures import FOLDER, PICTURES, charts, sessions
 from recipes.pictures.comparison import agree, differences
 
 from skillkit.disclosure import SkillContextProvider
@@ -61,13 +61,6 @@ def test_every_picture_is_made_by_the_recipe_and_shown_on_a_page():
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_fetches_nothing_and_names_no_machine(name):
     assert ADDRESS.findall(committed(name)) == []
-
-
-def test_the_readme_tells_the_tiers_in_words_too():
-    assert (
-        f"![{tiers.description(*tiers.measured())}](docs/pictures/three-tiers.svg)"
-        in (ROOT / "README.md").read_text()
-    )
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from recipes import numbers
 from recipes.pictures import charts
+from recipes.reference import brought_up_to_date
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text()
@@ -53,13 +54,15 @@ def test_the_readme_explains_skills_with_kalshi_markets():
         assert word in told
 
 
-def test_the_readme_has_the_numbers_that_the_benchmarks_recorded():
-    assert numbers.peers() in README
-    measured = section("How it compares")
-    assert f"| {numbers.tokens()} of all instructions |" in measured
-    assert f"FTS5 {numbers.found('SQLite FTS5 (BM25)')}, " in measured
-    assert f"embeddings {numbers.found('MiniLM embeddings')} |" in measured
-    assert f"| {numbers.script()} |" in measured
+@pytest.mark.parametrize("name", ["README.md", "docs/SKILLS.md"])
+def test_the_numbers_of_a_page_are_those_of_today(name):
+    page = (ROOT / name).read_text()
+    assert brought_up_to_date(page) == page, "python3 dev.py reference writes them anew"
+
+
+def test_every_sentence_with_a_number_is_still_there():
+    pages = README + (ROOT / "docs" / "SKILLS.md").read_text()
+    assert [len(pattern.findall(pages)) for pattern, _ in numbers.sentences()] == [1] * 6
 
 
 def test_what_is_said_of_matching_is_the_same_everywhere():
