@@ -7,6 +7,9 @@
     python3 dev.py fix             let ruff mend what it can
     python3 dev.py fuzz SECONDS    throw broken headers at the parser
     python3 dev.py bench NAME …    run benchmarks/NAME
+    python3 dev.py docs            build the documentation site into site/
+    python3 dev.py pictures        draw the pictures of the documentation from the program and the benchmarks
+    python3 dev.py reference       write the list of commands and the numbers into the pages
     python3 dev.py pin             write the installed versions into constraints.txt
     python3 dev.py system          install the system packages that the tests use (Debian, as root)
 
@@ -21,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -41,6 +45,9 @@ def main(arguments: list[str]) -> int:
         "fix": fix,
         "fuzz": fuzz,
         "bench": bench,
+        "docs": recipe("site"),
+        "pictures": recipe("pictures"),
+        "reference": recipe("reference"),
         "pin": pin,
         "system": system,
     }
@@ -88,11 +95,22 @@ def fuzz(arguments: list[str]) -> int:
 
 def bench(arguments: list[str]) -> int:
     if not arguments:
-        names = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*") if path.stem != "fuzz")
+        found = {path.stem for path in (ROOT / "benchmarks").glob("[a-z]*")}
+        names = sorted(found - {"fuzz", "measure", "results"})
         print("Which one? " + ", ".join(names))
         return 2
     prepare()
     return run("python", "-m", f"benchmarks.{arguments[0]}", *arguments[1:])
+
+
+def recipe(name: str) -> Callable[[list[str]], int]:
+    """What makes a part of the documentation out of the program."""
+
+    def make(arguments: list[str]) -> int:
+        prepare()
+        return run("python", "-m", f"recipes.{name}", *arguments)
+
+    return make
 
 
 def pin(_: list[str]) -> int:

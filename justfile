@@ -27,6 +27,26 @@ fuzz seconds="60":
 bench name *arguments:
     python3 dev.py bench {{name}} {{arguments}}
 
+# Build the documentation site into site/
+docs *arguments:
+    python3 dev.py docs {{arguments}}
+
+# Draw the pictures of the documentation from the program and the benchmarks
+pictures *arguments:
+    python3 dev.py pictures {{arguments}}
+
+# Write the list of commands and the numbers into the pages
+reference:
+    python3 dev.py reference
+
+# Write the installed versions into constraints.txt
+pin:
+    python3 dev.py pin
+
+# Install the system packages that the tests use (Debian, as root)
+system:
+    python3 dev.py system
+
 # Everything CI does
 ci:
     bash .ci/run

@@ -1,6 +1,6 @@
 """What disclosure adds to a request, in time and in tokens, by the size of the library.
 
-python3 dev.py bench disclosure [SIZES…]
+python3 dev.py bench disclosure [SIZES…] [--record]
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import tempfile
 from itertools import count
 from pathlib import Path
 
-from benchmarks.measure import duration, spread, table
+from benchmarks.measure import duration, record, spread, table
 from skillkit import SkillManager
 from skillkit.disclosure import SkillContextProvider, SkillSession, cost_report
 from skillkit.matching import SkillMatcher
@@ -25,15 +25,19 @@ BODY = "# {name}\n\n" + "A line of instructions, as they stand in real skills, w
 GREETING = "How are you today, and what did you have for breakfast?"
 
 
-def main(sizes: list[int]) -> None:
-    times, tokens = [], []
+def main(sizes: list[int], *, recording: bool = False) -> None:
+    times, tokens, recorded = [], [], []
     for size in sizes:
         with tempfile.TemporaryDirectory() as scratch:
             manager = library(Path(scratch), size)
             provider = SkillContextProvider(manager, matcher=SkillMatcher(mode="lexical"))
             provider.prepare()
             times.append([f"{size:,}", *times_of(provider)])
-            tokens.append([f"{size:,}", *tokens_of(provider, manager)])
+            numbers = tokens_of(provider, manager)
+            recorded.append({"skills": size, **numbers})
+            cells = [f"{number:,}" for number in numbers.values()]
+            saved = 1 - numbers["no skill fits"] / numbers["static injection"]
+            tokens.append([f"{size:,}", *cells, f"{saved:.1%}"])
     table(
         "A request after the first, lexical matching (median / 95th percentile)",
         ["skills", "no skill fits", "the same request again", "one skill fits", "load_skill again"],
@@ -44,6 +48,8 @@ def main(sizes: list[int]) -> None:
         ["skills", "catalogue", "tools", "no skill fits", "one skill fits", "static injection", "saved"],
         tokens,
     )
+    if recording:
+        record("disclosure", {"unit": "tokens of a request", "libraries": recorded})
 
 
 def library(root: Path, size: int) -> SkillManager:
@@ -74,13 +80,18 @@ def times_of(provider: SkillContextProvider) -> list[str]:
     return cells
 
 
-def tokens_of(provider: SkillContextProvider, manager: SkillManager) -> list[str]:
+def tokens_of(provider: SkillContextProvider, manager: SkillManager) -> dict[str, int]:
     without = provider.disclose(GREETING, SkillSession()).tokens
     with_skill = provider.disclose("Please read document0", SkillSession()).tokens
-    static = cost_report(manager).static
-    numbers = [without.catalogue, without.tools, without.total, with_skill.total, static]
-    return [*(f"{number:,}" for number in numbers), f"{1 - without.total / static:.1%}"]
+    return {
+        "catalogue": without.catalogue,
+        "tools": without.tools,
+        "no skill fits": without.total,
+        "one skill fits": with_skill.total,
+        "static injection": cost_report(manager).static,
+    }
 
 
 if __name__ == "__main__":
-    main([int(size) for size in sys.argv[1:]] or [10, 100, 1000])
+    sizes = [int(size) for size in sys.argv[1:] if size != "--record"]
+    main(sizes or [10, 100, 1000], recording="--record" in sys.argv)

@@ -1,8 +1,14 @@
-"""Timing and tables for the benchmarks."""
+"""Timing, tables, and the numbers that the documentation's charts are drawn from."""
 
+import json
+import os
+import platform
 import statistics
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from time import perf_counter
+
+RESULTS = Path(__file__).parent / "results"
 
 
 def best(action: Callable[[], object], *, repeat: int = 5, number: int = 1) -> float:
@@ -44,3 +50,13 @@ def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> N
     print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
     for row in rows:
         print(line(row))
+
+
+def record(name: str, numbers: dict[str, object]) -> None:
+    """Keep what was measured, and on what, in benchmarks/results; `python3 dev.py pictures` draws it."""
+    system = f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}"
+    machine = f"{os.cpu_count()} cores, {system}, Python {platform.python_version()}"
+    text = json.dumps({"machine": machine, **numbers}, indent=2, ensure_ascii=False)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+    print(f"\nRecorded in benchmarks/results/{name}.json")

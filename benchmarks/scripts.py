@@ -1,6 +1,6 @@
 """What running a script costs beside the bare interpreter and `uv run`, and what is left behind.
 
-python3 dev.py bench scripts [RUNS] [--leaks N]
+python3 dev.py bench scripts [RUNS] [--leaks N] [--record]
 """
 
 import argparse
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks.measure import table
+from benchmarks.measure import record, table
 from skillkit import SkillManager
 from skillkit.scripts import Grants, LocalRunner, ScriptTools
 from skillkit.scripts.inline_metadata import parse_inline_metadata
@@ -39,14 +39,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="?", type=int, default=50, help="runs of each kind (default: 50)")
     parser.add_argument("--leaks", type=int, default=1000, help="runs in a row for the leak check")
+    parser.add_argument("--record", action="store_true", help="keep the medians for the documentation")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         os.chmod(scratch, 0o755)
         base = write_skill(Path(scratch) / "skills")
         home = Path(scratch) / "home"
         tools = by_backend(base.parent, home)
-        for script in ("true.sh", "plain.py", "packages.py"):
-            speed(base, script, home, tools, options.runs)
+        medians = {
+            script: speed(base, script, home, tools, options.runs)
+            for script in ("true.sh", "plain.py", "packages.py")
+        }
+        if options.record:
+            record("scripts", {"unit": f"ms, median of {options.runs} warm runs", "scripts": medians})
         print(f"\nMemory: {talkative(tools)}")
         print(f"Leaks after {options.leaks} runs: {leaks(next(iter(tools.values())), options.leaks)}")
         make_removable(Path(scratch))
@@ -73,7 +78,7 @@ def by_backend(skills: Path, home: Path) -> dict[str, ScriptTools]:
     }
 
 
-def speed(base: Path, script: str, home: Path, tools: dict[str, ScriptTools], runs: int) -> None:
+def speed(base: Path, script: str, home: Path, tools: dict[str, ScriptTools], runs: int) -> dict[str, float]:
     """All contenders take turns, so that whatever else the machine does disturbs them alike."""
     path = str(base / "scripts" / script)
     python = str(own_python().program)
@@ -104,6 +109,7 @@ def speed(base: Path, script: str, home: Path, tools: dict[str, ScriptTools], ru
         median, p95 = statistics.median(taken), sorted(taken)[int(0.95 * (len(taken) - 1))]
         rows.append([name, f"{median:.1f}", f"{p95:.1f}", f"{median - floor:+.1f}", f"{median / floor:.2f}"])
     table(f"{script}, {runs} warm runs each, ms", ["what", "median", "p95", "over bare", "× bare"], rows)
+    return {name: round(statistics.median(taken), 1) for name, taken in times.items()}
 
 
 def environment_python(home: Path, script: str) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from program import clean_environment
+from recipes.reference import BEGIN, brought_up_to_date
+from recipes.reference import commands as commands_of_the_program
 from skill_repositories import Repository, skill_text
 
 ROOT = Path(__file__).parents[3]
@@ -28,6 +30,18 @@ def matches(expected: str, shown: str) -> bool:
     """Whether `shown` is what the page says; `…` stands for anything, white space for nothing."""
     parts = "".join(expected.split()).split("…")
     return re.fullmatch(".*".join(map(re.escape, parts)), "".join(shown.split())) is not None
+
+
+def test_the_list_of_commands_is_current() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text()
+    assert brought_up_to_date(page) == page, "python3 dev.py reference writes it anew"
+
+
+def test_the_list_of_commands_has_the_families_and_their_members() -> None:
+    paths = [" ".join(path) for path in commands_of_the_program()]
+    assert {"agent", "agent skill", "agent skill match", "agent model install", "agent serve"} <= set(paths)
+    listed = brought_up_to_date(BEGIN)
+    assert [path for path in paths if f"### {path}\n" not in listed] == []
 
 
 @pytest.mark.parametrize("name", ["install.md", "cli.md"])

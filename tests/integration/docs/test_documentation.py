@@ -1,10 +1,8 @@
-"""Every example in the documentation runs, and every link leads somewhere."""
+"""Every example in the documentation runs."""
 
 import contextlib
 import io
-import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +12,6 @@ import pytest
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def examples(language: str) -> list[object]:
@@ -41,27 +38,3 @@ def test_the_example_programs_run(script):
     answer = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=ROOT, check=False)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout
-
-
-def test_the_readme_s_commands_that_need_no_model_run():
-    lines = re.findall(r"^python3 dev.py agent (skill .+)$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert lines
-    agent = Path(sys.executable).with_name("agent")
-    for line in lines:
-        answer = subprocess.run(
-            [agent, *shlex.split(line)],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            env={**os.environ},
-            check=False,
-        )
-        assert answer.returncode == 0, answer.stderr
-        assert "csv-report" in answer.stdout
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-def test_links_between_pages_lead_somewhere(page):
-    for target in LINK.findall(page.read_text()):
-        if "://" not in target and not target.startswith("#"):
-            assert (page.parent / target.partition("#")[0]).exists(), target

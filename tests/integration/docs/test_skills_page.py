@@ -1,4 +1,4 @@
-"""The guide for authors and the example of settings are complete and say what is so."""
+"""The guide for authors is complete and says what is so."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,6 @@ from skillkit.core.parser import SkillParser
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "SKILLS.md").read_text()
-SETTINGS = (ROOT / ".env.example").read_text()
 
 
 def section(title: str) -> str:
@@ -56,16 +55,6 @@ def test_the_numbers_of_the_walkthrough_are_those_of_the_skill():
     ) == sorted(script.stem for script in scripts)
     lines = sum(len(script.read_text().splitlines()) for script in scripts)
     assert round(lines, -3) == 2000
-
-
-def test_the_example_of_settings_changes_nothing_until_somebody_edits_it():
-    assert all(line.startswith("#") for line in SETTINGS.splitlines() if line)
-
-
-def test_the_example_of_settings_shows_every_value_of_agent_skills():
-    values = re.findall(r"^# AGENT_SKILLS=(\S*)", SETTINGS, re.MULTILINE)
-    assert values == ["", "kalshi-markets,hello-extended", "all", "all-untrusted"]
-    assert "`none`" in SETTINGS
 
 
 def test_the_commands_that_authors_are_told_of_exist():

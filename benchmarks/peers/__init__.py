@@ -1,0 +1,1 @@
+"""This library beside others that read skills."""

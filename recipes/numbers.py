@@ -1,0 +1,60 @@
+"""Sentences of the pages that have a number in them which was counted or measured."""
+
+import re
+
+from recipes.pictures import tiers
+from recipes.pictures.charts import recorded
+
+PERCENT, TIMES = r"[\d.]+ %", r"[\d.]+ ×"
+
+
+def sentences() -> list[tuple[re.Pattern[str], str]]:
+    """How to find each sentence, and what it says today."""
+    skills, catalogue = tiers.measured()
+    [kalshi] = [skill for skill in skills if skill.name == "kalshi-markets"]
+    entry, instructions = round(kalshi.entry, -1), round(kalshi.instructions, -1)
+    found = f"FTS5 {_found('SQLite FTS5 (BM25)')}, embeddings {_found('MiniLM embeddings')}"
+    return [
+        (re.compile(r"!\[Tokens of the three tiers[^\]]*\]"), f"![{tiers.description(skills, catalogue)}]"),
+        (
+            re.compile(r"about \d+ tokens of instructions, \d+ of catalogue entry"),
+            f"about {instructions} tokens of instructions, {entry} of catalogue entry",
+        ),
+        (re.compile(r"^\| \| 1,000 skills \|.*?(?=\n\n)", re.DOTALL | re.MULTILINE), _peers()),
+        (re.compile(rf"{PERCENT} / {PERCENT} / {PERCENT} of all instructions"), _tokens()),
+        (re.compile(rf"FTS5 {PERCENT} / {PERCENT}, embeddings {PERCENT} / {PERCENT}"), found),
+        (re.compile(rf"{TIMES} the bare interpreter; `uv run` {TIMES}"), _script()),
+    ]
+
+
+def _peers() -> str:
+    """The table of libraries."""
+    measured = recorded("peers")
+    lines = [f"| | {measured['skills']:,} skills | bad files that harm nobody |", "|---|---|---|"]
+    for row in sorted(measured["libraries"], key=lambda row: row["times"]):
+        name = f"**skillkit {row['version']}**" if row["library"] == "skillkit" else _named(row)
+        lines.append(f"| {name} | {row['times']:.1f} × | {row['harmless']} of {len(measured['bad'])} |")
+    return "\n".join(lines)
+
+
+def _named(row: dict[str, str]) -> str:
+    return row["library"] if row["library"].startswith("skillkit") else f"{row['library']} {row['version']}"
+
+
+def _tokens() -> str:
+    """What a request carries that needs no skill, as shares of everything."""
+    libraries = recorded("disclosure")["libraries"]
+    shares = [100 * library["no skill fits"] / library["static injection"] for library in libraries]
+    return " / ".join(f"{share:.1f} %" for share in shares) + " of all instructions"
+
+
+def _found(what: str) -> str:
+    """How often a way of matching has the right skill first, and among three."""
+    [row] = [row for row in recorded("matching")["contenders"] if row["what"] == what]
+    return f"{row['first']:.0f} % / {row['among three']:.0f} %"
+
+
+def _script() -> str:
+    times = recorded("scripts")["scripts"]["plain.py"]
+    ours, uv = (times[name] / times["bare interpreter"] for name in ("skillkit, bwrap", "uv run"))
+    return f"{ours:.1f} × the bare interpreter; `uv run` {uv:.1f} ×"

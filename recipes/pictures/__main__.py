@@ -1,0 +1,38 @@
+"""Draw the pictures of the documentation.
+
+python3 dev.py pictures [NAME…]      all of them, or those named
+python3 dev.py pictures --record     first let the embedded model answer anew
+"""
+
+import sys
+
+from recipes.pictures import FOLDER, PICTURES, sessions
+from recipes.pictures.comparison import differences
+
+
+def main(arguments: list[str]) -> int:
+    if "--record" in arguments:
+        sessions.record_answer()
+    names = [name for name in arguments if name != "--record"] or list(PICTURES)
+    unknown = sorted(set(names) - set(PICTURES))
+    if unknown:
+        print(f"No picture is called {', '.join(unknown)}. There are: {', '.join(PICTURES)}")
+        return 2
+    for name in names:
+        print(f"{'drew' if draw(name) else 'kept'} docs/pictures/{name}.svg")
+    return 0
+
+
+def draw(name: str) -> bool:
+    """Write a picture, unless it shows a terminal and says what it said on another machine."""
+    file, now = FOLDER / f"{name}.svg", PICTURES[name]()
+    before = file.read_text(encoding="utf-8") if file.exists() else ""
+    run_here = isinstance(sessions.SESSIONS.get(name), sessions.Session)
+    if run_here and before and not differences(before, now):
+        return False
+    file.write_text(now, encoding="utf-8")
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,41 @@
+"""docs/architecture.md and its picture are true to the source."""
+
+import re
+import tomllib
+from pathlib import Path
+
+from recipes.pictures.architecture import LAYERS
+
+import skillkit.core
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+CORE = Path(skillkit.core.__file__).parent
+
+
+def test_the_picture_has_the_layers_that_are_enforced():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    [layers] = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    enforced = [layer.replace("skillkit.", "").split(" | ") for layer in layers]
+    assert [name.split(" · ") for name, _ in LAYERS] == enforced
+
+
+def test_the_table_of_the_core_has_every_file():
+    table = PAGE.partition("## The core, file by file")[2].partition("###")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    listed = re.findall(r"`(\w+)`", "".join(rows))
+    assert sorted(listed) == sorted(path.stem for path in CORE.glob("*.py") if path.stem != "__init__")
+
+
+def test_the_files_that_the_page_speaks_of_exist():
+    prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
+    named = [path for path in re.findall(r"`([\w/]+/(?:\w+\.\w+)?)`", prose) if "NAME" not in path]
+    assert len(named) >= 8
+    roots = (ROOT, ROOT / "src" / "skillkit")
+    assert [path for path in named if not any((root / path).exists() for root in roots)] == []
+
+
+def test_the_lists_that_are_to_be_extended_are_where_the_page_says():
+    for list_of, file in re.findall(r"`([A-Z]+|provider_named)` in `([\w/]+\.py)`", PAGE):
+        text = (ROOT / "src" / "skillkit" / file).read_text()
+        assert re.search(rf"^(?:def )?{list_of}\b", text, re.MULTILINE), (list_of, file)

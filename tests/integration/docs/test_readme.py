@@ -1,0 +1,78 @@
+"""The README keeps its promises to a stranger: commands that work, numbers that were measured."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from recipes import numbers
+from recipes.pictures import charts
+from recipes.reference import brought_up_to_date
+
+ROOT = Path(__file__).parents[3]
+README = (ROOT / "README.md").read_text()
+KALSHI = ROOT / "src" / "skillkit" / "bundled" / "kalshi-markets"
+COMMANDS = re.findall(r"^python3 dev.py agent (skill .+)$", README, re.MULTILINE)
+
+
+def blocks(language: str, text: str = README) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def section(title: str) -> str:
+    return README.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_the_two_commands_come_first():
+    first, second = blocks("sh")[0].splitlines()
+    assert first.split(" # ")[0].strip() == 'AGENT_SKILLS=all python3 dev.py agent -p "Say bonjour to Alice"'
+    assert second.split(" # ")[0].strip() == "python3 dev.py test"
+    assert len(README.partition("```sh")[0].splitlines()) <= 5
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_commands_that_need_no_model_run(line):
+    agent = Path(sys.executable).with_name("agent")
+    done = subprocess.run([agent, *shlex.split(line)], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ("orderbook" if "kalshi-markets" in line else "csv-report") in done.stdout
+
+
+def test_the_quick_start_has_ten_lines_at_most():
+    assert len(blocks("python")[0].splitlines()) <= 10
+
+
+def test_the_readme_explains_skills_with_kalshi_markets():
+    told = section("A skill from the inside: kalshi-markets")
+    [header] = blocks("yaml", told)
+    assert header in (KALSHI / "SKILL.md").read_text()
+    assert len(list((KALSHI / "scripts").glob("*.py"))) == 10
+    assert "the ten scripts" in told
+    for word in ("script_help", "script_run", "permissions:", "sandbox", "--from kalshi-markets"):
+        assert word in told
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/SKILLS.md"])
+def test_the_numbers_of_a_page_are_those_of_today(name):
+    page = (ROOT / name).read_text()
+    assert brought_up_to_date(page) == page, "python3 dev.py reference writes them anew"
+
+
+def test_every_sentence_with_a_number_is_still_there():
+    pages = README + (ROOT / "docs" / "SKILLS.md").read_text()
+    assert [len(pattern.findall(pages)) for pattern, _ in numbers.sentences()] == [1] * 6
+
+
+def test_what_is_said_of_matching_is_the_same_everywhere():
+    page = (ROOT / "docs" / "matching.md").read_text()
+    unseen = re.findall(r"^\| \w+ \| `hybrid` \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
+    told = re.search(r"not learned from \| (\d+) % / (\d+) %", README).groups()
+    for number, column in zip(told, zip(*unseen, strict=True), strict=True):
+        assert int(number) == pytest.approx(sum(map(float, column)) / len(column), abs=0.5)
+    fitted = re.findall(r"^\| `(lexical|hybrid)` \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
+    recorded = {row["what"]: row for row in charts.recorded("matching")["contenders"]}
+    for mode, first, three in fitted:
+        row = recorded[f"skillkit {mode}"]
+        assert [row["first"], row["among three"]] == pytest.approx([float(first), float(three)], abs=0.3)
