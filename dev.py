@@ -5,6 +5,7 @@
     python3 dev.py test ARGS…      run the tests (arguments go to pytest)
     python3 dev.py check           lint, format, types, import rules
     python3 dev.py fix             let ruff mend what it can
+    python3 dev.py validate ARGS…  run every validation command of the requirements (--help says more)
     python3 dev.py fuzz SECONDS    throw broken headers at the parser
     python3 dev.py bench NAME …    run benchmarks/NAME
     python3 dev.py docs            build the documentation site into site/
@@ -32,7 +33,7 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 MINIMUM = (3, 11)
 INPUTS = ("pyproject.toml", "constraints.txt")
-SYSTEM_PACKAGES = {"bwrap": "bubblewrap", "ruby": "ruby"}
+SYSTEM_PACKAGES = {"bwrap": "bubblewrap", "jq": "jq", "ruby": "ruby"}
 
 
 def main(arguments: list[str]) -> int:
@@ -43,6 +44,7 @@ def main(arguments: list[str]) -> int:
         "test": test,
         "check": check,
         "fix": fix,
+        "validate": validate,
         "fuzz": fuzz,
         "bench": bench,
         "docs": recipe("site"),
@@ -86,6 +88,11 @@ def fix(_: list[str]) -> int:
     prepare()
     run("ruff", "check", "--fix", ".")
     return run("ruff", "format", ".")
+
+
+def validate(arguments: list[str]) -> int:
+    prepare()
+    return run("python", str(ROOT / "tests" / "support" / "validation_recipe.py"), *arguments)
 
 
 def fuzz(arguments: list[str]) -> int:

@@ -19,6 +19,10 @@ check:
 fix:
     python3 dev.py fix
 
+# Run every validation command of the requirements through the real program
+validate *arguments:
+    python3 dev.py validate {{arguments}}
+
 # Throw broken headers at the parser
 fuzz seconds="60":
     python3 dev.py fuzz {{seconds}}

@@ -18,14 +18,23 @@ PATIENCE = 60
 
 
 class Terminal:
-    """One run of `agent`; `expect` waits for text, `type` answers it."""
+    """One run of `agent`, or of a shell's line; `expect` waits for text, `type` answers it."""
 
-    def __init__(self, *arguments: str, cwd: Path, environment: Mapping[str, str], columns: int = 80) -> None:
+    def __init__(
+        self,
+        *arguments: str,
+        cwd: Path,
+        environment: Mapping[str, str],
+        columns: int = 80,
+        shell: str | None = None,
+    ) -> None:
         command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments]
+        if shell is not None:
+            command = ["/bin/bash", "-c", shell]
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:
             os.chdir(cwd)
-            os.execve(sys.executable, command, dict(environment))
+            os.execve(command[0], command, dict(environment))
         ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         self.raw = ""
         self._read_to = 0

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -88,6 +89,23 @@ def test_the_life_of_a_skill_in_a_script(agent: Agent, repository: Repository, t
         json.loads(agent("skill", "rollback", "pdf", "--yes", "--json").stdout)["restored"]["name"] == "pdf"
     )
     assert agent("skill", "remove", "nope", "--yes").returncode == 1
+
+
+@pytest.mark.parametrize("command", ["update", "remove", "rollback"])
+def test_a_skill_that_was_never_installed_is_told_apart_from_one_that_is_not_there(
+    agent: Agent, project: Path, command: str
+) -> None:
+    folder = project / "skills" / "helper"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(skill_text("helper"))
+    bundled = agent("skill", command, "Kalshi_Markets")
+    assert bundled.returncode == 1
+    assert "'kalshi-markets' comes with the program" in bundled.stderr
+    assert "agent skill disable kalshi-markets" in bundled.stderr
+    own = agent("skill", command, "helper")
+    assert own.returncode == 1
+    assert str(folder) in own.stderr
+    assert re.search("'nowhere' is (not|neither) installed", agent("skill", command, "nowhere").stderr)
 
 
 def test_some_failures_among_many_are_partial(agent: Agent, repository: Repository, tmp_path: Path) -> None:

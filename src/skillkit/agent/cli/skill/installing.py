@@ -73,6 +73,36 @@ def installer(
             output.remark(escape_hidden(notice), "yellow")
 
 
+@contextmanager
+def known(name: str) -> Iterator[None]:
+    """Tells a skill that is there but was never installed apart from one that is not there at all."""
+    from skillkit.install.exceptions import NotInstalledError
+
+    try:
+        yield
+    except NotInstalledError as error:
+        raise NotInstalledError(_whose(name) or str(error)) from None
+
+
+def _whose(name: str) -> str | None:
+    from skillkit.agent.cli.overview import activated
+    from skillkit.core.exceptions import SkillNotFoundError
+
+    try:
+        skill = activated().manager.get_skill(name)
+    except SkillNotFoundError:
+        return None
+    if skill.source_label == "bundled":
+        return (
+            f"Skill '{skill.name}' comes with the program and changes with it. "
+            f"To switch it off: agent skill disable {skill.canonical_name}"
+        )
+    return (
+        f"Skill '{skill.name}' was not installed by `agent skill add`. "
+        f"It is a folder of your own: {skill.base_dir}"
+    )
+
+
 def add(
     source: Annotated[
         str,
@@ -141,7 +171,8 @@ def update(
             raise typer.BadParameter("--ref is for one skill; name it")
         for name in wanted:
             try:
-                before = opened.registry.get(name)
+                with known(name):
+                    before = opened.registry.get(name)
                 after = opened.update(name, ref=ref, overwrite_edits=overwrite_edits)
             except SkillsUseError as error:
                 if len(wanted) == 1:
@@ -168,7 +199,7 @@ def update(
 
 def remove(name: Installed, yes: Yes = False, json: Json = False) -> None:
     """Remove an installed skill; it stays in the trash for 7 days."""
-    with installer(yes=yes) as (opened, _):
+    with installer(yes=yes) as (opened, _), known(name):
         gone = opened.remove(name)
     if json:
         output.print_json({"removed": as_data(gone)})
@@ -178,7 +209,7 @@ def remove(name: Installed, yes: Yes = False, json: Json = False) -> None:
 
 def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
     """Go back to the version before the last update, or take a skill out of the trash."""
-    with installer(yes=yes) as (opened, _):
+    with installer(yes=yes) as (opened, _), known(name):
         back = opened.rollback(name)
     if json:
         output.print_json({"restored": as_data(back)})
