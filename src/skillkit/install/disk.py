@@ -159,10 +159,21 @@ class JsonFile:
 
     def set_aside(self) -> Path:
         """Move a damaged file out of the way, where it is kept."""
+        aside = self._free("damaged")
+        os.rename(self.path, aside)
+        sync_folder(self.path.parent)
+        return aside
+
+    def keep_copy(self, word: str) -> Path:
+        """A second name for what the file holds now, before it is replaced."""
+        copy = self._free(word)
+        os.link(self.path, copy)
+        sync_folder(self.path.parent)
+        return copy
+
+    def _free(self, word: str) -> Path:
         for number in range(1, 1000):
-            aside = self.path.with_name(f"{self.path.name}.damaged-{number}")
-            if not os.path.lexists(aside):
-                os.rename(self.path, aside)
-                sync_folder(self.path.parent)
-                return aside
-        raise RegistryError(f"Too many damaged copies beside {self.path}; delete some")
+            path = self.path.with_name(f"{self.path.name}.{word}-{number}")
+            if not os.path.lexists(path):
+                return path
+        raise RegistryError(f"Too many copies beside {self.path} called {word}; delete some")

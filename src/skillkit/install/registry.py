@@ -252,8 +252,30 @@ class InstallRegistry:
             if state is None and self.store.all_linked():
                 raise DamagedFileError("missing")
         except DamagedFileError as error:
-            return self._recover(str(error))
+            return self._carry_over() or self._recover(str(error))
         return RegistryState() if state is None else state
+
+    def _carry_over(self) -> RegistryState | None:
+        """The state that a registry of the form before versions becomes; None when it is none."""
+        from skillkit.install.older_registry import carried_over, older_records
+
+        try:
+            records = older_records(self.file.path.read_bytes())
+        except FileNotFoundError:
+            return None
+        if records is None:
+            return None
+        aside = self.home / "carried-over"
+        skills = {skill.name_canonical: skill for skill in carried_over(records, self.store, aside)}
+        state = RegistryState(skills)
+        kept = self.file.keep_copy("older")
+        self.file.write(state.as_data())
+        self._notice(
+            f"{self.file.path} was of an older form; it is kept as {kept}. Carried over {len(skills)} of "
+            f"{len(records)} skills, their folders to {aside}. Approve them again with "
+            "`agent skill trust NAME`."
+        )
+        return state
 
     def _recover(self, reason: str) -> RegistryState:
         """Rebuild the registry from the versions that are linked; nobody's trust survives that."""
@@ -268,14 +290,16 @@ class InstallRegistry:
             if skill.name_canonical == name and path == _real(self.store.path(skill.stored)):
                 state.skills[name] = replace(skill, trusted_digest=None, previous=())
         self.file.write(state.as_data())
-        notice = (
+        self._notice(
             f"{self.file.path} was {reason}.{kept} Recovered {len(state.skills)} skills from the "
             "store; approve them again with `agent skill trust NAME`."
         )
-        logger.warning(notice)
-        self.notices.append(notice)
         sync_folder(self.file.path.parent)
         return state
+
+    def _notice(self, text: str) -> None:
+        logger.warning(text)
+        self.notices.append(text)
 
 
 def _wanted(state: RegistryState) -> dict[str, str]:

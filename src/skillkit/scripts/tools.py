@@ -31,6 +31,7 @@ from skillkit.scripts.runner import LocalRunner
 
 _HELP_SECONDS = 10.0
 _HELP_TEXTS = 256
+_MAX_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,8 @@ class ScriptTools:
         message = (
             f"Found {count} script{'s' * (count != 1)} across {len(listed)} skill{'s' * (len(listed) != 1)}"
         )
+        if skill_name is not None and count:
+            message = f"{message}: {_names(skills[0])}"
         return success(listed, message)
 
     async def ascript_list(self, skill_name: str | None = None) -> Payload:
@@ -237,7 +240,10 @@ class ScriptTools:
         script = find_script(skill, script_name.strip())
         if script is None:
             shown = _shown(script_name)
-            return failure("not_found", f"Script '{shown}' not found in skill '{skill.name}'")
+            has = _names(skill) or "no scripts"
+            return failure(
+                "not_found", f"Script '{shown}' not found in skill '{skill.name}', which has: {has}"
+            )
         return skill, script
 
     def _prepare_run(
@@ -381,6 +387,13 @@ def _text(argument: object) -> str:
 
 def _existing(paths: tuple[Path, ...]) -> tuple[Path, ...]:
     return tuple(path.absolute() for path in paths if path.exists())
+
+
+def _names(skill: SkillMetadata) -> str:
+    """The scripts of a skill in a few words, for a model that guessed or asked."""
+    names = [script.name for script in find_scripts(skill)]
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more
 
 
 def _shown(name: object) -> str:

@@ -142,7 +142,7 @@ def test_json_is_asked_for_before_the_end_of_options(workshop, given, passed):
     ("skill", "script", "code", "message"),
     [
         ("unknown-skill", "hello", "not_found", "Skill 'unknown-skill' not loaded or installed"),
-        ("demo", "xyz", "not_found", "Script 'xyz' not found in skill 'demo'"),
+        ("demo", "xyz", "not_found", "Script 'xyz' not found in skill 'demo', which has: hello"),
         ("../etc", "hello", "invalid_name", "Invalid skill name: '../etc'"),
         ("demo", "../../etc/passwd", "invalid_name", "Invalid script name: '../../etc/passwd'"),
         ("", "hello", "invalid_name", "Invalid skill name: ''"),
@@ -155,6 +155,17 @@ def test_names_that_lead_nowhere(workshop, skill, script, code, message):
     tools = workshop.tools()
     for answer in (tools.script_run(skill, script), tools.script_help(skill, script)):
         assert answer == {"success": False, "error": code, "message": message}
+
+
+def test_a_list_of_one_skill_names_its_scripts_in_words_and_does_not_end_in_a_flood(workshop):
+    workshop.skill("none")
+    assert workshop.tools().script_list("none")["message"] == "Found 0 scripts across 1 skill"
+    missed = workshop.tools().script_run("none", "x")["message"]
+    assert missed == "Script 'x' not found in skill 'none', which has: no scripts"
+    workshop.skill("many", **{f"s{number:02}_py": "" for number in range(22)})
+    message = workshop.tools().script_list("many")["message"]
+    assert message.startswith("Found 22 scripts across 1 skill: s00, s01, ")
+    assert message.endswith(", s19 and 2 more")
 
 
 @pytest.mark.parametrize("spelling", ["status", "status.py", "Status", "STATUS.PY"])

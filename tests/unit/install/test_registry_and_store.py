@@ -12,7 +12,7 @@ from skill_repositories import skill_text
 from skillkit.core.digest import tree_digest
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillSecurityError
 from skillkit.install.disk import locked, remove_tree
-from skillkit.install.exceptions import RegistryError
+from skillkit.install.exceptions import NotInstalledError, RegistryError
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.registry import InstalledSkill, InstallRegistry
 from skillkit.install.trust import TrustStore
@@ -89,6 +89,96 @@ def test_a_lost_registry_is_rebuilt_from_the_links(home: Path) -> None:
     registry = InstallRegistry(home)
     assert [skill.name for skill in registry.list()] == ["one", "two"]
     assert "missing" in registry.notices[0]
+
+
+def clone(home: Path, name: str) -> dict[str, object]:
+    """A skill as it was installed before there was a store, and its record."""
+    folder = home / "skills" / name
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "config").write_text("[core]\n")
+    (folder / "SKILL.md").write_text(skill_text(name))
+    return {
+        "name": name,
+        "name_canonical": name.lower().replace("_", "-"),
+        "git_url": f"https://git.example/{name}.git",
+        "commit_sha": "c" * 40,
+        "branch": "main",
+        "tag": None,
+        "installed_path": str(folder),
+        "trusted": True,
+        "installed_at": "2025-11-20T10:00:00",
+    }
+
+
+FORMS = [dict, lambda records: {"skills": dict(records)}, lambda records: [record for _, record in records]]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_registry_of_an_older_form_is_carried_over(form, tmp_path: Path) -> None:
+    pdf, csv = clone(tmp_path, "pdf"), clone(tmp_path, "My_CSV")
+    text = json.dumps(form([("pdf", pdf), ("my-csv", csv)]))
+    registry_file(tmp_path).write_text(text)
+    registry = InstallRegistry(tmp_path)
+    one, two = registry.list()
+    assert (one.name, two.name, two.name_canonical) == ("My_CSV", "pdf", "pdf")
+    assert (two.git_url, two.commit_sha, two.branch) == (pdf["git_url"], "c" * 40, "main")
+    assert two.installed_at == pdf["installed_at"]
+    assert list(two.files) == ["SKILL.md"], "what git needs is no part of the skill"
+    assert not one.trusted, "a trust that was bound to no bytes is not believed"
+    assert "Carried over 2 of 2" in registry.notices[0]
+    assert os.readlink(tmp_path / "skills" / "pdf").startswith("../store/")
+    assert (tmp_path / "skills" / "pdf" / "SKILL.md").read_text() == skill_text("pdf")
+    assert (tmp_path / "carried-over" / "pdf" / ".git" / "config").is_file()
+    assert (tmp_path / "skills" / "registry.json.older-1").read_text() == text
+    again = InstallRegistry(tmp_path)
+    assert again.list() == [one, two]
+    assert again.notices == []
+
+
+def test_what_an_older_registry_cannot_give_stays_where_it_is(tmp_path: Path) -> None:
+    by_hand = {**clone(tmp_path, "by-hand"), "git_url": None}
+    linked = clone(tmp_path, "linked")
+    (tmp_path / "skills" / "linked" / "secret").symlink_to("/etc/passwd")
+    empty = clone(tmp_path, "empty")
+    (tmp_path / "skills" / "empty" / "SKILL.md").unlink()
+    gone = {**clone(tmp_path, "gone"), "installed_path": str(tmp_path / "skills" / "nowhere")}
+    outside = {**clone(tmp_path / "other", "outside"), "name": "outside"}
+    records = [by_hand, linked, empty, gone, outside, {**gone, "name": "../x"}]
+    registry_file(tmp_path).write_text(json.dumps(records))
+    registry = InstallRegistry(tmp_path)
+    assert registry.list() == []
+    assert "Carried over 0 of 6" in registry.notices[0]
+    assert not (tmp_path / "carried-over").exists()
+    assert (tmp_path / "skills" / "by-hand" / "SKILL.md").is_file()
+    assert (tmp_path / "skills" / "linked" / "secret").is_symlink()
+    assert (tmp_path / "other" / "skills" / "outside" / "SKILL.md").is_file()
+
+
+def test_carrying_over_that_was_interrupted_is_done_again(tmp_path: Path) -> None:
+    records = [clone(tmp_path, "pdf"), clone(tmp_path, "csv")]
+    registry_file(tmp_path).write_text(json.dumps(records))
+    (tmp_path / "carried-over").mkdir()
+    os.rename(tmp_path / "skills" / "pdf", tmp_path / "carried-over" / "pdf")
+    assert [skill.name for skill in InstallRegistry(tmp_path).list()] == ["csv", "pdf"]
+    assert (tmp_path / "skills" / "pdf" / "SKILL.md").is_file()
+
+
+def test_skills_are_listed_by_canonical_name_whatever_their_order_in_the_file(home: Path) -> None:
+    data = json.loads(registry_file(home).read_text())
+    data["skills"] = dict(reversed(data["skills"].items()))
+    registry_file(home).write_text(json.dumps(data))
+    assert [skill.name_canonical for skill in InstallRegistry(home).list()] == ["one", "two"]
+
+
+def test_a_skill_is_looked_up_in_any_spelling(tmp_path: Path) -> None:
+    installer = SkillInstaller(tmp_path / "home", consent=lambda proposal: True)
+    (added,) = installer.add(write(tmp_path, "My_Skill-2"))
+    registry = InstallRegistry(tmp_path / "home")
+    for spelling in ("my-skill-2", "My_Skill-2", "MY-SKILL_2", "my_skill_2"):
+        assert registry.get(spelling) == added
+    assert (added.name, added.name_canonical) == ("My_Skill-2", "my-skill-2")
+    with pytest.raises(NotInstalledError, match="Installed: my-skill-2"):
+        registry.get("myskill2")
 
 
 def test_what_cannot_be_recovered_is_left_out_and_the_rest_survives(home: Path) -> None:

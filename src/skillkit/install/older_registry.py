@@ -1,0 +1,88 @@
+"""A registry of the form before versions: folders cloned into `skills/`, a record of each, and no digests.
+
+    {"pdf": {"name": "pdf", "git_url": "https://…", "commit_sha": "…", "trusted": true,
+             "installed_path": "~/.agent/skills/pdf", "installed_at": "…", …}, …}
+
+Its skills are carried over into the store with where they came from. Trust is not: it was bound to no bytes.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.names import canonical_name
+from skillkit.install.disk import make_folder, sync_folder
+from skillkit.install.registry import InstalledSkill, installable
+from skillkit.install.store import SkillStore
+from skillkit.install.tree import SKILL_FILE, read_folder
+
+_TEXTS = ("git_url", "commit_sha", "branch", "tag")
+
+
+def older_records(data: bytes) -> list[dict[str, Any]] | None:
+    """The records of a registry of the older form; None when `data` is something else."""
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(content, dict) and "version" not in content:
+        content = content.get("skills", content)
+    records = list(content.values()) if isinstance(content, dict) else content
+    return records if isinstance(records, list) and records and all(map(_is_record, records)) else None
+
+
+def _is_record(record: object) -> bool:
+    return (
+        isinstance(record, dict)
+        and "digest" not in record
+        and all(isinstance(record.get(key), str) for key in ("name", "installed_path", "installed_at"))
+        and all(record.get(key) is None or isinstance(record[key], str) for key in _TEXTS)
+    )
+
+
+def carried_over(records: list[dict[str, Any]], store: SkillStore, aside: Path) -> Iterator[InstalledSkill]:
+    """The skills that came from git and are still there, copied into the store.
+
+    Their folders move to `aside`, so that links take their places. Interrupted, it can be done again.
+    """
+    for record in records:
+        if record.get("git_url") is None or not installable(record["name"]):
+            continue  # bundled, or put there by hand: found where it is, as ever
+        old = Path(os.path.expanduser(record["installed_path"]))
+        kept = aside / canonical_name(record["name"])
+        moved = kept.is_dir()
+        if not moved and (old.parent != store.links or old.is_symlink()):
+            continue
+        skill = _taken(record, kept if moved else old, store)
+        if skill is None:
+            continue
+        if not moved:
+            make_folder(aside)
+            os.rename(old, kept)
+            sync_folder(aside)
+        yield skill
+
+
+def _taken(record: dict[str, Any], folder: Path, store: SkillStore) -> InstalledSkill | None:
+    """The record of `folder`, which is in the store now; None when it cannot be there."""
+    try:
+        tree = read_folder(folder)
+    except SkillsUseError:
+        return None
+    if SKILL_FILE not in tree.files:
+        return None
+    canonical = canonical_name(record["name"])
+    skill = InstalledSkill(
+        name=record["name"],
+        name_canonical=canonical,
+        digest=tree.digest.digest,
+        files=tree.digest.files,
+        installed_path=str(store.link(canonical)),
+        installed_at=record["installed_at"],
+        **{key: record.get(key) for key in _TEXTS},
+    )
+    return replace(skill, stored=store.put(tree, canonical, skill.as_data()))
