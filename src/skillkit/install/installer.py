@@ -30,6 +30,7 @@ from skillkit.install.plan import (
     offer,
     offer_of,
     refuse_conflict,
+    refuse_other_versions,
     version_of,
 )
 from skillkit.install.proposal import Consent, Offer, Proposal, nobody
@@ -91,6 +92,7 @@ class SkillInstaller(InstallInspector):
         _refuse_twins(plans)
         state = self.registry.load()
         for plan in plans:
+            refuse_other_versions(plan)
             refuse_conflict(state, self.store, plan)
         fresh = [plan for plan in plans if not is_installed(state, plan)]
         if not fresh:
@@ -148,6 +150,7 @@ class SkillInstaller(InstallInspector):
                 "and keeps yours for rollback."
             )
         plan, notes = self._latest(old, ref)
+        refuse_other_versions(plan)
         if plan.skill.digest == old.digest and not edits:
             return self._moved_on(old, plan.skill)
         notes += tuple(f"local edit is kept for rollback: {change}" for change in edits)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from skillkit.core.availability import out_of_range
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
@@ -95,6 +96,13 @@ def refuse_conflict(state: RegistryState, store: SkillStore, plan: Plan) -> None
             f"'{new.name}' from {new.origin} has the name of something you put there yourself: "
             f"{store.link(new.name_canonical)}. Install it with --name, or move that."
         )
+
+
+def refuse_other_versions(plan: Plan) -> None:
+    """Raises InstallError when the skill is not made for this version of skillkit: it would not be loaded."""
+    reason = out_of_range(plan.metadata)
+    if reason is not None:
+        raise InstallError(f"{escape_hidden(reason)}. Nothing was changed.")
 
 
 def version_of(skill: InstalledSkill) -> str:

@@ -24,6 +24,8 @@ from skillkit.install.installer import SkillInstaller
 from skillkit.install.proposal import Proposal, Unattended
 from skillkit.install.registry import InstallRegistry
 
+HEADER = "---\nname: pdf\ndescription: What pdf does.\n"
+
 
 class Person:
     """Says yes or no, and remembers what was shown."""
@@ -293,6 +295,43 @@ def test_a_declined_update_changes_nothing(
     with pytest.raises(ConsentError):
         installer.update("pdf")
     assert "Do it." in text_of(home, "pdf")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ("---\nname: pdf\nsummary: it was called description once\n---\n", "description"),
+        ("---\nname: [pdf\ndescription: Broken.\n---\n", "The skill cannot be installed: .*line"),
+        ("# No header at all\n", "The skill cannot be installed"),
+        (f"{HEADER}min_agent_base_version: 99.0.0\n---\n", "needs version 99.0.0 or newer"),
+        (f"{HEADER}max_agent_base_version: 0.0.1\n---\n", "made for versions up to 0.0.1"),
+    ],
+)
+def test_an_update_that_this_version_cannot_load_is_an_error_and_the_old_state_stays(
+    changed: str, message: str, repository: Repository, person: Person, home: Path
+) -> None:
+    installer = SkillInstaller(home, consent=person)
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    before = installer.add(repository.url)
+    registry = (home / "skills" / "registry.json").read_bytes()
+    repository.commit({"SKILL.md": changed})
+    with pytest.raises(InstallError, match=message):
+        installer.update("pdf")
+    assert len(person.asked) == 1, "nobody is asked for what cannot be done"
+    assert installer.list() == before
+    assert (home / "skills" / "registry.json").read_bytes() == registry
+    assert "Do it." in text_of(home, "pdf")
+    mended = repository.commit({"SKILL.md": skill_text("pdf", body="Mended.")})
+    assert installer.update("pdf").commit_sha == mended
+
+
+def test_a_skill_for_another_version_is_not_installed(
+    installer: SkillInstaller, repository: Repository
+) -> None:
+    repository.commit({"SKILL.md": f"{HEADER}min_agent_base_version: 99.0.0\n---\n"})
+    with pytest.raises(InstallError, match=r"needs version 99\.0\.0 or newer.*Nothing was changed"):
+        installer.add(repository.url)
+    assert installer.list() == []
 
 
 def test_a_moved_tag_is_said_in_words(
