@@ -83,6 +83,9 @@ def _taken(record: dict[str, Any], folder: Path, store: SkillStore) -> Installed
         files=tree.digest.files,
         installed_path=str(store.link(canonical)),
         installed_at=record["installed_at"],
-        **{key: record.get(key) for key in _TEXTS},
+        git_url=record["git_url"],
+        commit_sha=record.get("commit_sha"),
+        branch=record.get("branch"),
+        tag=record.get("tag"),
     )
     return replace(skill, stored=store.put(tree, canonical, skill.as_data()))

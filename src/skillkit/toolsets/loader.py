@@ -101,7 +101,7 @@ class ToolsetLoader:
 
     def load_toolset(self, skill: SkillMetadata, definition: str) -> LoadedToolset:
         """One toolset of one skill; ToolsetError if it may not or cannot be loaded."""
-        module, name = _parts(skill, definition)
+        module, name = definition_parts(skill, definition)
         root = self._checked_root(skill, definition)
         path = module.split(".")
         if (
@@ -198,7 +198,8 @@ def _safe(name: str) -> str:
     return re.sub(r"\W", "_", name.lower())
 
 
-def _parts(skill: SkillMetadata, definition: str) -> tuple[str, str]:
+def definition_parts(skill: SkillMetadata, definition: str) -> tuple[str, str]:
+    """Module and class of `module:Class`; ToolsetError when it is written otherwise."""
     module, colon, name = definition.strip().partition(":")
     module = module.removeprefix("./").removesuffix(".py").replace("/", ".")
     if not colon or not all(map(_IDENTIFIER.fullmatch, (*module.split("."), name))):

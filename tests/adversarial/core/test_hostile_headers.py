@@ -79,7 +79,10 @@ def test_a_hostile_header_costs_a_diagnostic(skills_dir: Path, header: str) -> N
 
 
 @pytest.mark.parametrize("loader", [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)])
-@pytest.mark.parametrize("name", ["merge-key bomb", "alias bomb", "20,000 brackets", "deep indentation"])
+@pytest.mark.parametrize(
+    "name",
+    ["merge-key bomb", "alias bomb", "20,000 brackets", "deep indentation", "python tag", "local tag"],
+)
 def test_both_yaml_readers_refuse_before_anything_is_built(
     name: str, loader: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,12 +1,16 @@
 """The bundled scripts through script_list, script_help and script_run: sandboxed, over real HTTP."""
 
+from pathlib import Path
+
 import pytest
 
+import skillkit
 from skillkit import SkillManager
 from skillkit.scripts import AsRequested, LocalRunner, ScriptTools
 
 NAMES = "event events market markets orderbook search series series_list status trades"
 SCRIPTS = tuple(NAMES.split(" "))
+BUNDLED = Path(skillkit.__file__).parent / "bundled"
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +32,14 @@ def tools(home, exchange, monkeypatch):
 def test_all_ten_scripts_are_listed(tools):
     answer = tools.script_list("Kalshi_Markets")
     assert [script["name"] for script in answer["result"]["kalshi-markets"]] == list(SCRIPTS)
-    assert tools.script_list()["message"] == "Found 11 scripts across 2 skills"
+    assert answer["message"].startswith("Found 10 scripts across 1 skill: event, events, market, ")
+    everything = tools.script_list()
+    assert everything["message"] == "Found 11 scripts across 2 skills"
+    assert list(everything["result"]) == ["hello-extended", "kalshi-markets"]
+    assert everything["result"]["kalshi-markets"] == answer["result"]["kalshi-markets"]
+    for skill, scripts in everything["result"].items():
+        folder = BUNDLED / skill / "scripts"
+        assert all(script["path"] == str(folder / f"{script['name']}.py") for script in scripts)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -47,6 +58,44 @@ def test_a_run_asks_the_api_and_names_what_held_it(tools, exchange):
     assert answer["meta"]["backend"] != "none"
     assert answer["meta"]["grants"]["network"] is True
     assert answer["meta"]["grants"]["env"] == ["KALSHI_API_URL"]
+
+
+MARKET = {"ticker": "KX-1", "event_ticker": "KX", "title": "Rain?", "status": "active"}
+EVENT = {"event_ticker": "KX", "series_ticker": "KX", "title": "Rain?"}
+SERIES = {"ticker": "KX", "title": "Rain", "category": "Weather"}
+TRADE = {"trade_id": "1", "ticker": "KX-1", "created_time": "2026-11-15T12:00:00Z"}
+BOOK = {"yes_dollars": [["0.5400", "10.00"]], "no_dollars": [["0.4400", "5.00"]]}
+ANSWERS = {
+    "status": ([], {"/exchange/status": {"exchange_active": True, "trading_active": True}}, "trading_active"),
+    "markets": ([], {"/markets": {"markets": [MARKET], "cursor": ""}}, "markets"),
+    "market": (["KX-1"], {"/markets/KX-1": {"market": MARKET}}, "market"),
+    "orderbook": (["KX-1"], {"/markets/KX-1/orderbook": {"orderbook_fp": BOOK}}, "yes"),
+    "trades": ([], {"/markets/trades": {"trades": [TRADE], "cursor": ""}}, "trades"),
+    "events": ([], {"/events": {"events": [EVENT], "cursor": ""}}, "events"),
+    "event": (["KX"], {"/events/KX": {"event": EVENT, "markets": [MARKET]}}, "event"),
+    "series_list": ([], {"/series": {"series": [SERIES]}}, "series"),
+    "series": (["KX"], {"/series/KX": {"series": SERIES}}, "series"),
+    "search": (
+        ["rain"],
+        {"/series": {"series": [SERIES]}, "/events": {"events": [EVENT], "cursor": ""}},
+        "results",
+    ),
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_runs_and_answers_with_json(tools, exchange, script):
+    arguments, answers, part = ANSWERS[script]
+    for path, body in answers.items():
+        exchange.says(path, body)
+    answer = tools.script_run("kalshi-markets", script, arguments)
+    assert answer["success"], answer
+    assert answer["result"][part], answer["result"]
+    assert {path for path, _ in exchange.requests} == set(answers)
+    words = tools.script_run("kalshi-markets", script, arguments, json=False)
+    assert words["success"], words
+    assert words["result"].strip()
+    assert not words["result"].startswith("{")
 
 
 def test_arguments_go_through_and_pages_are_followed(tools, exchange):

@@ -213,6 +213,28 @@ def test_info_shows_a_skill_from_all_sides(agent: Agent, repository: Repository)
     assert agent("skill", "info", "nope").returncode == 1
 
 
+def test_info_names_the_tools_of_toolsets_and_imports_nothing(
+    agent: Agent, project: Path, tmp_path: Path
+) -> None:
+    folder = project / "skills" / "helper"
+    (folder / "toolsets").mkdir(parents=True)
+    (folder / "SKILL.md").write_text(
+        skill_text("helper", toolsets="[toolsets.help:Helper, 'no/way', gone:X]")
+    )
+    (folder / "toolsets" / "help.py").write_text(
+        f"open({str(tmp_path / 'imported')!r}, 'w')\n"
+        "class Other:\n    def hidden(self): ...\n"
+        "class Helper:\n    def look(self): ...\n    async def find(self): ...\n    def _own(self): ...\n"
+    )
+    data = json.loads(agent("skill", "info", "helper", "--json").stdout)
+    assert data["tools"] == ["helper.Helper.look", "helper.Helper.find"]
+    assert not (tmp_path / "imported").exists()
+    shown = agent("skill", "info", "hello-extended", COLUMNS="200").stdout
+    assert "toolsets     toolsets.hello:HelloExtended" in shown
+    assert "offers       hello-extended.HelloExtended.greet_in_language, " in shown
+    assert "__pycache__" not in shown
+
+
 def test_check_shows_every_state(agent: Agent, repository: Repository, project: Path) -> None:
     repository.commit({"SKILL.md": skill_text("pdf"), "scripts/run.py": "x"})
     agent("skill", "add", repository.url, "--trusted")

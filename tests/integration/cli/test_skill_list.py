@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from program import clean_environment
+from skill_repositories import Repository, skill_text
 
 
 def write_skill(folder: Path, name: str, description: str = "Does one thing well.") -> Path:
@@ -41,6 +42,28 @@ def test_lists_skills_of_the_usual_places_and_of_given_folders(home: Path, tmp_p
     shown = agent(home, "skill", "list", str(tmp_path / "elsewhere"))
     assert shown.returncode == 0, shown.stderr
     assert {"in-project", "in-home", "given"} <= set(shown.stdout.split())
+
+
+def test_the_list_is_sorted_and_shows_version_state_and_commit(home: Path, tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "zoo.git")
+    commit = repository.commit({"SKILL.md": skill_text("Beaver_Facts", version="2.1.0")})
+    assert agent(home, "skill", "add", repository.url, "--trusted").returncode == 0
+    for name in ("zebra", "ape"):
+        write_skill(home / "skills", name)
+    shown = agent(home, "skill", "list", AGENT_SKILLS="beaver-facts,zebra", COLUMNS="200")
+    rows = {line.split()[0]: line.split() for line in shown.stdout.splitlines()}
+    wanted = ["ape", "Beaver_Facts", "hello-extended", "kalshi-markets", "skill-author", "zebra"]
+    assert list(rows) == ["Name", *wanted]
+    assert rows["Name"][:4] == ["Name", "Active", "Version", "Source"]
+    assert rows["Beaver_Facts"][1:3] == ["yes", "2.1.0"]
+    assert rows["Beaver_Facts"][4] == commit[:8]
+    assert rows["ape"][1:4] == ["no", "-", "project"]
+    assert rows["zebra"][1] == "no", "it is wanted, and nobody trusts it"
+    data = json.loads(agent(home, "skill", "list", "--json", AGENT_SKILLS="beaver-facts").stdout)
+    assert [skill["name"] for skill in data["skills"]] == wanted
+    beaver = data["skills"][1]
+    assert (beaver["active"], beaver["version"], beaver["commit_sha"]) == (True, "2.1.0", commit)
+    assert (beaver["git_url"], beaver["name_canonical"]) == (repository.url, "beaver-facts")
 
 
 def test_json_holds_skills_and_what_is_wrong(home: Path) -> None:

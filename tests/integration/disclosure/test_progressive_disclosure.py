@@ -80,14 +80,30 @@ async def test_without_triggers_nothing_matches_in_keyword_mode(write_skill, ski
     assert (await provider.before_request("What quiet does")).matched == ()
 
 
-async def test_multiple_skills_matched_respects_max_limit(write_skill, skills_dir):
+@pytest.mark.parametrize(("options", "limit"), [({}, 3), ({"max_skills": 2}, 2)])
+async def test_multiple_skills_matched_respects_max_limit(write_skill, skills_dir, options, limit):
     for number in range(5):
         write_skill(f"zoo-{number}", "Feed it.\n" * 500, triggers="[zebra]")
     manager = SkillManager(project_skill_dir=skills_dir)
-    provider = SkillContextProvider(manager, max_skills=2, matcher=SkillMatcher(mode="lexical"))
+    provider = SkillContextProvider(manager, matcher=SkillMatcher(mode="lexical"), **options)
     disclosed = await provider.before_request("zebra")
-    assert len(disclosed.matched) == 2
-    assert disclosed.instructions.count("<skill_context ") == 2
+    assert len(disclosed.matched) == limit
+    assert disclosed.instructions.count("<skill_context ") == limit
+
+
+async def test_allowed_tools_neither_takes_nor_gives_a_tool(write_skill, skills_dir):
+    write_skill("free", "Do.", triggers="[zebra]")
+    write_skill("bound", "Do.", triggers="[lion]", allowed_tools="Read")
+    write_skill("denied", "Do.", triggers="[tiger]", allowed_tools="[]")
+    provider = SkillContextProvider(
+        SkillManager(project_skill_dir=skills_dir), matcher=SkillMatcher(mode="lexical")
+    )
+    offered = {}
+    for request in ("zebra", "lion", "tiger"):
+        disclosed = await provider.before_request(request, SkillSession())
+        assert len(disclosed.active) == 1
+        offered[request] = [tool.name for tool in disclosed.tools]
+    assert offered["zebra"] == offered["lion"] == offered["tiger"]
 
 
 async def test_scripts_stay_discoverable(provider):

@@ -57,6 +57,15 @@ def test_the_numbers_of_the_walkthrough_are_those_of_the_skill():
     assert round(lines, -3) == 2000
 
 
+def test_the_guide_shows_help_and_run_in_use_and_how_names_collide():
+    executed = "".join(re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL))
+    assert re.search(r"\.script_help\(\"hello-extended\"", executed)
+    assert re.search(r"\.script_run\(\s*\"hello-extended\"", executed)
+    assert "Tool name collision: 'search' from a.X.search conflicts with b.Y.search (using first)" in GUIDE
+    assert "`kalshi_search`" in GUIDE, "what to call it instead"
+    assert "`SKILL_AUTO_PREFIX=true`" in GUIDE
+
+
 def test_the_commands_that_authors_are_told_of_exist():
     author = (ROOT / "src/skillkit/bundled/skill-author/SKILL.md").read_text()
     told = set(re.findall(r"agent skill ([a-z]+)", GUIDE + author))

@@ -178,12 +178,28 @@ def test_a_branch_and_a_tag_of_one_name_are_told_apart(
 
 
 def test_a_skill_that_cannot_be_parsed_is_not_installed(
-    installer: SkillInstaller, repository: Repository
+    installer: SkillInstaller, repository: Repository, person: Person, home: Path
 ) -> None:
     repository.commit({"SKILL.md": "---\nname: x\n---\n"})
-    with pytest.raises(InstallError, match="description"):
+    with pytest.raises(InstallError, match=r"'description' is missing in skills/SKILL\.md"):
         installer.add(repository.url)
-    assert installer.list() == []
+    assert person.asked == []
+    assert not home.exists(), "nothing was written before it was known to be a skill"
+
+
+def test_an_installed_skill_needs_its_source_no_more(
+    installer: SkillInstaller, repository: Repository, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf"), "references/a.md": "A"})
+    installer.add(repository.url)
+    os.rename(repository.path, repository.path.with_suffix(".gone"))
+    monkeypatch.setenv("AGENT_HOME", str(home))
+    monkeypatch.chdir(home)
+    manager = SkillManager(default_sources=True)
+    manager.discover()
+    assert "Do it." in manager.invoke_skill("pdf")
+    assert manager.read_resource("pdf", "references/a.md").text == "A"
+    assert all(check.intact for check in SkillInstaller(home).verify())
 
 
 def test_saying_no_changes_nothing(repository: Repository, home: Path) -> None:

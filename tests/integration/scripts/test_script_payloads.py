@@ -195,6 +195,19 @@ def test_arguments_that_no_system_can_pass_are_made_passable(workshop):
     assert workshop.tools().script_run("demo", "tell", "one")["result"] == ["one", "--json"]
 
 
+@pytest.mark.parametrize("args", [["x"] * 100, ["x" * 4096]])
+def test_as_many_arguments_as_are_allowed(workshop, args):
+    workshop.skill(tell_py="import json, sys; print(json.dumps(len(''.join(sys.argv[1:-1]))))")
+    assert workshop.tools().script_run("demo", "tell", args)["result"] == len("".join(args))
+
+
+def test_what_a_successful_script_says_on_stderr_stays_out_of_the_answer(workshop):
+    workshop.skill(tell_py="import sys; sys.stderr.write('only for the log'); print(1)")
+    answer = workshop.tools().script_run("demo", "tell")
+    assert (answer["result"], answer["meta"]["stderr_bytes"]) == (1, 16)
+    assert "only for the log" not in json.dumps(answer)
+
+
 def test_a_failing_script_says_its_exit_code_and_the_end_of_stderr(workshop):
     workshop.skill(fail_py="import sys; sys.stderr.write('x' * 1000 + 'the end'); sys.exit(3)")
     answer = workshop.tools().script_run("demo", "fail")

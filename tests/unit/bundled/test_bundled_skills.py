@@ -83,6 +83,15 @@ def test_the_scripts_that_kalshi_markets_speaks_of_are_the_scripts_it_has(manage
     assert told == {path.stem for path in (skill.base_directory / "scripts").glob("*.py")}
 
 
+def test_hello_extended_speaks_of_all_its_tools_and_its_script(manager):
+    skill = manager.load_skill("hello-extended")
+    toolset = (skill.base_directory / "toolsets" / "hello.py").read_text()
+    tools = set(re.findall(r"^    (?:async )?def ([a-z]\w*)\(", toolset, re.MULTILINE))
+    assert tools == {"greet_in_language", "greet_multiple", "list_languages"}
+    told = {word.partition("(")[0] for word in re.findall(r"`([a-z_]+(?:\([^`]*\))?)`", skill.content)}
+    assert tools | {"advanced_greeting", "script_help", "script_run"} <= told
+
+
 def test_the_reference_of_skill_author_explains_every_field(manager):
     from skillkit.core.fields import FIELDS
 

@@ -1,6 +1,9 @@
 """Look-up: canonical, qualified, exact, and helpful when it fails."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -36,6 +39,33 @@ def catalogue(*skills: SkillMetadata) -> Catalogue:
 def test_every_spelling_finds_the_skill(name: str) -> None:
     kalshi = skill("Kalshi_Markets")
     assert catalogue(kalshi).get(name) is kalshi
+
+
+def steps_of(work: Callable[[], object]) -> int:
+    """How many instructions of Python `work` takes."""
+    count = 0
+
+    def step(frame: FrameType, event: str, argument: object) -> object:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("spelling", ["skill-{:05}", "Skill_{:05}", "project:skill-{:05}"])
+def test_a_look_up_takes_as_many_steps_among_ten_thousand_as_among_ten(spelling: str) -> None:
+    few, many = (catalogue(*(skill(f"skill-{n:05}") for n in range(size))) for size in (10, 10_000))
+    first = steps_of(lambda: few.get(spelling.format(9)))
+    assert first > 0
+    assert steps_of(lambda: many.get(spelling.format(9_999))) == first
 
 
 def test_the_first_keeps_the_name_and_the_others_stay_reachable() -> None:

@@ -149,6 +149,9 @@ def test_numbers_are_texts_and_metadata_fills_gaps(
         ("triggers: pdf", Triggers(keywords=("pdf",))),
         ("triggers:\n  keywords: [a]\n  verbs: b", Triggers(keywords=("a",), verbs=("b",))),
         ("triggers: []", Triggers()),
+        ("triggers: ['', ' ', pdf]", Triggers(keywords=("pdf",))),
+        ("triggers: {keywords: [''], verbs: [read]}", Triggers(verbs=("read",))),
+        ("triggers: [2026]", Triggers(keywords=("2026",))),
     ],
 )
 def test_triggers_are_a_list_or_a_mapping(path: Path, header: str, triggers: Triggers) -> None:
@@ -295,6 +298,7 @@ def test_a_field_that_cannot_be_read_is_absent_and_denied(
     assert getattr(metadata, attribute) == value
     [found] = metadata.diagnostics
     assert (found.code, found.line) == ("wrong-type", 4)
+    assert f"'{field.partition(':')[0]}" in found.message, "the message names the field"
 
 
 def test_the_last_of_two_counts_even_when_it_cannot_be_read(path: Path) -> None:

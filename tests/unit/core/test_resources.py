@@ -157,8 +157,9 @@ def test_a_path_beneath_a_folder_that_is_gone_is_still_a_path(tmp_path: Path) ->
 )
 def test_a_file_that_is_not_there_is_a_load_error(root: Path, path: str) -> None:
     make_links(root)
-    with pytest.raises(ContentLoadError):
+    with pytest.raises(ContentLoadError) as caught:
         read_resource(root, path)
+    assert path[:100] in str(caught.value), "the message names the file"
 
 
 def test_a_folder_or_a_fifo_is_not_a_file_and_never_blocks(root: Path) -> None:

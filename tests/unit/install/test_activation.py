@@ -158,6 +158,18 @@ def test_the_report_tells_counts_failures_and_hints(project: Path, tmp_path: Pat
     assert SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all"}).report().hint == ""
 
 
+def test_all_without_a_trusted_skill_says_how_to_get_one(project: Path) -> None:
+    hint = (
+        "No trusted skills installed. Install skills with 'agent skill add' or use AGENT_SKILLS=all-untrusted"
+    )
+    wanted = {"AGENT_SKILLS": "all"}
+    assert SkillActivation(bundled=False, environment=wanted).report().hint == hint
+    write(project / "skills", "stranger")
+    report = SkillActivation(bundled=False, environment=wanted).report()
+    assert (report.hint, report.active) == (hint, ())
+    assert active("all-untrusted") == ["stranger"]
+
+
 def test_trust_decides_what_scripts_and_toolsets_get(project: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "a", "pdf")
     (folder / "SKILL.md").write_text(

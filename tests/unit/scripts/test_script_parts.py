@@ -207,12 +207,32 @@ def test_uv_keeps_its_own_settings(tmp_path):
     assert uv_settings(own).environment == own
 
 
-def test_uv_is_found_and_answers():
-    uv = find_uv()
+@pytest.mark.parametrize("path", ["as it is", "/nowhere"])
+def test_uv_is_found_on_the_path_or_beside_this_python_and_answers(path, monkeypatch):
+    if path == "/nowhere":
+        monkeypatch.setenv("PATH", path)
+    find_uv.cache_clear()
+    try:
+        uv = find_uv()
+    finally:
+        find_uv.cache_clear()
     assert uv is not None
     assert subprocess.run([*uv, "--version"], capture_output=True, text=True, check=True).stdout.startswith(
         "uv "
     )
+
+
+def test_uv_that_is_only_a_module_is_run_as_one(monkeypatch):
+    def gone():
+        raise FileNotFoundError
+
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("uv.find_uv_bin", gone)
+    find_uv.cache_clear()
+    try:
+        assert find_uv() == (sys.executable, "-m", "uv")
+    finally:
+        find_uv.cache_clear()
 
 
 def test_a_digest_is_remembered_until_anything_changes(tmp_path):

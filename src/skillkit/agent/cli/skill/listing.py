@@ -1,13 +1,17 @@
 """Looking at skills: list, info."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.overview import activated, as_data, diagnostic_as_data, show_list, show_problems
 from skillkit.agent.cli.skill.options import Found, Json, examples
+
+if TYPE_CHECKING:
+    from skillkit.core.models import SkillMetadata
+    from skillkit.install.tree import SkillTree
 
 
 def register(app: typer.Typer) -> None:
@@ -43,12 +47,14 @@ def info(name: Found, json: Json = False) -> None:
     from skillkit.install.capabilities import capabilities
     from skillkit.install.plan import ANY_SIZE
     from skillkit.install.tree import read_folder
+    from skillkit.toolsets.declared import declared_tools
 
     activation = activated()
     skill = activation.manager.get_skill(name)
     status = activation.status(skill)
-    tree = read_folder(skill.base_dir, ANY_SIZE)
+    tree = _as_shipped(read_folder(skill.base_dir, ANY_SIZE), skill)
     card = capabilities(tree, skill)
+    tools = declared_tools(skill, lambda path: tree.files[path].content if path in tree.files else None)
     record = status.installed
     edits = activation.registry.store.edits(record.stored, record.files) if record else []
     if json:
@@ -59,6 +65,7 @@ def info(name: Found, json: Json = False) -> None:
                 "edits": [{"kind": edit.kind, "path": edit.path} for edit in edits],
                 "scripts": list(status.scripts),
                 "toolsets": list(skill.toolsets),
+                "tools": tools,
                 "capabilities": card.as_data(),
                 "files": {path: file.size for path, file in sorted(tree.digest.files.items())},
                 "diagnostics": [diagnostic_as_data(found) for found in skill.diagnostics],
@@ -86,5 +93,17 @@ def info(name: Found, json: Json = False) -> None:
     rows += [("digest", tree.digest.digest), ("size", f"{len(tree.files)} files, {tree.size:,} bytes")]
     rows += [("edited", edit) for edit in edits]
     rows += [(label, ", ".join(values)) for label, values in card.facts()]
+    rows += [("offers", ", ".join(tools))] if tools else []
     output.facts(rows)
     show_problems(skill.diagnostics)
+
+
+def _as_shipped(tree: "SkillTree", skill: "SkillMetadata") -> "SkillTree":
+    """A bundled skill without the bytecode that installing skillkit left beside it."""
+    from skillkit.install.tree import SkillTree
+
+    if skill.source_label != "bundled":
+        return tree
+    return SkillTree(
+        {path: file for path, file in tree.files.items() if "__pycache__" not in path.split("/")}
+    )

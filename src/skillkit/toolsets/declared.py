@@ -1,0 +1,41 @@
+"""What a toolset would offer, read from its source: nothing of the skill is imported."""
+
+import ast
+from collections.abc import Callable
+
+from skillkit.core.models import SkillMetadata
+from skillkit.toolsets.exceptions import ToolsetError
+from skillkit.toolsets.loader import definition_parts
+
+
+def declared_tools(skill: SkillMetadata, source: Callable[[str], bytes | None]) -> list[str]:
+    """`skill.Class.tool` for every public method of the classes that the header names.
+
+    `source` gives the content of a file of the skill; None when there is no such file.
+    """
+    found: list[str] = []
+    for definition in skill.toolsets:
+        try:
+            module, name = definition_parts(skill, definition)
+        except ToolsetError:
+            continue
+        path = module.replace(".", "/")
+        text = source(f"{path}.py")
+        text = source(f"{path}/__init__.py") if text is None else text
+        found += [f"{skill.name}.{name}.{tool}" for tool in _methods(text or b"", name)]
+    return found
+
+
+def _methods(text: bytes, name: str) -> list[str]:
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    methods = (
+        statement.name
+        for node in module.body
+        if isinstance(node, ast.ClassDef) and node.name == name
+        for statement in node.body
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    return [method for method in methods if not method.startswith("_")]
