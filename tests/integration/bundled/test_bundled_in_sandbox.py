@@ -6,7 +6,7 @@ import pytest
 
 import skillkit
 from skillkit import SkillManager
-from skillkit.scripts import AsRequested, LocalRunner, ScriptTools
+from skillkit.scripts import AsRequested, Grants, LocalRunner, ScriptTools
 
 NAMES = "event events market markets orderbook search series series_list status trades"
 SCRIPTS = tuple(NAMES.split(" "))
@@ -116,6 +116,32 @@ def test_search_works_in_a_sandbox_that_forgets(tools, exchange):
         answer = tools.script_run("kalshi-markets", "search", ["bitcoin"])
         assert answer["success"], answer
         assert [found["ticker"] for found in answer["result"]["results"]] == ["KXBTC"]
+        assert answer["result"]["cached"] is False
+
+
+def test_search_remembers_in_a_folder_that_was_granted(home, exchange, monkeypatch, tmp_path):
+    exchange.says("/series", {"series": [SERIES]})
+    exchange.says("/events", {"events": [EVENT], "cursor": ""})
+    monkeypatch.setenv("KALSHI_API_URL", exchange.url)
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    folder.chmod(0o777)  # as root, scripts run as somebody else every time
+    manager = SkillManager(project_skill_dir="", anthropic_config_dir="", bundled=True)
+    manager.discover()
+
+    class Decision:
+        def grants(self, skill, digest):
+            return Grants(env=("KALSHI_API_URL",), network=True, write_paths=(folder,))
+
+    runner = LocalRunner(home)
+    scripts = ScriptTools(manager, runner, Decision())
+    answers = [
+        scripts.script_run("kalshi-markets", "search", ["rain", "--cache", str(folder)]) for _ in range(2)
+    ]
+    runner.close()
+    assert [answer["success"] for answer in answers] == [True, True], answers
+    assert [answer["result"]["cached"] for answer in answers] == [False, True]
+    assert [path for path, _ in exchange.requests] == ["/series", "/events"]
 
 
 def test_a_refusal_of_the_api_reaches_the_model(tools):

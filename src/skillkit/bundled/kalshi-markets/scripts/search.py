@@ -181,10 +181,10 @@ def fetch(api: Kalshi) -> dict[str, Any]:
 
 
 class Cache:
-    """One file in a folder that nobody else can write to; where there is none, nothing is kept."""
+    """One file in a folder that is ours alone, or that the user chose; without one nothing is kept."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, chosen: bool) -> None:
+        self.folder, self.chosen = folder, chosen
         self.file = folder / f"search-{hashlib.sha256(API.encode()).hexdigest()[:16]}.json"
 
     def load(self, max_age: int) -> dict[str, Any] | None:
@@ -204,6 +204,8 @@ class Cache:
                 return False
             with tempfile.NamedTemporaryFile("w", dir=self.folder, delete=False, encoding="utf-8") as file:
                 json.dump(data, file)
+            if self.chosen:  # a sandbox may run the next search as another user
+                os.chmod(file.name, 0o644)
             os.replace(file.name, self.file)
         except OSError:
             return False
@@ -212,7 +214,8 @@ class Cache:
     def is_ours(self) -> bool:
         """A shared temporary folder may hold a folder of this name that somebody else put there."""
         found = self.folder.lstat()
-        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+        private = found.st_uid == os.getuid() and not found.st_mode & 0o022
+        return stat.S_ISDIR(found.st_mode) and (private or self.chosen)
 
 
 def score(item: Entry, words: list[str]) -> int:
@@ -242,7 +245,9 @@ def score(item: Entry, words: list[str]) -> int:
 )
 @click.option("--refresh", is_flag=True, help="Fetch the lists anew.")
 @click.option(
-    "--cache", type=click.Path(path_type=Path), help="Folder for the copy; a temporary one without."
+    "--cache",
+    type=click.Path(path_type=Path),
+    help="Folder for the copy. Without it, a temporary one, which a sandbox empties after every run.",
 )
 @click.option(
     "--timeout", type=click.FloatRange(0.1, 30), default=10, show_default=True, help="Seconds per answer."
@@ -264,7 +269,7 @@ def main(
     Then: `markets --event TICKER` or `markets --series TICKER` for prices.
     """
     temporary = Path(os.environ.get("TMPDIR") or "/tmp")
-    store = Cache(cache or temporary / f"kalshi-markets-{os.getuid()}")
+    store = Cache(cache or temporary / f"kalshi-markets-{os.getuid()}", chosen=cache is not None)
     data = None if refresh else store.load(max_age)
     cached = data is not None
     if data is None:
