@@ -169,6 +169,13 @@ class SkillActivation:
         if missing:
             shown = escape_hidden(", ".join(sorted(missing)))
             return f"{VARIABLE} names skills that were not found: {shown}"
+        refused = [
+            status.skill.canonical_name
+            for status in skills
+            if self.selection.mode == "names" and status.refusal and status.refusal.code == "untrusted"
+        ]
+        if refused:
+            return f"To approve what is wanted and not trusted: agent skill trust {refused[0]}"
         disabled = [status for status in skills if status.refusal and status.refusal.code == "disabled"]
         trusted = [status for status in disabled if status.standing.trusted]
         if trusted:

@@ -275,6 +275,89 @@ def test_every_command_has_help_with_examples(agent: Agent) -> None:
         assert max(len(line) for line in text.stdout.splitlines()) <= 80 + 20
 
 
+def test_the_overview_of_commands_is_not_cut(agent: Agent) -> None:
+    for arguments in ([], ["skill"], ["config"], ["session"], ["memory"], ["model"]):
+        assert "..." not in agent(*arguments, "--help").stdout.partition("Commands:")[2]
+
+
+def test_words_need_no_quotes(agent: Agent) -> None:
+    found = json.loads(agent("skill", "search", "greet", "people", "--json").stdout)
+    assert found["query"] == "greet people"
+    assert found["results"][0]["name"] == "hello-extended"
+    matched = agent("skill", "match", "please", "greet", "Bob")
+    assert "hello-extended" in matched.stdout
+    assert "\nSkill 'hello-extended' is not active. To enable: export AGENT_SKILLS=hello-extended\n" in (
+        matched.stdout
+    )
+
+
+def test_the_error_of_a_script_keeps_its_lines(agent: Agent) -> None:
+    failed = agent("skill", "run", "hello-extended", "advanced_greeting", "--bad")
+    assert failed.returncode == 1
+    lines = failed.stderr.splitlines()
+    assert lines[-1] == "advanced_greeting: error: unrecognized arguments: --bad"
+    assert "Error: Script failed with exit code 2" in lines
+
+
+@pytest.mark.parametrize("command", ["info", "run", "trust", "enable", "disable"])
+def test_a_skill_that_cannot_be_loaded_is_told_apart_from_one_that_is_not_there(
+    agent: Agent, project: Path, command: str
+) -> None:
+    (project / "skills" / "broken").mkdir(parents=True)
+    (project / "skills" / "broken" / "SKILL.md").write_text("---\nname: broken\n---\n")
+    broken = agent("skill", command, "Broken")
+    assert broken.returncode == 1
+    assert "Skill 'Broken' cannot be loaded: " in broken.stderr
+    assert "'description' is missing" in broken.stderr
+    nowhere = agent("skill", command, "nowhere")
+    assert nowhere.returncode == 1
+    assert "Available skills: hello-extended, kalshi-markets, skill-author" in nowhere.stderr
+
+
+def test_a_name_that_is_not_allowed_comes_back_as_one_that_is(agent: Agent) -> None:
+    assert agent("skill", "create", "My_Own Skill!").stderr.endswith("Try: my-own-skill\n")
+    assert "Try" not in agent("skill", "create", "!!!").stderr
+
+
+def test_adding_again_says_that_it_was_there(agent: Agent, repository: Repository) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    assert "Installed pdf (" in agent("skill", "add", repository.url, "--trusted").stdout
+    assert "Already there: pdf (" in agent("skill", "add", repository.url, "--trusted").stdout
+    assert "Locked 1 skill in" in agent("skill", "sync", "--write").stdout
+
+
+def test_what_people_copy_is_whole(agent: Agent, repository: Repository) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    card = agent("skill", "add", repository.url, "--trusted").stderr
+    digest = json.loads(agent("skill", "info", "pdf", "--json").stdout)["digest"]
+    shown = agent("skill", "info", "pdf").stdout
+    for text in (card, shown):
+        assert digest in text
+        assert [line for line in text.splitlines() if line != line.rstrip()] == []
+
+
+def test_what_is_wanted_and_not_trusted_has_a_remedy(agent: Agent, project: Path) -> None:
+    (project / "skills" / "helper").mkdir(parents=True)
+    (project / "skills" / "helper" / "SKILL.md").write_text(skill_text("helper"))
+    assert "agent skill trust helper" in agent("--check", AGENT_SKILLS="helper").stderr
+    assert "agent skill trust" not in agent("--check", AGENT_SKILLS="kalshi-markets").stderr
+
+
+def test_where_nothing_is_active_the_list_says_how_to_change_that(agent: Agent) -> None:
+    assert agent("skill", "list").stderr == "None is active. To use one: agent skill enable NAME\n"
+    assert agent("skill", "list", AGENT_SKILLS="kalshi-markets").stderr == ""
+
+
+def test_every_validated_skill_is_named(agent: Agent, project: Path) -> None:
+    for name in ("one", "two"):
+        agent("skill", "create", name)
+    shown = agent("skill", "validate", "skills").stdout
+    assert shown.index(str(project / "skills" / "one")) < shown.index(str(project / "skills" / "two"))
+    assert shown.endswith("2 checked: 0 errors, 0 warnings\n")
+    (project / "skills" / "one" / "SKILL.md").write_text("---\nname: one\n---\n")
+    assert "1 checked: 1 error, 0 warnings" in agent("skill", "validate", "skills/one").stdout
+
+
 def test_names_are_completed_by_the_shell(agent: Agent, repository: Repository) -> None:
     repository.commit({"SKILL.md": skill_text("pdf-reader")})
     agent("skill", "add", repository.url, "--trusted")

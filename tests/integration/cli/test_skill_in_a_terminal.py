@@ -115,6 +115,21 @@ def test_a_project_skill_is_approved_at_the_terminal(desk: Desk) -> None:
     assert after.end() == 0
 
 
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_nothing_is_broken_within_a_word(desk: Desk, columns: int) -> None:
+    folder = desk.project / "skills" / "helper"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(skill_text("helper"))
+    for command in (["--check"], ["skill", "match", "greet", "Bob"]):
+        shown = desk.agent(*command, columns=columns)
+        assert shown.end() == 0
+        assert max(map(len, shown.text.splitlines())) <= columns or "export AGENT_SKILLS" in shown.text
+    check = desk.agent("--check", columns=columns)
+    check.end()
+    lines = [line.strip() for line in check.text.splitlines()]
+    assert "found in a project folder, not approved" in " ".join(lines)
+
+
 def test_colours_are_for_terminals_that_want_them(desk: Desk) -> None:
     coloured = desk.agent("skill", "verify", "nope")
     assert coloured.end() == 1

@@ -1,10 +1,11 @@
 """Skills to start from: instructions only, with a script, or with a script and a toolset."""
 
 import os
+import re
 from pathlib import Path
 
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.core.names import deviation
+from skillkit.core.names import canonical_name, deviation
 from skillkit.core.text import escape_hidden
 
 _INSTRUCTIONS = """---
@@ -148,7 +149,9 @@ def create_skill(
 def checked_name(name: str) -> None:
     problem = deviation(name)
     if problem is not None:
-        raise ConfigurationError(f"The name '{escape_hidden(name)}' {problem}", "name")
+        better = re.sub(r"[^a-z0-9]+", "-", canonical_name(name)).strip("-")[:64].rstrip("-")
+        hint = f". Try: {better}" if better else ""
+        raise ConfigurationError(f"The name '{escape_hidden(name)}' {problem}{hint}", "name")
 
 
 def new_folder(into: Path, name: str) -> Path:

@@ -58,7 +58,8 @@ def agent(
     if check:
         from skillkit.agent.cli.check import check as show
 
-        raise typer.Exit(show(json=json))
+        show(json=json)
+        raise typer.Exit
     if context.invoked_subcommand is not None:
         return
     from skillkit.agent.cli.turns import Options

@@ -70,19 +70,12 @@ class Asker:
 
 def show(offer: Offer, *, card: bool = True) -> None:
     """A skill as facts: where it is from, what it brings, and what would change."""
-    from rich.table import Table
-
     screen = output.console(stderr=True)
     title = output.shown(offer.name, "bold")
     if offer.description:
         title.append(f"  {output.summary(offer.description, 300)}", style="not bold")
     screen.print(title)
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(style="dim")
-    grid.add_column(overflow="fold")
-    for label, value, style in _facts(offer, card=card):
-        grid.add_row(f"  {label}", output.shown(value, style))
-    screen.print(grid)
+    output.facts_on_stderr(list(_facts(offer, card=card)))
     for line in offer.diff if card else ():
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
         screen.print(output.shown(f"  {line}", colour))

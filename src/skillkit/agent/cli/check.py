@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 from skillkit.agent.cli import output
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from skillkit.install.activation import SkillStatus
 
 
-def check(*, json: bool = False) -> int:
-    """Show the state of every skill; the exit code says whether one that is wanted failed."""
+def check(*, json: bool = False) -> None:
+    """Show the state of every skill. It tells and does not judge: there is no exit code for it."""
     from skillkit.agent.cli.overview import activated, as_data, diagnostic_as_data
 
     report = activated().report()
@@ -22,15 +24,13 @@ def check(*, json: bool = False) -> int:
                 "hint": report.hint,
             }
         )
-        return 0
+        return
     output.say(f"Skills (AGENT_SKILLS={output.summary(str(report.selection))}):")
     for status in report.skills:
-        output.console().print(_line(status), soft_wrap=True)
+        output.line(_line(status))
     for found in report.failed:
         folder = found.path.parent.name
-        output.console().print(
-            output.shown(f"  ✗ {folder} - Load failed: {found.message}", "red"), soft_wrap=True
-        )
+        output.line(output.shown(f"  ✗ {folder} - Load failed: {found.message}", "red"))
     if not report.skills and not report.failed:
         output.say("  none found")
     untrusted = sum(not status.standing.trusted for status in report.skills)
@@ -40,19 +40,15 @@ def check(*, json: bool = False) -> int:
     )
     if report.hint:
         output.remark(output.summary(report.hint, 2000))
-    return 0
 
 
-def _line(status: "SkillStatus") -> object:
+def _line(status: "SkillStatus") -> "Text":
     commit = status.installed.commit_sha if status.installed else None
     mark, state, style = ("✓", "active", "green") if status.active else ("○", "inactive", "")
     if status.refusal is not None and status.refusal.code != "disabled":
         mark, state, style = "✗", status.refusal.code, "yellow"
-    counts = f"{_count(len(status.scripts), 'script')}, {_count(len(status.skill.toolsets), 'toolset')}"
+    scripts, toolsets = len(status.scripts), len(status.skill.toolsets)
+    counts = f"{output.count(scripts, 'script')}, {output.count(toolsets, 'toolset')}"
     trust = "trusted" if status.standing.trusted else f"untrusted: {status.standing.reason}"
     text = f"  {mark} {status.skill.name} ({state}) - {counts}"
     return output.shown(f"{text}{f' [{commit[:8]}]' if commit else ''} - {trust}", style)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -47,16 +47,32 @@ def say(text: str = "", style: str = "", *, whole: bool = False) -> None:
     console().print(text, style=style or None, soft_wrap=whole)
 
 
+def line(text: "Text") -> None:
+    """One entry: whole when it is piped, wrapped between words and set in on a terminal."""
+    screen = console()
+    fits = not screen.is_terminal or text.cell_len <= screen.width
+    for number, part in enumerate([text] if fits else text.wrap(screen, screen.width - 6)):
+        screen.print("      " * bool(number), part, sep="", soft_wrap=True)
+
+
 def remark(text: str, style: str = "") -> None:
-    """A line on stderr that is not the result: a hint, a warning, progress."""
+    """A line on stderr that is not the result: a hint, a warning; after what was printed so far."""
+    sys.stdout.flush()
     console(stderr=True).print(text, style=style or None, soft_wrap=True)
 
 
 def complain(text: str) -> None:
-    """An error, in the user's words and with nothing hidden."""
-    console(stderr=True).print(
-        f"Error: {escape_hidden(text.replace(chr(10), ' '))}", style="bold red", soft_wrap=True
-    )
+    """An error, in the user's words and with nothing hidden; what follows its first line is not shouted."""
+    sys.stdout.flush()
+    first, *others = [escape_hidden(line) for line in text.splitlines() or [""]]
+    console(stderr=True).print(f"Error: {first}", style="bold red", soft_wrap=True)
+    for line in others:
+        console(stderr=True).print(line, soft_wrap=True)
+
+
+def count(number: int, what: str) -> str:
+    """`1 script`, `2 scripts`."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def print_json(data: object) -> None:
@@ -75,8 +91,23 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible:
 
 
 def facts(rows: Sequence[tuple[str, object]]) -> None:
-    """A label and what it says, one below the other."""
-    _write(_layout([(label, escape_hidden(str(value))) for label, value in rows], 1, _width()))
+    """A label and what it says, one below the other; a word such as a digest stays whole, to be copied."""
+    _write(_layout([(label, escape_hidden(str(value))) for label, value in rows], 1, _width(), whole=True))
+
+
+def facts_on_stderr(rows: Sequence[tuple[str, object, str]]) -> None:
+    """Facts that are shown before a question, each with its style, set in a little."""
+    import textwrap
+
+    screen = console(stderr=True)
+    indent = max(len(label) for label, *_ in rows) + 4
+    for label, value, style in rows:
+        room = max(20, screen.width - indent)
+        text = escape_hidden(str(value))
+        parts = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+        for number, part in enumerate(parts):
+            row = shown(f"  {'' if number else label:<{indent - 2}}", "dim")
+            screen.print(row.append(part, style=style or "not dim"), soft_wrap=True)
 
 
 def _write(lines: Sequence[str], *, headed: bool = False) -> None:
@@ -102,7 +133,7 @@ def _width() -> int:
     return WIDTH_WHEN_PIPED
 
 
-def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int) -> list[str]:
+def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int, *, whole: bool = False) -> list[str]:
     import textwrap
 
     wanted = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -117,7 +148,9 @@ def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int) -> list[st
     lines = []
     for row in rows:
         parts = [
-            [cell] if len(cell) <= size else textwrap.wrap(cell, size) or [""]
+            [cell]
+            if len(cell) <= size
+            else textwrap.wrap(cell, size, break_long_words=not whole, break_on_hyphens=not whole) or [""]
             for cell, size in zip(row, longest, strict=True)
         ]
         for number in range(max(len(part) for part in parts)):

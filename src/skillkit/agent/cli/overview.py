@@ -1,5 +1,6 @@
 """The skills that are found: as a table, or as data. Knows nothing of option parsing, to start fast."""
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from skillkit.core.discovery import MetadataMemo
-    from skillkit.core.models import Diagnostic
+    from skillkit.core.models import Diagnostic, SkillMetadata
     from skillkit.install.activation import Selection, SkillActivation, SkillStatus
     from skillkit.install.registry import InstalledSkill
 
@@ -45,6 +46,8 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
             for skill in skills
         ]
         output.table(("Name", "Active", "Version", "Source", "Description"), rows, flexible="Description")
+        if all(active == "no" for _, active, *_ in rows):
+            output.remark("None is active. To use one: agent skill enable NAME")
     show_problems(manager.diagnostics)
 
 
@@ -64,6 +67,21 @@ def activated(
     for notice in activation.registry.notices:
         output.remark(escape_hidden(notice), "yellow")
     return activation
+
+
+def found(activation: "SkillActivation", name: str) -> "SkillMetadata":
+    """The skill of that name; one that could not be loaded is told apart from one that is not there."""
+    from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
+    from skillkit.core.names import canonical_name
+
+    try:
+        return activation.manager.get_skill(name)
+    except SkillNotFoundError:
+        for diagnostic in activation.manager.diagnostics:
+            folder = diagnostic.path.parent.name
+            if diagnostic.severity.value == "error" and canonical_name(folder) == canonical_name(name):
+                raise SkillParsingError(f"Skill '{name}' cannot be loaded: {diagnostic}") from None
+        raise
 
 
 def as_data(status: "SkillStatus") -> dict[str, object]:
@@ -101,6 +119,7 @@ def diagnostic_as_data(found: "Diagnostic") -> dict[str, object]:
 
 def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:
     """Errors and warnings on stderr, one line each."""
+    sys.stdout.flush()
     for found in diagnostics:
         if found.severity.value != "info":
             style = "red" if found.severity.value == "error" else "yellow"

@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
     )(create)
     app.command(
         "validate",
+        short_help="Check skills by the specification, and what clients make of them.",
         epilog=examples(
             "agent skill validate ./skills/pdf",
             "agent skill validate skills examples/skills/*/SKILL.md",
@@ -103,11 +104,13 @@ def validate(
         output.print_json({"files": [result.as_data() for result in results]})
     else:
         for result in results:
+            if len(results) > 1:
+                output.console().print(output.shown(result.path.parent, "bold"), soft_wrap=True)
             _show(result)
         errors = sum(len(result.errors) for result in results)
         warnings = sum(len(result.warnings) for result in results)
         output.say(
-            f"{len(results)} checked: {errors} errors, {warnings} warnings",
+            f"{len(results)} checked: {output.count(errors, 'error')}, {output.count(warnings, 'warning')}",
             "red" if errors else "green",
         )
     if not results:

@@ -129,7 +129,7 @@ def sync(
     if json:
         output.print_json({"locked" if write else "installed": [as_data(item) for item in changed]})
     elif write:
-        output.say(f"Locked {len(changed)} skills in {lock}", "green")
+        output.say(f"Locked {output.count(len(changed), 'skill')} in {lock}", "green")
     elif not changed:
         output.say("Everything is as skills.lock says.")
     else:

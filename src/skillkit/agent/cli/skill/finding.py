@@ -1,6 +1,6 @@
 """Which skill for which request: search, match."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,13 +35,14 @@ def register(app: typer.Typer) -> None:
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for.", show_default=False)],
+    words: Annotated[list[str], typer.Argument(help="What to look for.", show_default=False)],
     folders: Folders = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")] = 10,
     mode: MatchingMode = None,
     json: Json = False,
 ) -> None:
     """Rank the skills that are found by how well they fit some words."""
+    query = " ".join(words)
     activation = remembered(folders or ())
     matcher = matcher_of(activation, mode)
     ranked = [found for found in matcher.rank(query, limit) if found.score >= WORTH_SHOWING]
@@ -70,7 +71,9 @@ def search(
 
 
 def match(
-    request: Annotated[str, typer.Argument(help="What a user would say to the agent.", show_default=False)],
+    words: Annotated[
+        list[str], typer.Argument(help="What a user would say to the agent.", show_default=False)
+    ],
     folders: Folders = None,
     limit: Annotated[
         int | None,
@@ -86,6 +89,7 @@ def match(
     json: Json = False,
 ) -> None:
     """Show which skills a request would bring in, how surely, and why."""
+    request = " ".join(words)
     activation = remembered(folders or ())
     matcher = matcher_of(activation, mode)
     result = matcher.explain(request, limit)
@@ -118,7 +122,8 @@ def match(
     output.say(
         f"Mode {result.mode.value} ({signals}), threshold {result.threshold:.2f}. {result.explanation}"
     )
-    output.say(_injection(injected, list(result.matches), activation))
+    for sentence in _injection(injected, list(result.matches), activation):
+        output.say(sentence, whole=True)
 
 
 def remembered(folders: Iterable[Path]) -> "SkillActivation":
@@ -139,17 +144,18 @@ def _would_be_injected(found: "Match", activation: "SkillActivation") -> bool:
     return activation.manager.refusal(found.skill) is None
 
 
-def _injection(injected: "list[Match]", matches: "list[Match]", activation: "SkillActivation") -> str:
-    if not matches:
-        return "Nothing would be put into the prompt."
+def _injection(
+    injected: "list[Match]", matches: "list[Match]", activation: "SkillActivation"
+) -> Iterator[str]:
+    """What would be in the prompt, and why the rest would not; a command to copy ends its line."""
     if injected:
         names = ", ".join(escape_hidden(found.skill.name) for found in injected)
-        text = f"Instructions put into the prompt: {names}."
+        yield f"Instructions put into the prompt: {names}."
     else:
-        text = "Nothing would be put into the prompt."
-    held = [found for found in matches if found not in injected]
-    reasons = [refusal.reason for found in held if (refusal := activation.manager.refusal(found.skill))]
-    return " ".join([text, *(f"{escape_hidden(reason)}." for reason in reasons)])
+        yield "Nothing would be put into the prompt."
+    for found in matches:
+        if found not in injected and (refusal := activation.manager.refusal(found.skill)):
+            yield escape_hidden(refusal.reason)
 
 
 def _as_data(found: "Match", activation: "SkillActivation") -> dict[str, object]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     app.command(
         "add",
+        short_help="Install skills, after showing what they can do.",
         epilog=examples(
             "agent skill add owner/repo",
             "agent skill add owner/repo/skills/pdf@v1.2.0",
@@ -50,9 +51,11 @@ def register(app: typer.Typer) -> None:
         ),
     )(update)
     app.command("remove", epilog=examples("agent skill remove pdf", "agent skill remove pdf --yes"))(remove)
-    app.command("rollback", epilog=examples("agent skill rollback pdf", "agent skill rollback pdf --json"))(
-        rollback
-    )
+    app.command(
+        "rollback",
+        short_help="Go back to the version before, or take a skill out of the trash.",
+        epilog=examples("agent skill rollback pdf", "agent skill rollback pdf --json"),
+    )(rollback)
 
 
 @contextmanager
@@ -128,6 +131,7 @@ def add(
     from skillkit.install.tree import Limits
 
     with installer(yes=yes, trusted=trusted, limits=Limits(max_files, max_bytes)) as (opened, asker):
+        before = opened.list()
         installed = opened.add(
             source,
             ref=ref,
@@ -141,7 +145,8 @@ def add(
         output.print_json({"installed": [as_data(item) for item in installed]})
         return
     for item in installed:
-        output.say(f"Installed {item.name} ({_version(item)}) → {item.installed_path}", "green", whole=True)
+        done = "Already there:" if item in before else "Installed"
+        output.say(f"{done} {item.name} ({_version(item)}) → {item.installed_path}", "green", whole=True)
     output.remark(f"To use it now: export AGENT_SKILLS={','.join(item.name_canonical for item in installed)}")
 
 

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.overview import activated, as_data, diagnostic_as_data, show_list, show_problems
+from skillkit.agent.cli.overview import (
+    activated,
+    as_data,
+    diagnostic_as_data,
+    found,
+    show_list,
+    show_problems,
+)
 from skillkit.agent.cli.skill.options import Found, Json, examples
 
 if TYPE_CHECKING:
@@ -17,13 +24,18 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     app.command(
         "list",
+        short_help="List the skills, and what is wrong with those left out.",
         epilog=examples(
             "agent skill list",
             "agent skill list ./my-skills",
             "agent skill list --json | jq '.skills[].name'",
         ),
     )(list_skills)
-    app.command("info", epilog=examples("agent skill info pdf", "agent skill info pdf --json"))(info)
+    app.command(
+        "info",
+        short_help="Show where a skill is from, what it can do, and its trust.",
+        epilog=examples("agent skill info pdf", "agent skill info pdf --json"),
+    )(info)
 
 
 def list_skills(
@@ -50,7 +62,7 @@ def info(name: Found, json: Json = False) -> None:
     from skillkit.toolsets.declared import declared_tools
 
     activation = activated()
-    skill = activation.manager.get_skill(name)
+    skill = found(activation, name)
     status = activation.status(skill)
     tree = _as_shipped(read_folder(skill.base_dir, ANY_SIZE), skill)
     card = capabilities(tree, skill)
@@ -68,7 +80,7 @@ def info(name: Found, json: Json = False) -> None:
                 "tools": tools,
                 "capabilities": card.as_data(),
                 "files": {path: file.size for path, file in sorted(tree.digest.files.items())},
-                "diagnostics": [diagnostic_as_data(found) for found in skill.diagnostics],
+                "diagnostics": [diagnostic_as_data(problem) for problem in skill.diagnostics],
             }
         )
         return

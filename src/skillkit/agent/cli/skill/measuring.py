@@ -23,6 +23,7 @@ _BAR = 24
 def register(app: typer.Typer) -> None:
     app.command(
         "eval",
+        short_help="Ask requests with known answers, and show what goes wrong.",
         epilog=examples(
             "agent skill eval trigger-cases.json --skill csv-report",
             "agent skill eval queries.jsonl --in ./my-skills --mode hybrid --json",
@@ -30,6 +31,7 @@ def register(app: typer.Typer) -> None:
     )(evaluate)
     app.command(
         "cost",
+        short_help="Show what skills cost in tokens, and what is saved.",
         epilog=examples(
             "agent skill cost", "agent skill cost --budget 1000 --active", "agent skill cost --json"
         ),

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.overview import activated
+from skillkit.agent.cli.overview import activated, found
 from skillkit.agent.cli.skill.options import Found, Json, examples
 from skillkit.core.names import canonical_name
 from skillkit.core.text import HIDDEN, escape_hidden
@@ -14,6 +14,7 @@ from skillkit.core.text import HIDDEN, escape_hidden
 def register(app: typer.Typer) -> None:
     app.command(
         "run",
+        short_help="Run a skill's script as an agent would, in the sandbox.",
         context_settings={"allow_interspersed_args": False},
         epilog=examples(
             "agent skill run hello-extended",
@@ -39,6 +40,7 @@ def run(
 
     # Naming the skill selects it; whether it is trusted is another question.
     activation = activated(selection=Selection("names", frozenset({canonical_name(name)})))
+    found(activation, name)
     tools = ScriptTools(activation.manager, policy=activation.judge)
     if script is None:
         payload = tools.script_list(name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.overview import activated
+from skillkit.agent.cli.overview import activated, found
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill.options import Found, Json, Yes, examples
 from skillkit.core.text import escape_hidden
@@ -24,8 +24,16 @@ def register(app: typer.Typer) -> None:
             "agent skill trust pdf --yes --digest sha256:…   (in a script)",
         ),
     )(trust)
-    app.command("enable", epilog=examples("agent skill enable pdf", "agent skill enable all"))(enable)
-    app.command("disable", epilog=examples("agent skill disable pdf", "agent skill disable all"))(disable)
+    app.command(
+        "enable",
+        short_help="Make a skill active from now on, unless AGENT_SKILLS decides.",
+        epilog=examples("agent skill enable pdf", "agent skill enable all"),
+    )(enable)
+    app.command(
+        "disable",
+        short_help="Make a skill inactive from now on, unless AGENT_SKILLS decides.",
+        epilog=examples("agent skill disable pdf", "agent skill disable all"),
+    )(disable)
 
 
 def trust(
@@ -39,7 +47,7 @@ def trust(
 ) -> None:
     """Approve a skill as it is now, bound to its exact bytes. Any change revokes it."""
     activation = activated()
-    skill = activation.manager.get_skill(name)
+    skill = found(activation, name)
     record = activation.judge.installed(skill)
     with installer(yes=yes) as (opened, _):
         if revoke and record is not None:
@@ -72,7 +80,7 @@ def enable(name: Found, json: Json = False) -> None:
     if name.lower() in ("all", "all-untrusted", "none"):
         _choose(Selection.parse(name), json)
         return
-    skill = activation.manager.get_skill(name)
+    skill = found(activation, name)
     chosen = _chosen(activation.registry.load().selection)
     if chosen.mode in ("none", "names"):
         chosen = Selection("names", chosen.names | {skill.canonical_name})
@@ -94,7 +102,7 @@ def disable(name: Found, json: Json = False) -> None:
     if name.lower() == "all":
         _choose(Selection("none"), json)
         return
-    skill = activation.manager.get_skill(name)
+    skill = found(activation, name)
     chosen = _chosen(activation.registry.load().selection)
     names = chosen.names
     if chosen.mode in ("all", "all-untrusted"):
