@@ -135,6 +135,8 @@ class SkillActivation:
     ) -> None:
         self.registry = InstallRegistry(home)
         self.selection = selection or Selection.current(self.registry, environment)
+        self.by_variable = VARIABLE in (os.environ if environment is None else environment)
+        """Whether AGENT_SKILLS decides, or what `agent skill enable` chose."""
         self.judge = TrustJudge(self.registry, TrustStore(self.registry.home))
         self.policy = ActivationPolicy(self.selection, self.judge)
         self.manager = SkillManager(
@@ -168,7 +170,10 @@ class SkillActivation:
         missing = self.selection.names - {status.skill.canonical_name for status in skills}
         if missing:
             shown = escape_hidden(", ".join(sorted(missing)))
-            return f"{VARIABLE} names skills that were not found: {shown}"
+            if self.by_variable:
+                return f"{VARIABLE} names skills that were not found: {shown}"
+            first = escape_hidden(min(missing))
+            return f"Enabled, but not found: {shown}. To forget it: agent skill disable {first}"
         refused = [
             status.skill.canonical_name
             for status in skills

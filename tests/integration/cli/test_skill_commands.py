@@ -189,6 +189,20 @@ def test_enable_and_disable_are_remembered(agent: Agent, repository: Repository)
     assert "not trusted" in agent("skill", "enable", "b").stderr
 
 
+def test_what_was_enabled_and_has_gone_can_be_forgotten(agent: Agent, repository: Repository) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    agent("skill", "add", repository.url, "--trusted")
+    agent("skill", "enable", "pdf")
+    agent("skill", "remove", "pdf", "--yes")
+    hint = "Enabled, but not found: pdf. To forget it: agent skill disable pdf\n"
+    assert agent("--check").stderr == hint
+    assert (
+        agent("--check", AGENT_SKILLS="pdf").stderr == "AGENT_SKILLS names skills that were not found: pdf\n"
+    )
+    assert agent("skill", "disable", "PDF").stdout == "Active from now on: none\n"
+    assert "pdf" not in agent("--check").stderr
+
+
 def test_trust_in_a_script_takes_the_digest(agent: Agent, project: Path) -> None:
     folder = project / "skills" / "helper"
     folder.mkdir(parents=True)

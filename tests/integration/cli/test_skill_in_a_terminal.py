@@ -124,6 +124,9 @@ def test_nothing_is_broken_within_a_word(desk: Desk, columns: int) -> None:
         shown = desk.agent(*command, columns=columns)
         assert shown.end() == 0
         assert max(map(len, shown.text.splitlines())) <= columns or "export AGENT_SKILLS" in shown.text
+    unknown = desk.agent("skill", "info", "nope", columns=columns)
+    assert unknown.end() == 1
+    assert "kalshi-markets, skill-author" in " ".join(unknown.text.split())
     check = desk.agent("--check", columns=columns)
     check.end()
     lines = [line.strip() for line in check.text.splitlines()]

@@ -58,16 +58,26 @@ def line(text: "Text") -> None:
 def remark(text: str, style: str = "") -> None:
     """A line on stderr that is not the result: a hint, a warning; after what was printed so far."""
     sys.stdout.flush()
-    console(stderr=True).print(text, style=style or None, soft_wrap=True)
+    console(stderr=True).print(_flowing(text), style=style or None, soft_wrap=True)
 
 
 def complain(text: str) -> None:
     """An error, in the user's words and with nothing hidden; what follows its first line is not shouted."""
     sys.stdout.flush()
     first, *others = [escape_hidden(line) for line in text.splitlines() or [""]]
-    console(stderr=True).print(f"Error: {first}", style="bold red", soft_wrap=True)
+    console(stderr=True).print(_flowing(f"Error: {first}"), style="bold red", soft_wrap=True)
     for line in others:
         console(stderr=True).print(line, soft_wrap=True)
+
+
+def _flowing(text: str) -> str:
+    """Prose for stderr: on a terminal it breaks between words, never within one."""
+    import textwrap
+
+    screen = console(stderr=True)
+    if not screen.is_terminal or len(text) <= screen.width:
+        return text
+    return textwrap.fill(text, screen.width, break_long_words=False, break_on_hyphens=False)
 
 
 def count(number: int, what: str) -> str:

@@ -1,6 +1,7 @@
 """Deciding what is used: trust, enable, disable."""
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -76,15 +77,18 @@ def enable(name: Found, json: Json = False) -> None:
     """Make a skill active from now on, where AGENT_SKILLS does not say otherwise."""
     from skillkit.install.activation import Selection
 
-    activation = activated()
     if name.lower() in ("all", "all-untrusted", "none"):
-        _choose(Selection.parse(name), json)
+        _choose(lambda chosen: Selection.parse(name), json)
         return
+    activation = activated()
     skill = found(activation, name)
-    chosen = _chosen(activation.registry.load().selection)
-    if chosen.mode in ("none", "names"):
-        chosen = Selection("names", chosen.names | {skill.canonical_name})
-    _choose(chosen, json)
+
+    def with_it(chosen: "Selection") -> "Selection":
+        if chosen.mode in ("all", "all-untrusted"):
+            return chosen
+        return Selection("names", chosen.names | {skill.canonical_name})
+
+    _choose(with_it, json)
     standing = activation.judge.standing(skill)
     if not standing.trusted:
         output.remark(
@@ -96,32 +100,32 @@ def enable(name: Found, json: Json = False) -> None:
 
 def disable(name: Found, json: Json = False) -> None:
     """Make a skill inactive from now on, where AGENT_SKILLS does not say otherwise."""
+    from skillkit.core.names import canonical_name
     from skillkit.install.activation import Selection
 
-    activation = activated()
     if name.lower() == "all":
-        _choose(Selection("none"), json)
+        _choose(lambda chosen: Selection("none"), json)
         return
-    skill = found(activation, name)
-    chosen = _chosen(activation.registry.load().selection)
-    names = chosen.names
-    if chosen.mode in ("all", "all-untrusted"):
-        names = frozenset(found.canonical_name for found in activation.manager.list_skills())
-    names -= {skill.canonical_name}
-    _choose(Selection("names", names) if names else Selection("none"), json)
+    activation = activated()
+    everything = frozenset(skill.canonical_name for skill in activation.manager.list_skills())
+
+    def without_it(chosen: "Selection") -> "Selection":
+        names = everything if chosen.mode in ("all", "all-untrusted") else chosen.names
+        if canonical_name(name) not in names:  # one that was enabled and has gone can be disabled
+            found(activation, name)
+        left = names - {canonical_name(name)}
+        return Selection("names", left) if left else Selection("none")
+
+    _choose(without_it, json)
 
 
-def _chosen(text: str | None) -> "Selection":
-    from skillkit.install.activation import Selection
-
-    return Selection.parse(text)
-
-
-def _choose(selection: "Selection", json: bool) -> None:
-    from skillkit.install.activation import VARIABLE
+def _choose(change: Callable[["Selection"], "Selection"], json: bool) -> None:
+    """Change what is enabled; two programs that do so at once lose nothing."""
+    from skillkit.install.activation import VARIABLE, Selection
     from skillkit.install.registry import InstallRegistry
 
     with InstallRegistry().transaction() as state:
+        selection = change(Selection.parse(state.selection))
         state.selection = str(selection)
     if json:
         output.print_json({"selection": str(selection)})
