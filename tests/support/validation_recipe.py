@@ -100,7 +100,11 @@ def selected(scenes: Sequence[Scene], numbers: Sequence[str], kinds: Sequence[st
     """The commands of these kinds, up to the last one with such a number: it may need those before it."""
     found = []
     for scene in scenes:
-        kept = [command for command in scene.commands if command.needs in kinds]
+        kept = [
+            command
+            for command in scene.commands
+            if command.needs in kinds and (command.needs != "suite" or command.has_number(numbers))
+        ]
         last = max((place for place, command in enumerate(kept, 1) if command.has_number(numbers)), default=0)
         if last:
             found.append(replace(scene, commands=kept[:last]))
