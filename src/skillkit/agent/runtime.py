@@ -203,8 +203,14 @@ def activate(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "
     from skillkit.install.activation import SkillActivation
     from skillkit.matching.catalog_index import shared_index
 
-    with span("skill.load", {}):
+    with span("skill.load", {}) as collected:
         activation = SkillActivation(search=search, memo=shared_index())
+        if collected is not None:
+            active = [status.skill.name for status in activation.report().active]
+            found_count = len(activation.manager.list_skills())
+            collected.set_attributes(
+                {"skill.names": active, "skill.count": len(active), "skill.found": found_count}
+            )
     for notice in activation.registry.notices:
         problem(notice)
     for found in activation.manager.diagnostics:

@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.scripts.telemetry import sensitive_data_enabled
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
 
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
@@ -95,15 +98,16 @@ def redacted(text: str, environ: Mapping[str, str] = os.environ) -> str:
 
 
 @contextmanager
-def span(name: str, attributes: Mapping[str, str | int | float | bool]) -> Iterator[None]:
-    """An OpenTelemetry span, where OpenTelemetry is there."""
+def span(name: str, attributes: Mapping[str, str | int | float | bool]) -> "Iterator[Span | None]":
+    """An OpenTelemetry span, where OpenTelemetry is there; None where nobody collects it."""
     try:
         from opentelemetry import trace
     except ImportError:
-        yield
+        yield None
         return
-    with trace.get_tracer("skillkit.agent").start_as_current_span(name, attributes=dict(attributes)):
-        yield
+    tracer = trace.get_tracer("skillkit.agent")
+    with tracer.start_as_current_span(name, attributes=dict(attributes)) as started:
+        yield started if started.is_recording() else None
 
 
 class Stopwatch:

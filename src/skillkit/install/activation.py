@@ -164,16 +164,22 @@ class SkillActivation:
         failed = tuple(found for found in self.manager.diagnostics if found.severity is Severity.ERROR)
         return ActivationReport(self.selection, skills, failed, self._hint(skills))
 
+    def missing(self) -> str:
+        """Names that are wanted and that no skill has, as a sentence; empty when there is none."""
+        missing = self.selection.names - {skill.canonical_name for skill in self.manager.list_skills()}
+        if not missing:
+            return ""
+        shown = escape_hidden(", ".join(sorted(missing)))
+        if self.by_variable:
+            return f"{VARIABLE} names skills that were not found: {shown}"
+        first = escape_hidden(min(missing))
+        return f"Enabled, but not found: {shown}. To forget it: agent skill disable {first}"
+
     def _hint(self, skills: tuple[SkillStatus, ...]) -> str:
         if self.selection.mode == "all" and not any(status.active for status in skills):
             return NO_TRUSTED
-        missing = self.selection.names - {status.skill.canonical_name for status in skills}
-        if missing:
-            shown = escape_hidden(", ".join(sorted(missing)))
-            if self.by_variable:
-                return f"{VARIABLE} names skills that were not found: {shown}"
-            first = escape_hidden(min(missing))
-            return f"Enabled, but not found: {shown}. To forget it: agent skill disable {first}"
+        if missing := self.missing():
+            return missing
         refused = [
             status.skill.canonical_name
             for status in skills

@@ -77,8 +77,12 @@ def test_activations_are_spans(agent, online: OpenAIServer) -> None:
     provider.add_span_processor(processor)
     online.replies = [CallTool("load_skill", {"skill_id": "kalshi-markets"}), Say("done")]
     agent("-p", "Say bonjour to Alice")
-    spans = {(span.name, (span.attributes or {}).get("skill.name")) for span in exporter.get_finished_spans()}
+    finished = exporter.get_finished_spans()
+    spans = {(span.name, (span.attributes or {}).get("skill.name")) for span in finished}
     processor.shutdown()
+    (loaded,) = [dict(span.attributes or {}) for span in finished if span.name == "skill.load"]
+    names = ("hello-extended", "kalshi-markets")
+    assert loaded == {"skill.names": names, "skill.count": 2, "skill.found": 3}
     assert ("skill.load", None) in spans
     assert ("skill.activate", "hello-extended") in spans
     assert ("skill.activate", "kalshi-markets") in spans
