@@ -305,6 +305,15 @@ def test_words_need_no_quotes(agent: Agent) -> None:
     )
 
 
+def test_what_is_not_there_is_an_error_and_not_nothing(agent: Agent) -> None:
+    forgotten = agent("memory", "forget", "99")
+    assert (forgotten.returncode, "no fact 99" in forgotten.stderr) == (1, True)
+    assert agent("memory", "forget", "--all").stdout == "Forgot 0 facts.\n"
+    assert "has these words" in agent("memory", "search", "zebra").stderr
+    ran = agent("skill", "run", "--json", "nowhere", "x")
+    assert (ran.returncode, json.loads(ran.stdout)["error"]) == (1, "not_found")
+
+
 def test_the_error_of_a_script_keeps_its_lines(agent: Agent) -> None:
     failed = agent("skill", "run", "hello-extended", "advanced_greeting", "--bad")
     assert failed.returncode == 1

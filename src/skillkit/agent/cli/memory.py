@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillkit.agent.cli import output
+from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.skill.options import Json
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def search(
     """Find facts by words."""
     from skillkit.agent.memory import Memory
 
-    _show(Memory().search(" ".join(words)), json=json)
+    _show(
+        Memory().search(" ".join(words)), json=json, otherwise="Nothing that is remembered has these words."
+    )
 
 
 @app.command()
@@ -47,13 +49,16 @@ def forget(
     if (identity is None) != everything:
         raise typer.BadParameter("give the number of a fact (see: agent memory list) or --all")
     gone = Memory().forget(identity)
-    output.say(f"Forgot {gone} fact{'' if gone == 1 else 's'}.")
+    if identity is not None and not gone:
+        output.complain(f"There is no fact {identity}. See them with: agent memory list")
+        raise typer.Exit(outcome.ERROR)
+    output.say(f"Forgot {output.count(gone, 'fact')}.")
 
 
-def _show(facts: "Sequence[Fact]", *, json: bool) -> None:
+def _show(facts: "Sequence[Fact]", *, json: bool, otherwise: str = "Nothing is remembered.") -> None:
     if json:
         output.print_json([{"id": fact.id, "text": fact.text, "stated_at": fact.stated_at} for fact in facts])
     elif facts:
         output.table(("Id", "Fact", "Stated"), [(f.id, f.text, f.stated_at) for f in facts], flexible="Fact")
     else:
-        output.remark("Nothing is remembered.")
+        output.remark(otherwise)

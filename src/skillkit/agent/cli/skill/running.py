@@ -40,7 +40,8 @@ def run(
 
     # Naming the skill selects it; whether it is trusted is another question.
     activation = activated(selection=Selection("names", frozenset({canonical_name(name)})))
-    found(activation, name)
+    if not json:
+        found(activation, name)
     tools = ScriptTools(activation.manager, policy=activation.judge)
     if script is None:
         payload = tools.script_list(name)
