@@ -56,6 +56,7 @@ class Command:
     asks: str = ""
     carries: str = ""
     spares: str = ""
+    gap: str = ""
 
     @property
     def numbers(self) -> str:
@@ -349,7 +350,8 @@ def show(outcome: Outcome) -> None:
     mark = "FAILED" if outcome.failures else "ok    "
     print(f"{mark}  {command.numbers}: {command.run}  →  {command.expectation}", flush=True)
     if outcome.failures:
-        lines = [*outcome.failures, "its output:", *outcome.output.splitlines()]
+        known = [f"known: {command.gap}"] if command.gap else []
+        lines = [*known, *outcome.failures, "its output:", *outcome.output.splitlines()]
         print("".join(f"        | {line}\n" for line in lines), end="", flush=True)
 
 
