@@ -240,6 +240,8 @@ class SkillMatcher:
         raw, calibration = self._scored(request)
         declared = self._triggers.declared(request) if self._scorer else {}
         named, said, ruled_out = self._names.named(request)
+        if self._scorer is None:
+            said = frozenset()  # without triggers, a skill that is not called by name does not match
         floor = calibration.raw(from_score) if calibration else from_score
         keys = {*named, *said, *declared, *(key for key, value in raw.items() if value >= floor)}
         if at_least:
