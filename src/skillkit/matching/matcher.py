@@ -242,6 +242,8 @@ class SkillMatcher:
         named, said, ruled_out = self._names.named(request)
         if self._scorer is None:
             said = frozenset()  # without triggers, a skill that is not called by name does not match
+        elif len(request.words) == 1:
+            named, said = {**dict.fromkeys(said, False), **named}, frozenset()  # it says nothing else
         floor = calibration.raw(from_score) if calibration else from_score
         keys = {*named, *said, *declared, *(key for key, value in raw.items() if value >= floor)}
         if at_least:

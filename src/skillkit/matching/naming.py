@@ -153,7 +153,7 @@ def _matched_to(text: str, tokens: list[tuple[str, int, int]], at: int, name: tu
 
 def _is_name(text: str, name: tuple[str, ...], start: int, end: int) -> bool:
     """Whether these words are meant as a name and not just said."""
-    if len(name) > 1 or _says_nothing_else(text, start, end):
+    if len(name) > 1 or text.strip() == name[0]:
         return True
     before, after = text[max(0, start - _NEARBY) : start], text[end : end + _NEARBY]
     if before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after:
@@ -163,8 +163,3 @@ def _is_name(text: str, name: tuple[str, ...], start: int, end: int) -> bool:
     if not text[:start].strip() and _ADDRESSED.match(after):
         return True
     return name[0] not in STOP_WORDS and not any(commonness(term) for term in terms(name[0]))
-
-
-def _says_nothing_else(text: str, start: int, end: int) -> bool:
-    """Whether a short request has no word of its own beside the name: “image, please”."""
-    return len(text) - (end - start) <= _NEARBY and not terms(f"{text[:start]} {text[end:]}")
