@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from skillkit.core.models import SkillMetadata, SourceType
+from skillkit.core.models import SkillMetadata
+from skillkit.core.shipped import is_as_shipped
 from skillkit.core.sources import agent_home
 from skillkit.install.disk import locked, make_folder, replace_file
 from skillkit.scripts.policy import Grants
@@ -95,7 +96,7 @@ class Approvals:
         )
 
     def approved(self, skill: SkillMetadata, digest: str) -> bool:
-        if skill.source is SourceType.BUNDLED:
+        if is_as_shipped(skill):
             return True  # as much a part of the program as its own tools
         return digest in self._session or digest in self._once or digest in self.file.load()
 

@@ -20,6 +20,8 @@ PRIORITY_ANTHROPIC = 50
 PRIORITY_PLUGIN = 10
 PRIORITY_CUSTOM = 5
 PRIORITY_LAST = 1
+BUNDLED = Path(__file__).resolve().parent.parent / "bundled"
+"""Where the skills that ship with skillkit lie."""
 
 
 class DefaultFolder(NamedTuple):
@@ -144,8 +146,7 @@ def _packages(names: Sequence[str] | None) -> list[SkillSource]:
 
 
 def _bundled() -> list[SkillSource]:
-    folder = Path(__file__).resolve().parent.parent / "bundled"
-    return [SkillSource(SourceType.BUNDLED, folder, PRIORITY_LAST)] if folder.is_dir() else []
+    return [SkillSource(SourceType.BUNDLED, BUNDLED, PRIORITY_LAST)] if BUNDLED.is_dir() else []
 
 
 def _several(folders: Folder | Iterable[Folder]) -> list[Folder]:

@@ -10,9 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillkit.core.digest import tree_digest
+from skillkit.core.digest import tree_digest, tree_stamp
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata, SourceType
+from skillkit.core.shipped import is_as_shipped
 from skillkit.core.sources import agent_home
 from skillkit.install.disk import DamagedFileError, JsonFile, clear_temporary, locked
 from skillkit.install.exceptions import RegistryError
@@ -118,7 +119,7 @@ class TrustJudge:
         return record if record is not None and store.linked(folder.name) is not None else None
 
     def standing(self, skill: SkillMetadata) -> Standing:
-        if skill.source is SourceType.BUNDLED:
+        if is_as_shipped(skill):
             return Standing(True, "comes with skillkit")
         record = self.installed(skill)
         if record is not None:
@@ -161,10 +162,12 @@ class TrustJudge:
             self._approved = (stamp, self.consents.digests())
         if digest in self._approved[1]:
             return Standing(True, "approved", digest)
+        if skill.source is SourceType.BUNDLED:
+            return Standing(False, "differs from what skillkit ships, not approved", digest)
         return Standing(False, "found in a project folder, not approved", digest)
 
     def _digest(self, folder: Path) -> str | SkillsUseError:
-        stamp = _tree_stamp(folder)
+        stamp = tree_stamp(folder)
         known = self._digests.get(str(folder))
         if known is not None and stamp is not None and known[0] == stamp:
             return known[1]
@@ -184,23 +187,3 @@ def _file_stamp(path: Path) -> object:
     except OSError:
         return None
     return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
-
-
-def _tree_stamp(folder: Path) -> object:
-    """Changes whenever a file beneath `folder` does; None for a tree too large to look at."""
-    stamps: list[object] = []
-    waiting = [os.path.realpath(folder)]
-    try:
-        while waiting:
-            if len(stamps) > 2 * MAX_FILES:
-                return None
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    status = entry.stat(follow_symlinks=False)
-                    stamps.append((entry.path, status.st_ino, status.st_size, status.st_mode))
-                    stamps.append((status.st_mtime_ns, status.st_ctime_ns))
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-    except OSError:
-        return None
-    return tuple(stamps)

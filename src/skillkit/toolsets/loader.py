@@ -11,7 +11,8 @@ from typing import Protocol
 from skillkit.core.availability import Refusal
 from skillkit.core.digest import tree_digest
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.models import SkillMetadata, SourceType
+from skillkit.core.models import SkillMetadata
+from skillkit.core.shipped import is_as_shipped
 from skillkit.disclosure.tools import Tool
 from skillkit.toolsets.base import AgentToolset, as_tool
 from skillkit.toolsets.exceptions import ToolsetError
@@ -36,7 +37,7 @@ class TrustBundled:
     """Trusts what ships with skillkit and nothing else."""
 
     def trusts(self, skill: SkillMetadata, digest: str) -> bool:
-        return skill.source is SourceType.BUNDLED
+        return is_as_shipped(skill)
 
 
 class SkillDirectory(Protocol):
