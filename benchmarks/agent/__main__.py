@@ -24,7 +24,14 @@ from benchmarks.agent.judging import is_right
 
 SETS = {"held-out": "held_out.jsonl", "tuning": "tuning.jsonl"}
 PROGRAM = Path(__file__).parents[2] / "src" / "skillkit"
-DECIDES = ("agent/*.py", "agent/models/*.py", "bundled/**/*", "disclosure/*.py", "matching/*.py", "*/tools.py")
+DECIDES = (
+    "agent/*.py",
+    "agent/models/*.py",
+    "bundled/**/*",
+    "disclosure/*.py",
+    "matching/*.py",
+    "*/tools.py",
+)
 
 Row = dict[str, Any]
 

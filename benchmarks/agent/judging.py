@@ -9,7 +9,8 @@ _PREPARES = {"load_skill", "read_skill_resource", "search_skills"}
 _NOTHING_TO_PREPARE = {"plain", "cannot", "list-skills"}
 _SKILLS = ("hello-extended", "kalshi-markets")
 _REFUSAL = re.compile(
-    r"\b(?:cannot|can't|can’t|can not|unable|not able|(?:don't|don’t|do not) have|not possible|no tool)\b", re.I
+    r"\b(?:cannot|can't|can’t|can not|unable|not able|(?:don't|don’t|do not) have|not possible|no tool)\b",
+    re.I,
 )
 _LANGUAGES = {
     "arabic": "ar", "german": "de", "greek": "el", "english": "en", "spanish": "es", "french": "fr",
