@@ -35,15 +35,16 @@ class Conversation:
         first = next((message for message in self.messages if message.get("role") == "user"), None)
         return one_line(text_of(first))[:80] if first else "(empty)"
 
-    def settled(self) -> list[dict[str, Any]]:
-        """The messages up to the last finished step: no call of a tool stays without its result."""
-        answered = {
-            content.get("call_id")
-            for message in self.messages
-            for content in message.get("contents", ())
-            if content.get("type") == "function_result"
-        }
-        return [message for message in self.messages if calls_of(message) <= answered]
+    def settle(self) -> None:
+        """Forget what a turn that was cut short left open: calls of tools without a result."""
+        answered = {identity for message in self.messages for identity in results_of(message)}
+        settled: set[str] = set()
+        kept = []
+        for message in self.messages:
+            if calls_of(message) <= answered and results_of(message) <= settled:
+                settled |= calls_of(message)
+                kept.append(message)
+        self.messages = kept
 
 
 def text_of(message: dict[str, Any]) -> str:
@@ -52,8 +53,15 @@ def text_of(message: dict[str, Any]) -> str:
 
 
 def calls_of(message: dict[str, Any]) -> set[str]:
-    contents = message.get("contents", ())
-    return {str(part.get("call_id")) for part in contents if part.get("type") == "function_call"}
+    return _call_ids(message, "function_call")
+
+
+def results_of(message: dict[str, Any]) -> set[str]:
+    return _call_ids(message, "function_result")
+
+
+def _call_ids(message: dict[str, Any], kind: str) -> set[str]:
+    return {str(part.get("call_id")) for part in message.get("contents", ()) if part.get("type") == kind}
 
 
 class ConversationStore:

@@ -25,7 +25,7 @@ class ConversationHistory(HistoryProvider):
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
-        return [Message.from_dict(message) for message in self.runtime.conversation.settled()]
+        return [Message.from_dict(message) for message in self.runtime.conversation.messages]
 
     async def save_messages(
         self,

@@ -13,7 +13,7 @@ from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.memory import Memory
 from skillkit.agent.models.failures import friendly
-from skillkit.agent.models.provider import ChatProvider, ready
+from skillkit.agent.models.provider import ChatProvider, disconnect, ready
 from skillkit.agent.telemetry import Step, Trace, span
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
@@ -71,6 +71,7 @@ class AgentRuntime:
             if agent is None:
                 # Fetching and loading a model takes its time; Ctrl-C must not wait for it.
                 agent = await in_background(self._build)
+            self.conversation.settle()
             session = AgentSession(session_id=self.conversation.id)
             stream = agent.run(text, session=session, stream=True)
             speaking = None
@@ -95,9 +96,7 @@ class AgentRuntime:
 
     async def close(self) -> None:
         """Let go of the provider's connections."""
-        connection: Any = getattr(self.client, "client", None)
-        if connection is not None and hasattr(connection, "close"):
-            await connection.close()
+        await disconnect(self.client)
         self.client = self._agent = None
 
     @property
@@ -131,6 +130,7 @@ class AgentRuntime:
             self.client,
             INSTRUCTIONS,
             name="agent",
+            default_options=dict(self.provider.options or {}),
             context_providers=providers,
             middleware=[
                 RequestTracer(self.trace, self._skills_text),

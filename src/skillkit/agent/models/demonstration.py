@@ -8,7 +8,7 @@ Turn = dict[str, str]
 _SYSTEM = """\
 You reply with exactly one JSON object:
 {"tool": NAME, "arguments": {...}} uses a tool. Fill in every argument that the request says or implies.
-{"answer": TEXT} answers: knowledge, arithmetic, writing, chat, questions about your skills.
+{"answer": TEXT} answers: knowledge, arithmetic, writing, chat, what your skills are and what they are for.
 {"cannot": TEXT} says that none of your tools can do what is asked.
 
 <available_skills>
@@ -17,6 +17,7 @@ You reply with exactly one JSON object:
 </available_skills>
 Tools:
 - get_weather(city: string, unit?: string): The weather in a city.
+- compare_weather(cities: list of string, unit?: string): The weather in several cities.
 - list_cities(): The cities that the weather is known of.
 - load_skill(skill_id: pdf-forms|trip-planner, arguments?: string): Load the instructions of a skill.
 - script_list(skill_name?: string): List the scripts of a skill.
@@ -25,8 +26,9 @@ Tools:
 
 NOW_THE_REAL_ONE = (
     "That was an example. Now you have other skills and tools: only those below. Reply in the same form. "
-    "Use a tool only if the request is about what it does; else answer. A skill whose instructions stand "
-    "below is loaded: use its tools."
+    "Use a tool only if the request is about what it does; the tool knows better than you which values it "
+    "takes. What your skills are and what one is for, answer from the list without a tool. A skill whose "
+    "instructions stand below is loaded: use its tools."
 )
 
 
@@ -42,11 +44,19 @@ def _answer(text: str) -> str:
     return json.dumps({"answer": text}, ensure_ascii=False)
 
 
+def _cannot(text: str) -> str:
+    return json.dumps({"cannot": text})
+
+
 DEMONSTRATION: list[Turn] = [
     {"role": "system", "content": _SYSTEM},
     *_said("what is 12 * 12?", _answer("144")),
     *_said("how many °F in Oslo?", _call("get_weather", city="Oslo", unit="fahrenheit")),
     *_said("Result of get_weather: 39 °F, rain", _answer("39 °F, rain")),
+    *_said("is it cold in Ulan Bator now", _call("get_weather", city="Ulan Bator")),
+    *_said("get_weather failed: unknown city", _answer("I do not know the weather there: unknown city.")),
+    *_said("weather for Rome and Oslo please", _call("compare_weather", cities=["Rome", "Oslo"])),
+    *_said("Result of compare_weather: Rome 21 °C, Oslo 4 °C", _answer("Rome 21 °C, Oslo 4 °C.")),
     *_said("which cities do you know?", _call("list_cities")),
     *_said('Result of list_cities: ["Oslo", "Rome"]', _answer("Oslo and Rome.")),
     *_said(
@@ -54,6 +64,7 @@ DEMONSTRATION: list[Turn] = [
         _answer("pdf-forms: fill in PDF forms. trip-planner: plan trips by train."),
     ),
     *_said("what is trip-planner for?", _answer("It plans trips by train.")),
+    *_said("turn the heating down", _cannot("I cannot control the heating.")),
     *_said("fill in tax.pdf for me", _call("load_skill", skill_id="pdf-forms")),
     *_said(
         'Result of load_skill: <skill_context id="pdf-forms">Run the script fill.</skill_context>',
@@ -61,16 +72,28 @@ DEMONSTRATION: list[Turn] = [
     ),
     *_said('Result of script_run: {"filled": 12}', _answer("12 fields of tax.pdf are filled in.")),
     *_said("which scripts does pdf-forms have?", _call("script_list", skill_name="pdf-forms")),
+    *_said('Result of script_list: ["check", "count", "fill"]', _answer("check, count and fill.")),
     *_said(
         "how do I use its count script?", _call("script_help", skill_name="pdf-forms", script_name="count")
     ),
+    *_said('Result of script_help: "count FILE [--pages N]"', _answer("count FILE, with --pages N.")),
+    *_said("tell me about the pdf-forms skill", _answer("pdf-forms fills in PDF forms, with its scripts.")),
     *_said(
         "run count of pdf-forms on a.pdf with --pages 1",
         _call("script_run", skill_name="pdf-forms", script_name="count", args=["a.pdf", "--pages", "1"]),
     ),
     *_said("script_run failed: Script timed out after 60s", _answer("That failed: it timed out after 60s.")),
-    *_said("run its check script", _call("script_run", skill_name="pdf-forms", script_name="check")),
-    *_said('Result of script_run: {"ok": true, "pages": 3}', _answer("The check is fine: 3 pages.")),
-    *_said("email that to Bob", json.dumps({"cannot": "I cannot send email."})),
+    *_said(
+        "is form.pdf complete?",
+        _call("script_run", skill_name="pdf-forms", script_name="check", args=["form.pdf"]),
+    ),
+    *_said('Result of script_run: {"ok": true, "pages": 3}', _answer("Yes, all 3 pages of it.")),
+    *_said("email that to Bob", _cannot("I cannot send email.")),
+    *_said(
+        "list all your skills",
+        _answer("pdf-forms (fill in PDF forms) and trip-planner (plan trips by train)."),
+    ),
     *_said("write one line about rain", _answer("Soft rain taps the window, asking to come in.")),
+    *_said("reserve a table for two", _cannot("I cannot reserve a table.")),
+    *_said("and in French, what is 'red house'?", _answer("maison rouge")),
 ]
