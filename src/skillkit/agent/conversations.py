@@ -28,6 +28,8 @@ class Conversation:
     messages: list[dict[str, Any]] = field(default_factory=list)
     state: dict[str, Any] = field(default_factory=dict)
     updated: str = ""
+    results: list[dict[str, Any]] = field(default_factory=list)
+    """Of tools that have run since the last message: the model has not seen them yet."""
 
     @property
     def title(self) -> str:
@@ -35,8 +37,15 @@ class Conversation:
         first = next((message for message in self.messages if message.get("role") == "user"), None)
         return one_line(text_of(first))[:80] if first else "(empty)"
 
+    def add(self, messages: Sequence[dict[str, Any]]) -> None:
+        """What was said since; results among it are no longer news."""
+        self.messages += messages
+        seen = {identity for message in messages for identity in results_of(message)}
+        self.results = [result for result in self.results if not results_of(result) <= seen]
+
     def settle(self) -> None:
-        """Forget what a turn that was cut short left open: calls of tools without a result."""
+        """After a turn that was cut short: keep what its tools have done, forget calls without a result."""
+        self.add(self.results)
         answered = {identity for message in self.messages for identity in results_of(message)}
         settled: set[str] = set()
         kept = []
@@ -84,6 +93,7 @@ class ConversationStore:
             "updated": conversation.updated,
             "title": conversation.title,
             "messages": conversation.messages,
+            "results": conversation.results,
             "state": conversation.state,
         }
         text = json.dumps(data, ensure_ascii=False, indent=1)
@@ -98,7 +108,12 @@ class ConversationStore:
             if data["version"] != FORMAT:
                 raise ValueError(f"format {data['version']}")
             return Conversation(
-                data["id"], data["created"], list(data["messages"]), dict(data["state"]), data["updated"]
+                data["id"],
+                data["created"],
+                list(data["messages"]),
+                dict(data["state"]),
+                data["updated"],
+                list(data.get("results", ())),
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConversationError(

@@ -118,7 +118,7 @@ class AgentRuntime:
     def _build(self) -> "Agent[Any]":
         from agent_framework import Agent
 
-        from skillkit.agent.history import ConversationHistory, Recollection
+        from skillkit.agent.history import ConversationHistory, FinishedCalls, Recollection
         from skillkit.agent.middleware import RequestTracer, ScriptApproval, ToolTracer
 
         skills = self.skills
@@ -134,6 +134,7 @@ class AgentRuntime:
             context_providers=providers,
             middleware=[
                 RequestTracer(self.trace, self._skills_text),
+                FinishedCalls(self),
                 ToolTracer(self.trace),
                 ScriptApproval(self.manager, self.approvals, self.ask),
             ],

@@ -212,3 +212,10 @@ def as_function(tool: Tool) -> FunctionTool:
 
 def as_text(result: object) -> str:
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
+
+
+def spoken(result: object) -> str:
+    """What a tool answered, in whichever form the framework holds it."""
+    if isinstance(result, list):
+        return "\n".join(str(getattr(part, "text", None) or getattr(part, "result", "")) for part in result)
+    return as_text(result)

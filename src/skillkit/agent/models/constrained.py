@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skillkit.agent.models.demonstration import DEMONSTRATION, NOW_THE_REAL_ONE, Turn
+from skillkit.agent.models.demonstration import DEMONSTRATION, HOW_TO_REPLY, NOW_THE_REAL_ONE, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def turns_before(instructions: str, tools: Sequence[ToolSpec]) -> list[Turn]:
     if not tools:
         return [{"role": "system", "content": instructions}]
     listed = "\n".join(tool.line() for tool in tools)
-    real = f"{NOW_THE_REAL_ONE}\n\n{instructions}\n\n## Your tools\n{listed}"
+    real = f"{NOW_THE_REAL_ONE}\n\n{instructions}\n\n## Your tools\n{listed}\n\n{HOW_TO_REPLY}"
     return [*DEMONSTRATION, {"role": "system", "content": real}]
 
 

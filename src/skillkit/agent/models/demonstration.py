@@ -25,11 +25,14 @@ Tools:
 - script_run(skill_name: string, script_name: string, args?: list of string): Run a script of a skill."""
 
 NOW_THE_REAL_ONE = (
-    "That was an example. Now you have other skills and tools: only those below. Reply in the same form. "
-    "Use a tool only if the request is about what it does; the tool knows better than you which values it "
-    "takes. What your skills are and what one is for, answer from the list without a tool. A skill whose "
-    "instructions stand below is loaded: use its tools."
+    "That was an example. Now you have other skills and tools: only those below. Reply in the same form."
 )
+HOW_TO_REPLY = """\
+The first of these that fits is your reply:
+1. The request asks which skills there are, or what a skill is or does: {"answer": ...} from the list above.
+2. One of your tools does what is asked: {"tool": ...}. The tool knows which values it takes.
+3. You know it or can write it yourself: {"answer": ...}
+4. Anything else: {"cannot": ...}"""
 
 
 def _call(tool: str, **arguments: Any) -> str:
@@ -59,10 +62,7 @@ DEMONSTRATION: list[Turn] = [
     *_said("Result of compare_weather: Rome 21 °C, Oslo 4 °C", _answer("Rome 21 °C, Oslo 4 °C.")),
     *_said("which cities do you know?", _call("list_cities")),
     *_said('Result of list_cities: ["Oslo", "Rome"]', _answer("Oslo and Rome.")),
-    *_said(
-        "what skills do you have?",
-        _answer("pdf-forms: fill in PDF forms. trip-planner: plan trips by train."),
-    ),
+    *_said("what skills do you have?", _answer("I have 2 skills: pdf-forms and trip-planner.")),
     *_said("what is trip-planner for?", _answer("It plans trips by train.")),
     *_said("turn the heating down", _cannot("I cannot control the heating.")),
     *_said("fill in tax.pdf for me", _call("load_skill", skill_id="pdf-forms")),
@@ -89,11 +89,10 @@ DEMONSTRATION: list[Turn] = [
     ),
     *_said('Result of script_run: {"ok": true, "pages": 3}', _answer("Yes, all 3 pages of it.")),
     *_said("email that to Bob", _cannot("I cannot send email.")),
-    *_said(
-        "list all your skills",
-        _answer("pdf-forms (fill in PDF forms) and trip-planner (plan trips by train)."),
-    ),
+    *_said("got any skills?", _answer("Yes, 2 skills: pdf-forms and trip-planner.")),
     *_said("write one line about rain", _answer("Soft rain taps the window, asking to come in.")),
+    *_said("what does the pdf-forms skill do?", _answer("It fills in, checks and counts PDF forms.")),
     *_said("reserve a table for two", _cannot("I cannot reserve a table.")),
     *_said("and in French, what is 'red house'?", _answer("maison rouge")),
+    *_said("explain trip-planner to me", _answer("The skill trip-planner plans trips by train.")),
 ]
