@@ -214,6 +214,8 @@ def activate(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "
             )
     for notice in activation.registry.notices:
         problem(notice)
+    if missing := activation.missing():
+        problem(missing)
     for found in activation.manager.diagnostics:
         if found.severity is Severity.ERROR:
             problem(f"A skill could not be loaded: {found}")

@@ -1,4 +1,4 @@
-"""Middleware of the framework goes on working around skills: it sees, changes and stops what it did before."""
+"""Middleware of the framework works around skills: it sees, changes and stops what it did before."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
