@@ -9,8 +9,9 @@ _PREPARES = {"load_skill", "read_skill_resource", "search_skills"}
 _NOTHING_TO_PREPARE = {"plain", "cannot", "list-skills"}
 _SKILLS = ("hello-extended", "kalshi-markets")
 _REFUSAL = re.compile(
-    r"\b(?:cannot|can't|can’t|can not|unable|not able|(?:don't|don’t|do not) have|not possible|no tool)\b",
-    re.I,
+    r"\b(?:I|we)(?: am|['’]m)? (?:cannot|can['’]t|can not|unable|not able|(?:do not|don['’]t) have|have no)\b"
+    r"|^(?:sorry|unable|cannot)\b",
+    re.IGNORECASE,
 )
 _LANGUAGES = {
     "arabic": "ar", "german": "de", "greek": "el", "english": "en", "spanish": "es", "french": "fr",

@@ -70,10 +70,6 @@ class Terminal:
                 raise AssertionError(f"no prompt came; the screen shows:\n{self.text}")
         return self
 
-    def wait(self) -> None:
-        """Until something more is on the screen."""
-        assert self._more(time.monotonic() + self.patience)
-
     def press(self, keys: str) -> Self:
         os.write(self._terminal, keys.encode())
         return self

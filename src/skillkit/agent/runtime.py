@@ -161,7 +161,8 @@ class AgentRuntime:
             disclosure,
             self.observers.disclosed,
             HelloTools().tools(),
-            one_skill=self.provider.name == "local",
+            small_model=self.provider.name == "local",
+            said_before=lambda: self.conversation.said,
         )
         problem = skills.restore(self.conversation.state.get("skills"))
         if problem is not None:

@@ -13,6 +13,7 @@ from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, cache_folder
 
 MODELS = cache_folder()  # before the tests move the home folder
+LONG = "Write the numbers from 1 to 300, with commas between them"
 PAUSE = 2
 """The piece of an answer that the server holds back."""
 
@@ -112,11 +113,9 @@ class TestTheEmbeddedModel:
         monkeypatch.setenv("XDG_CACHE_HOME", str(MODELS.parents[1]))
 
     def test_in_a_chat_it_stops_writing_and_answers_the_next(self, home: Path) -> None:
-        chat = start("--provider", "local", patience=600)
-        chat.at_prompt().press("Write a long story about a river\r")
-        while len(chat.text.split("a river")[-1].split()) < 5:
-            chat.wait()
-        chat.press(CTRL_C).expect("Stopped.")
+        chat = start("--provider", "local", patience=180)
+        chat.at_prompt().press(f"{LONG}\r")
+        chat.expect("1, 2, 3").press(CTRL_C).expect("Stopped.")
         chat.at_prompt().press("What is 2+2?\r").expect("4")
         chat.at_prompt().press(CTRL_D)
         assert chat.end() == 0
@@ -124,7 +123,7 @@ class TestTheEmbeddedModel:
         assert saved["title"] == "What is 2+2?"
 
     def test_with_p_it_ends_the_program(self, home: Path) -> None:
-        program = start("--provider", "local", "-p", "Write a long story about a river", patience=600)
+        program = start("--provider", "local", "-p", LONG, patience=180)
         program.expect("Thinking").press(CTRL_C)
         assert program.end() == 130
         assert ConversationStore().all() == []

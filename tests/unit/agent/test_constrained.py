@@ -95,7 +95,7 @@ def test_what_never_changes_comes_first() -> None:
     assert before[:-1] == DEMONSTRATION
     assert "Be kind." in before[-1]["content"]
     assert GREET.line() in before[-1]["content"]
-    assert turns_before("Be kind.", []) == [{"role": "system", "content": "Be kind."}]
+    assert turns_before("Be kind.", [])[:-1] == DEMONSTRATION
     assert GREET.line() in more_tools([GREET])
 
 

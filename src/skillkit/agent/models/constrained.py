@@ -47,9 +47,7 @@ def turns_before(instructions: str, tools: Sequence[ToolSpec]) -> list[Turn]:
 
     What never changes comes first, so that its processed state serves every program and every request.
     """
-    if not tools:
-        return [{"role": "system", "content": instructions}]
-    listed = "\n".join(tool.line() for tool in tools)
+    listed = "\n".join(tool.line() for tool in tools) or "none for this request"
     real = f"{NOW_THE_REAL_ONE}\n\n{instructions}\n\n## Your tools\n{listed}\n\n{HOW_TO_REPLY}"
     return [*DEMONSTRATION, {"role": "system", "content": real}]
 

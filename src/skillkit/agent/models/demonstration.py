@@ -25,7 +25,9 @@ Tools:
 - script_run(skill_name: string, script_name: string, args?: list of string): Run a script of a skill."""
 
 NOW_THE_REAL_ONE = (
-    "That was an example. Now you have other skills and tools: only those below. Reply in the same form."
+    "That was an example. Now you have other skills and tools: only those below. Reply in the same form. "
+    "Use a tool only if the request is about what it does; else answer. A skill whose instructions stand "
+    "below is loaded: use its tools."
 )
 HOW_TO_REPLY = """\
 The first of these that fits is your reply:
@@ -51,28 +53,27 @@ def _cannot(text: str) -> str:
     return json.dumps({"cannot": text})
 
 
+# Tools, knowledge, skills and refusals take turns: a model this small repeats what it has seen most of late.
 DEMONSTRATION: list[Turn] = [
     {"role": "system", "content": _SYSTEM},
     *_said("what is 12 * 12?", _answer("144")),
     *_said("how many °F in Oslo?", _call("get_weather", city="Oslo", unit="fahrenheit")),
     *_said("Result of get_weather: 39 °F, rain", _answer("39 °F, rain")),
-    *_said("is it cold in Ulan Bator now", _call("get_weather", city="Ulan Bator")),
-    *_said("get_weather failed: unknown city", _answer("I do not know the weather there: unknown city.")),
-    *_said("weather for Rome and Oslo please", _call("compare_weather", cities=["Rome", "Oslo"])),
-    *_said("Result of compare_weather: Rome 21 °C, Oslo 4 °C", _answer("Rome 21 °C, Oslo 4 °C.")),
+    *_said("who discovered penicillin?", _answer("Alexander Fleming")),
     *_said("which cities do you know?", _call("list_cities")),
     *_said('Result of list_cities: ["Oslo", "Rome"]', _answer("Oslo and Rome.")),
     *_said("what skills do you have?", _answer("I have 2 skills: pdf-forms and trip-planner.")),
     *_said("what is trip-planner for?", _answer("It plans trips by train.")),
-    *_said("turn the heating down", _cannot("I cannot control the heating.")),
     *_said("fill in tax.pdf for me", _call("load_skill", skill_id="pdf-forms")),
     *_said(
         'Result of load_skill: <skill_context id="pdf-forms">Run the script fill.</skill_context>',
         _call("script_run", skill_name="pdf-forms", script_name="fill", args=["tax.pdf"]),
     ),
     *_said('Result of script_run: {"filled": 12}', _answer("12 fields of tax.pdf are filled in.")),
+    *_said("turn the heating down", _cannot("I cannot control the heating.")),
     *_said("which scripts does pdf-forms have?", _call("script_list", skill_name="pdf-forms")),
     *_said('Result of script_list: ["check", "count", "fill"]', _answer("check, count and fill.")),
+    *_said("what is the past tense of 'go'?", _answer("went")),
     *_said(
         "how do I use its count script?", _call("script_help", skill_name="pdf-forms", script_name="count")
     ),
@@ -83,16 +84,22 @@ DEMONSTRATION: list[Turn] = [
         _call("script_run", skill_name="pdf-forms", script_name="count", args=["a.pdf", "--pages", "1"]),
     ),
     *_said("script_run failed: Script timed out after 60s", _answer("That failed: it timed out after 60s.")),
-    *_said(
-        "is form.pdf complete?",
-        _call("script_run", skill_name="pdf-forms", script_name="check", args=["form.pdf"]),
-    ),
-    *_said('Result of script_run: {"ok": true, "pages": 3}', _answer("Yes, all 3 pages of it.")),
     *_said("email that to Bob", _cannot("I cannot send email.")),
+    *_said("weather for Rome and Oslo please", _call("compare_weather", cities=["Rome", "Oslo"])),
+    *_said("Result of compare_weather: Rome 21 °C, Oslo 4 °C", _answer("Rome 21 °C, Oslo 4 °C.")),
+    *_said("in French, what is 'red house'?", _answer("maison rouge")),
+    *_said(
+        "run pdf-forms' fill script: --form visa --copies 2",
+        _call(
+            "script_run", skill_name="pdf-forms", script_name="fill", args=["--form", "visa", "--copies", "2"]
+        ),
+    ),
+    *_said('Result of script_run: {"filled": 2}', _answer("2 copies of the form visa are filled in.")),
+    *_said("how many legs has a spider?", _answer("8")),
     *_said("got any skills?", _answer("Yes, 2 skills: pdf-forms and trip-planner.")),
+    *_said("water the plants", _cannot("I cannot water plants.")),
     *_said("write one line about rain", _answer("Soft rain taps the window, asking to come in.")),
+    *_said("what is the highest mountain?", _answer("Mount Everest")),
     *_said("what does the pdf-forms skill do?", _answer("It fills in, checks and counts PDF forms.")),
-    *_said("reserve a table for two", _cannot("I cannot reserve a table.")),
-    *_said("and in French, what is 'red house'?", _answer("maison rouge")),
     *_said("explain trip-planner to me", _answer("The skill trip-planner plans trips by train.")),
 ]

@@ -77,12 +77,7 @@ class LocalChatClient(
         instructions = str(options.get("instructions") or "")
         first = [tool for tool in tools if tool.name in self._first_tools(instructions, tools)]
         turns = as_turns(messages, instructions, first, [tool for tool in tools if tool not in first])
-        grammar = None
-        if tools:
-            from xllamacpp import json_schema_to_grammar
-
-            schema = reply_schema(tools, answer=options.get("tool_choice") != "required")
-            grammar = json_schema_to_grammar(json.dumps(schema))
+        grammar = reply_grammar(tools, answer=not tools or options.get("tool_choice") != "required")
         message_id = f"local-{secrets.token_hex(8)}"
         writing = AnswerStream()
         reply: Reply | None = None
@@ -90,13 +85,12 @@ class LocalChatClient(
             if isinstance(piece, Reply):
                 reply = piece
                 break
-            shown = writing.feed(piece) if tools else piece
-            if shown:
+            if shown := writing.feed(piece):
                 yield self._update(message_id, Content.from_text(shown))
         assert reply is not None
-        yield self._end(reply, message_id, bool(tools), writing.started)
+        yield self._end(reply, message_id, writing.started)
 
-    def _end(self, reply: Reply, message_id: str, constrained: bool, answered: bool) -> ChatResponseUpdate:
+    def _end(self, reply: Reply, message_id: str, answered: bool) -> ChatResponseUpdate:
         usage = UsageDetails(
             input_token_count=reply.prompt_tokens,
             output_token_count=reply.reply_tokens,
@@ -105,7 +99,7 @@ class LocalChatClient(
         )
         contents = [Content.from_usage(usage)] if reply.prompt_tokens else []
         finish = "length" if reply.cut else "stop"
-        if constrained and not answered:
+        if not answered:
             outcome = parse(reply.text)
             if isinstance(outcome, Call):
                 arguments = json.dumps(outcome.arguments, ensure_ascii=False)
@@ -127,7 +121,7 @@ class LocalChatClient(
         )
 
     async def _pieces(
-        self, turns: Sequence[Turn], grammar: str | None, options: Mapping[str, Any]
+        self, turns: Sequence[Turn], grammar: str, options: Mapping[str, Any]
     ) -> AsyncIterator[str | Reply]:
         """What the engine writes, from its own thread; leaving early stops the engine."""
         loop = asyncio.get_running_loop()
@@ -167,6 +161,13 @@ class LocalChatClient(
                     return
         finally:
             cancelled.set()
+
+
+def reply_grammar(tools: Sequence[ToolSpec], *, answer: bool) -> str:
+    """What the model may write."""
+    from xllamacpp import json_schema_to_grammar
+
+    return str(json_schema_to_grammar(json.dumps(reply_schema(tools, answer=answer))))
 
 
 def disclosed(options: Mapping[str, Any]) -> list[ToolSpec]:
