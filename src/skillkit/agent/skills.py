@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 STATE = "skills"
 _LOAD, _READ = "load_skill", "read_skill_resource"
-NEAR = 0.03
+NEAR = 0.025
 """The confidence from which a small model is offered to load a skill that did not match."""
 Observer = Callable[[Disclosure], object]
 
@@ -111,8 +111,8 @@ class SkillProvider(ContextProvider):
         self.basic = tuple(basic)
         """What the agent can do without skills; a skill that is in use does it better."""
         self.small_model = small_model
-        """Tempted by every tool it sees, so it sees fewer: skills to load when the request is near them, and
-        the agent's own tools when a word of theirs was said."""
+        """Tempted by every tool it sees, so it sees fewer: skills to load when the request is near them, or
+        else those of the agent's own tools of which a word was said."""
         self.said_before = said_before
         """What the user said earlier in the conversation."""
         self._loadable: frozenset[str] | None = None
@@ -152,9 +152,10 @@ class SkillProvider(ContextProvider):
         names = {tool.name for tool in disclosed.tools}
         basic = [] if disclosed.active else [tool for tool in self.basic if tool.name not in names]
         if self.small_model:
-            said = [message.text for message in messages if message.role == "user"]
-            basic = [tool for tool in basic if speaks_of(" ".join([self.said_before(), *said]), tool)]
             self._loadable = frozenset() if disclosed.matched else await self._near(messages)
+            said = [message.text for message in messages if message.role == "user"]
+            spoken_of = " ".join([self.said_before(), *said])
+            basic = [tool for tool in basic if not self._loadable and speaks_of(spoken_of, tool)]
         useful = of_use(disclosed.tools, disclosed.active, self._loadable)
         context.extend_tools(self.source_id, [as_function(tool) for tool in (*basic, *useful)])
         context.extend_middleware(self.source_id, _Disclosing(self))
