@@ -71,6 +71,7 @@ async def test_a_call_is_made_and_its_result_read() -> None:
     call, result = engine.read[1][-2:]
     assert json.loads(call["content"]) == {"tool": "greet", "arguments": {"name": "Al"}}
     assert result == {"role": "user", "content": "Result of greet: Hello, Al!"}
+    assert ["cannot" in str(grammar) for grammar in engine.grammars] == [True, False]
 
 
 async def test_without_tools_it_can_answer_or_say_that_it_cannot() -> None:

@@ -57,14 +57,17 @@ def more_tools(tools: Sequence[ToolSpec]) -> str:
     return "\n\nYou now have these tools too:\n" + "\n".join(tool.line() for tool in tools)
 
 
-def reply_schema(tools: Sequence[ToolSpec], *, answer: bool = True) -> dict[str, Any]:
-    """A JSON schema whose alternatives are the tools and, unless a call is required, an answer."""
+def reply_schema(tools: Sequence[ToolSpec], *, answer: bool = True, cannot: bool = True) -> dict[str, Any]:
+    """A JSON schema whose alternatives are the tools and, unless a call is required, an answer.
+
+    `cannot` is for requests; what a tool has answered is told, good or bad.
+    """
     alternatives = [
         _object(tool={"const": tool.name}, arguments=_arguments(tool.parameters)) for tool in tools
     ]
     if answer:
         text = {"type": "string", "minLength": 1}
-        alternatives += [_object(answer=text), _object(cannot=text)]
+        alternatives += [_object(answer=text), _object(cannot=text)] if cannot else [_object(answer=text)]
     return {"anyOf": alternatives}
 
 

@@ -31,7 +31,7 @@ NOW_THE_REAL_ONE = (
 )
 HOW_TO_REPLY = """\
 The first of these that fits is your reply:
-1. The request asks which skills there are, or what a skill is or does: {"answer": ...} from the list above.
+1. The request is about skills (have you any, which, what does one do): {"answer": ...} from the list above.
 2. One of your tools does what is asked: {"tool": ...}. The tool knows which values it takes.
 3. You know it or can write it yourself: {"answer": ...}
 4. Anything else: {"cannot": ...}"""

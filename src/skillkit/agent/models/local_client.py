@@ -77,7 +77,12 @@ class LocalChatClient(
         instructions = str(options.get("instructions") or "")
         first = [tool for tool in tools if tool.name in self._first_tools(instructions, tools)]
         turns = as_turns(messages, instructions, first, [tool for tool in tools if tool not in first])
-        grammar = reply_grammar(tools, answer=not tools or options.get("tool_choice") != "required")
+        schema = reply_schema(
+            tools,
+            answer=not tools or options.get("tool_choice") != "required",
+            cannot=not messages or messages[-1].role != "tool",
+        )
+        grammar = as_grammar(schema)
         message_id = f"local-{secrets.token_hex(8)}"
         writing = AnswerStream()
         reply: Reply | None = None
@@ -163,11 +168,10 @@ class LocalChatClient(
             cancelled.set()
 
 
-def reply_grammar(tools: Sequence[ToolSpec], *, answer: bool) -> str:
-    """What the model may write."""
+def as_grammar(schema: Mapping[str, Any]) -> str:
     from xllamacpp import json_schema_to_grammar
 
-    return str(json_schema_to_grammar(json.dumps(reply_schema(tools, answer=answer))))
+    return str(json_schema_to_grammar(json.dumps(schema)))
 
 
 def disclosed(options: Mapping[str, Any]) -> list[ToolSpec]:
