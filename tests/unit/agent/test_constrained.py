@@ -96,7 +96,9 @@ def test_what_never_changes_comes_first() -> None:
     assert "Be kind." in before[-1]["content"]
     assert GREET.line() in before[-1]["content"]
     assert turns_before("Be kind.", [])[:-1] == DEMONSTRATION
-    assert GREET.line() in more_tools([GREET])
+    more = more_tools([GREET], "Greet Bo")
+    assert GREET.line() in more
+    assert more.endswith("Greet Bo")
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,11 @@ def turns_before(instructions: str, tools: Sequence[ToolSpec]) -> list[Turn]:
     return [*DEMONSTRATION, {"role": "system", "content": real}]
 
 
-def more_tools(tools: Sequence[ToolSpec]) -> str:
-    """What is added to a turn when tools have come into reach during the conversation."""
-    return "\n\nYou now have these tools too:\n" + "\n".join(tool.line() for tool in tools)
+def more_tools(tools: Sequence[ToolSpec], request: str = "") -> str:
+    """What is added to a turn when tools have come into reach; `request` is what they are wanted for."""
+    listed = "\n".join(tool.line() for tool in tools)
+    wanted = f"\n\nUse the one that does what was asked: {request}" if request else ""
+    return f"\n\nYou now have these tools too:\n{listed}{wanted}"
 
 
 def reply_schema(tools: Sequence[ToolSpec], *, answer: bool = True, cannot: bool = True) -> dict[str, Any]:

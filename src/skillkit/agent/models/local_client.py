@@ -36,6 +36,7 @@ from skillkit.agent.models.engine import CONTEXT_TOKENS, MAX_ANSWER_TOKENS, Loca
 MAX_RESULT_CHARACTERS = 6_000
 CHARACTERS_PER_TOKEN = 3
 MAX_TOOL_CALLS = 6
+LOAD_SKILL = "load_skill"
 
 
 class LocalChatClient(
@@ -207,7 +208,11 @@ def as_turns(
     while len(turns) > 1 and _length(turns) > room:
         del turns[0]
     if added and turns:
-        turns[-1] = {**turns[-1], "content": turns[-1]["content"] + more_tools(added)}
+        last = messages[-1].contents[-1] if messages[-1].contents else None
+        loaded = last is not None and last.type == "function_result" and names.get(last.call_id) == LOAD_SKILL
+        asked = next((message.text for message in reversed(messages) if message.role == "user"), "")
+        more = more_tools(added, _plain(asked) if loaded else "")
+        turns[-1] = {**turns[-1], "content": turns[-1]["content"] + more}
     return [*before, *turns]
 
 
