@@ -121,8 +121,7 @@ class ModelServer(ABC):
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         return self
@@ -150,6 +149,13 @@ class ModelServer(ABC):
             handler.close_connection = True
         else:
             _send(handler, 200, self.whole(reply, request))
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A client that has gone is nothing to write about."""
 
 
 def event(data: dict[str, Any], name: str = "") -> bytes:
