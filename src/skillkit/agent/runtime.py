@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+WORTH_A_TRY = 0.1
+"""The confidence from which a small model gets a skill at once: asking it costs more than the text does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,7 @@ class AgentRuntime:
     def _build_skills(self) -> "SkillProvider":
         from skillkit.agent.skills import ScriptToolSource, SkillProvider, ToolsetSource, TrustedCode
         from skillkit.disclosure import DisclosureSettings, SkillContextProvider, ToolSource
+        from skillkit.matching import SkillMatcher
         from skillkit.scripts import ScriptTools
         from skillkit.toolsets import ToolsetLoader
 
@@ -154,14 +157,19 @@ class AgentRuntime:
             ToolsetSource(self.manager, loader, self.observers.problem),
             ScriptToolSource(self.manager, ScriptTools(self.manager, policy=self.approvals)),
         ]
+        small_model = self.provider.name == "local"
         disclosure = SkillContextProvider(
-            self.manager, wishes.max_skills, fallback=wishes.fallback, tool_sources=sources
+            self.manager,
+            wishes.max_skills,
+            fallback=wishes.fallback,
+            tool_sources=sources,
+            matcher=SkillMatcher(threshold=WORTH_A_TRY) if small_model else None,
         )
         skills = SkillProvider(
             disclosure,
             self.observers.disclosed,
             HelloTools().tools(),
-            small_model=self.provider.name == "local",
+            small_model=small_model,
             said_before=lambda: self.conversation.said,
         )
         problem = skills.restore(self.conversation.state.get("skills"))
