@@ -1,101 +1,130 @@
-"""Ask the embedded model every request of the evaluation set and compare the tools it calls.
+"""Ask the embedded model every request of an evaluation set and compare the tools it calls.
 
-    python3 dev.py bench agent [--only KIND] [--limit N] [--verbose]
+    python3 dev.py bench agent [--set held-out|tuning] [--only KIND] [--limit N] [--rows] [--again]
 
-Both bundled skills are active. A request counts as right when the tool calls, loading skills aside, are
-exactly the expected ones with the expected arguments; for a request that expects none, when there is none.
-Scripts are not run: what would run is recorded, and the sandbox has its own tests.
+Prompts are improved on the set `tuning`; `held-out` was written before and is measured only. Both bundled
+skills are active. Scripts are not run: what would run is recorded, and the sandbox has its own tests. Each
+result is kept in the cache folder, so that a run which was cut goes on where it was; a change of the
+program begins anew.
 """
 
 import argparse
 import asyncio
+import hashlib
 import json
 import os
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-REQUESTS = Path(__file__).with_name("requests.jsonl")
-NOT_COUNTED = {"load_skill", "read_skill_resource", "search_skills"}
-LANGUAGES = {
-    "arabic": "ar", "german": "de", "greek": "el", "english": "en", "spanish": "es", "french": "fr",
-    "hindi": "hi", "italian": "it", "japanese": "ja", "korean": "ko", "dutch": "nl", "portuguese": "pt",
-    "swahili": "sw", "chinese": "zh",
-}  # fmt: skip
+from benchmarks.agent.judging import is_right
+
+SETS = {"held-out": "held_out.jsonl", "tuning": "tuning.jsonl"}
+PROGRAM = Path(__file__).parents[2] / "src" / "skillkit"
+DECIDES = (
+    "agent/*.py",
+    "agent/models/*.py",
+    "bundled/**/*",
+    "disclosure/*.py",
+    "matching/*.py",
+    "*/tools.py",
+)
+
+Row = dict[str, Any]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench agent", description=__doc__.splitlines()[0])
+    parser.add_argument("--set", choices=SETS, default="held-out", dest="name")
     parser.add_argument("--only", help="a kind of request")
     parser.add_argument("--limit", type=int, help="the first N of each kind")
-    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--rows", action="store_true", help="show every request and what came of it")
+    parser.add_argument("--again", action="store_true", help="forget what was measured before")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        os.environ.update(AGENT_HOME=home, AGENT_SKILLS="hello-extended,kalshi-markets")
-        asyncio.run(evaluate(options.only, options.limit, verbose=options.verbose))
+    rows = list(chosen(options.name, options.only, options.limit))
+    results = Results(options.name, again=options.again)
+    missing = [row for row in rows if row["request"] not in results.known]
+    if missing:
+        with tempfile.TemporaryDirectory() as home:
+            os.environ.update(AGENT_HOME=home, AGENT_SKILLS="hello-extended,kalshi-markets")
+            asyncio.run(measure(missing, results, show=options.rows))
+    report(rows, results)
 
 
-async def evaluate(only: str | None, limit: int | None, *, verbose: bool) -> None:
+def chosen(name: str, only: str | None, limit: int | None) -> Iterator[Row]:
+    seen: Counter[str] = Counter()
+    for line in Path(__file__).with_name(SETS[name]).read_text("utf-8").splitlines():
+        row = json.loads(line)
+        seen[row["kind"]] += 1
+        if only in (None, row["kind"]) and (limit is None or seen[row["kind"]] <= limit):
+            yield row
+
+
+class Results:
+    """What this program did with each request, on disk as soon as it is known."""
+
+    def __init__(self, name: str, *, again: bool = False) -> None:
+        from skillkit.agent.models.model_files import cache_folder
+
+        self.path = cache_folder().parent / "benchmarks" / f"agent-{name}-{program_digest()}.jsonl"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if again:
+            self.path.unlink(missing_ok=True)
+        lines = self.path.read_text("utf-8").splitlines() if self.path.exists() else []
+        self.known: dict[str, Row] = {result["request"]: result for result in map(json.loads, lines)}
+
+    def add(self, result: Row) -> None:
+        self.known[result["request"]] = result
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(result, ensure_ascii=False) + "\n")
+
+
+def program_digest() -> str:
+    """Of everything that has a say in what the model reads and may reply."""
+    digest = hashlib.sha256()
+    files = {path for pattern in DECIDES for path in PROGRAM.glob(pattern) if path.is_file()}
+    for path in sorted(path for path in files if "__pycache__" not in path.parts):
+        digest.update(f"{path.relative_to(PROGRAM)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+async def measure(rows: list[Row], results: Results, *, show: bool) -> None:
+    from skillkit.agent.conversations import ConversationStore
     from skillkit.agent.models.local import LocalProvider
     from skillkit.agent.runtime import AgentRuntime, Observers, activate
     from skillkit.scripts import ScriptTools
 
     record_instead_of_running(ScriptTools)
-    client = LocalProvider().client()
+    provider = LocalProvider()
+    client = provider.client()
     activation = activate(print)
-    right: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
-    processed = 0
-    began = time.monotonic()
-    for line in REQUESTS.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        kind = row["kind"]
-        if (only and kind != only) or (limit and asked[kind] >= limit):
-            continue
+    for row in rows:
         steps: list[Any] = []
+        began = time.monotonic()
         runtime = AgentRuntime(
-            Ready(client), activation, fresh_conversation(), observers=Observers(step=steps.append)
+            provider,
+            activation,
+            ConversationStore().new(),
+            observers=Observers(step=steps.append),
+            client=client,
         )
         answer = await runtime.answer(row["request"])
         calls = [(step.name, json.loads(step.arguments)) for step in steps if step.kind == "tool"]
-        processed += sum(step.processed or 0 for step in steps)
-        good = is_right(row, calls)
-        asked[kind] += 1
-        right[kind] += good
-        if verbose or not good:
-            print(f"{'right' if good else 'WRONG'}  {row['request']}")
+        result = {
+            "request": row["request"],
+            "right": is_right(row, calls, answer),
+            "calls": calls,
+            "answer": answer,
+            "processed": sum(step.processed or 0 for step in steps),
+            "seconds": round(time.monotonic() - began, 1),
+        }
+        results.add(result)
+        if show:
+            print(f"{'right' if result['right'] else 'WRONG'}  {row['request']}")
             print(f"       {calls} {answer[:150]!r}", flush=True)
-    print(f"\n{'kind':15} right   of")
-    for kind, count in asked.items():
-        print(f"{kind:15} {right[kind]:5} {count:4}")
-    total, good = sum(asked.values()), sum(right.values())
-    print(f"{'all':15} {good:5} {total:4}   {good / total:.1%}")
-    seconds = time.monotonic() - began
-    print(f"{processed:,} prompt tokens processed, {seconds:.0f} s, {seconds / total:.1f} s a request")
-
-
-class Ready:
-    """A provider whose client is loaded already."""
-
-    name = "local"
-    model = "embedded"
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-
-    def problem(self) -> None:
-        return None
-
-    def client(self) -> Any:
-        return self._client
-
-
-def fresh_conversation() -> Any:
-    from skillkit.agent.conversations import ConversationStore
-
-    return ConversationStore().new()
 
 
 def record_instead_of_running(tools: Any) -> None:
@@ -111,25 +140,17 @@ def record_instead_of_running(tools: Any) -> None:
     tools._tool_help = run
 
 
-def is_right(row: dict[str, Any], calls: list[tuple[str, dict[str, Any]]]) -> bool:
-    counted = [(name, comparable(arguments)) for name, arguments in calls if name not in NOT_COUNTED]
-    expected = [(call["tool"], comparable(call["arguments"])) for call in row["calls"]]
-    return counted == expected
-
-
-def comparable(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Arguments without what is left to the default, languages by code, names of scripts without ending."""
-    kept = {key: value for key, value in arguments.items() if value not in (None, [], "") and key != "json"}
-    if isinstance(kept.get("language"), str):
-        language = kept["language"].strip().lower()
-        kept["language"] = LANGUAGES.get(language, language)
-    if isinstance(kept.get("script_name"), str):
-        kept["script_name"] = kept["script_name"].removesuffix(".py")
-    if isinstance(kept.get("args"), list):
-        kept["args"] = [argument for argument in kept["args"] if argument != "--json"]
-        if not kept["args"]:
-            del kept["args"]
-    return kept
+def report(rows: list[Row], results: Results) -> None:
+    asked = Counter(row["kind"] for row in rows)
+    right = Counter(row["kind"] for row in rows if results.known[row["request"]]["right"])
+    print(f"\n{'kind':15} right   of")
+    for kind, count in asked.items():
+        print(f"{kind:15} {right[kind]:5} {count:4}")
+    print(f"{'all':15} {right.total():5} {len(rows):4}   {right.total() / len(rows):.1%}")
+    measured = [results.known[row["request"]] for row in rows]
+    seconds = sum(result["seconds"] for result in measured) / len(rows)
+    processed = sum(result["processed"] for result in measured)
+    print(f"{processed:,} prompt tokens processed, {seconds:.1f} s a request")
 
 
 if __name__ == "__main__":

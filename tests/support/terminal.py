@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Self
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r")
+_TAKES_KEYS = "\x1b[?2004h"  # what the chat's prompt begins with
 PATIENCE = 60
+CTRL_C, CTRL_D = "\x03", "\x04"
 
 
 class Terminal:
@@ -27,6 +29,7 @@ class Terminal:
         environment: Mapping[str, str],
         columns: int = 80,
         shell: str | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments]
         if shell is not None:
@@ -36,8 +39,10 @@ class Terminal:
             os.chdir(cwd)
             os.execve(command[0], command, dict(environment))
         ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        self.patience = patience
         self.raw = ""
         self._read_to = 0
+        self._prompts = 0
 
     @property
     def text(self) -> str:
@@ -45,7 +50,7 @@ class Terminal:
         return _CONTROL.sub("", self.raw)
 
     def expect(self, text: str) -> Self:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         while text not in self.text[self._read_to :]:
             if not self._more(deadline):
                 raise AssertionError(f"{text!r} did not come; the screen shows:\n{self.text}")
@@ -56,9 +61,22 @@ class Terminal:
         os.write(self._terminal, f"{line}\n".encode())
         return self
 
+    def at_prompt(self) -> Self:
+        """Wait until the chat takes keys again."""
+        self._prompts += 1
+        deadline = time.monotonic() + self.patience
+        while self.raw.count(_TAKES_KEYS) < self._prompts:
+            if not self._more(deadline):
+                raise AssertionError(f"no prompt came; the screen shows:\n{self.text}")
+        return self
+
+    def press(self, keys: str) -> Self:
+        os.write(self._terminal, keys.encode())
+        return self
+
     def end(self) -> int:
         """Wait for the program to end; its exit code."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + self.patience
         while self._more(deadline):
             pass
         os.close(self._terminal)

@@ -28,6 +28,8 @@ class Conversation:
     messages: list[dict[str, Any]] = field(default_factory=list)
     state: dict[str, Any] = field(default_factory=dict)
     updated: str = ""
+    results: list[dict[str, Any]] = field(default_factory=list)
+    """Of tools that have run since the last message: the model has not seen them yet."""
 
     @property
     def title(self) -> str:
@@ -35,15 +37,28 @@ class Conversation:
         first = next((message for message in self.messages if message.get("role") == "user"), None)
         return one_line(text_of(first))[:80] if first else "(empty)"
 
-    def settled(self) -> list[dict[str, Any]]:
-        """The messages up to the last finished step: no call of a tool stays without its result."""
-        answered = {
-            content.get("call_id")
-            for message in self.messages
-            for content in message.get("contents", ())
-            if content.get("type") == "function_result"
-        }
-        return [message for message in self.messages if calls_of(message) <= answered]
+    @property
+    def said(self) -> str:
+        """All that the user said."""
+        return "\n".join(text_of(message) for message in self.messages if message.get("role") == "user")
+
+    def add(self, messages: Sequence[dict[str, Any]]) -> None:
+        """What was said since; results among it are no longer news."""
+        self.messages += messages
+        seen = {identity for message in messages for identity in results_of(message)}
+        self.results = [result for result in self.results if not results_of(result) <= seen]
+
+    def settle(self) -> None:
+        """After a turn that was cut short: keep what its tools have done, forget calls without a result."""
+        self.add(self.results)
+        answered = {identity for message in self.messages for identity in results_of(message)}
+        settled: set[str] = set()
+        kept = []
+        for message in self.messages:
+            if calls_of(message) <= answered and results_of(message) <= settled:
+                settled |= calls_of(message)
+                kept.append(message)
+        self.messages = kept
 
 
 def text_of(message: dict[str, Any]) -> str:
@@ -52,8 +67,15 @@ def text_of(message: dict[str, Any]) -> str:
 
 
 def calls_of(message: dict[str, Any]) -> set[str]:
-    contents = message.get("contents", ())
-    return {str(part.get("call_id")) for part in contents if part.get("type") == "function_call"}
+    return _call_ids(message, "function_call")
+
+
+def results_of(message: dict[str, Any]) -> set[str]:
+    return _call_ids(message, "function_result")
+
+
+def _call_ids(message: dict[str, Any], kind: str) -> set[str]:
+    return {str(part.get("call_id")) for part in message.get("contents", ()) if part.get("type") == kind}
 
 
 class ConversationStore:
@@ -76,6 +98,7 @@ class ConversationStore:
             "updated": conversation.updated,
             "title": conversation.title,
             "messages": conversation.messages,
+            "results": conversation.results,
             "state": conversation.state,
         }
         text = json.dumps(data, ensure_ascii=False, indent=1)
@@ -90,7 +113,12 @@ class ConversationStore:
             if data["version"] != FORMAT:
                 raise ValueError(f"format {data['version']}")
             return Conversation(
-                data["id"], data["created"], list(data["messages"]), dict(data["state"]), data["updated"]
+                data["id"],
+                data["created"],
+                list(data["messages"]),
+                dict(data["state"]),
+                data["updated"],
+                list(data.get("results", ())),
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConversationError(

@@ -17,7 +17,7 @@ class HelloTools(AgentToolset):
     """Says hello: what the agent can do without any skill."""
 
     def greet_user(self, name: str, language: str) -> dict[str, object]:
-        """Greet a person by name in a language: hello, bonjour, hola, ciao.
+        """Greet somebody: hello, hi, bonjour, hallo, hola, ciao, olá, welcome.
 
         Args:
             name: Who is greeted.
@@ -31,7 +31,7 @@ class HelloTools(AgentToolset):
         return _said(_GREETINGS[code][1].replace("{}", name.strip() or "friend"))
 
     def hello_world(self) -> dict[str, object]:
-        """Print the words Hello, World."""
+        """Hello, World!"""
         return _said("Hello, World! ◉‿◉")
 
 

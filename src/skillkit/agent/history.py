@@ -3,11 +3,22 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agent_framework import AgentSession, ContextProvider, HistoryProvider, Message, SessionContext
+from agent_framework import (
+    AgentSession,
+    Content,
+    ContextProvider,
+    FunctionInvocationContext,
+    FunctionMiddleware,
+    HistoryProvider,
+    Message,
+    SessionContext,
+)
 
 from skillkit.agent.exceptions import AgentError
 from skillkit.agent.instructions import ABOUT_USER
 from skillkit.agent.memory import Memory
+from skillkit.agent.skills import spoken
+from skillkit.agent.telemetry import Next
 
 if TYPE_CHECKING:
     from agent_framework import SupportsAgentRun
@@ -25,7 +36,7 @@ class ConversationHistory(HistoryProvider):
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
-        return [Message.from_dict(message) for message in self.runtime.conversation.settled()]
+        return [Message.from_dict(message) for message in self.runtime.conversation.messages]
 
     async def save_messages(
         self,
@@ -35,13 +46,26 @@ class ConversationHistory(HistoryProvider):
         state: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        self.runtime.conversation.messages += [as_data(message) for message in messages]
+        self.runtime.conversation.add([as_data(message) for message in messages])
         self.runtime.save()
 
 
 def as_data(message: Message) -> dict[str, Any]:
     """A message as JSON, without what only this program could read."""
     return message.to_dict(exclude={"raw_representation", "additional_properties"})
+
+
+class FinishedCalls(FunctionMiddleware):
+    """Keeps the result of a tool as soon as it is there: what was done is not done twice."""
+
+    def __init__(self, runtime: "AgentRuntime") -> None:
+        self.runtime = runtime
+
+    async def process(self, context: FunctionInvocationContext, call_next: Next) -> None:
+        await call_next()
+        result = Content.from_function_result(str(context.metadata["call_id"]), result=spoken(context.result))
+        self.runtime.conversation.results.append(as_data(Message("tool", [result])))
+        self.runtime.save()
 
 
 class Recollection(ContextProvider):

@@ -16,7 +16,7 @@ from agent_framework import (
 )
 
 from skillkit.agent.approvals import Approvals, Ask, Question
-from skillkit.agent.skills import as_text
+from skillkit.agent.skills import spoken
 from skillkit.agent.telemetry import Next, Step, Stopwatch, TokenCount, Trace, count
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
@@ -83,7 +83,7 @@ class ToolTracer(FunctionMiddleware):
                 context.function.name,
                 watch.seconds,
                 arguments=json.dumps(_arguments(context), ensure_ascii=False, default=str),
-                result=_result(context.result),
+                result=spoken(context.result),
             )
         )
 
@@ -127,12 +127,6 @@ def _arguments(context: FunctionInvocationContext) -> dict[str, Any]:
     return (
         dict(given) if isinstance(given, dict) else given.model_dump() if hasattr(given, "model_dump") else {}
     )
-
-
-def _result(result: object) -> str:
-    if isinstance(result, list):
-        return "\n".join(str(getattr(part, "text", None) or getattr(part, "result", "")) for part in result)
-    return as_text(result)
 
 
 def _spoken(message: Message) -> str:

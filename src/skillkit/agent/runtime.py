@@ -13,7 +13,7 @@ from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.memory import Memory
 from skillkit.agent.models.failures import friendly
-from skillkit.agent.models.provider import ChatProvider, ready
+from skillkit.agent.models.provider import ChatProvider, disconnect, ready
 from skillkit.agent.telemetry import Step, Trace, span
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+WORTH_A_TRY = 0.1
+"""The confidence from which a small model gets a skill at once: asking it costs more than the text does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class AgentRuntime:
             if agent is None:
                 # Fetching and loading a model takes its time; Ctrl-C must not wait for it.
                 agent = await in_background(self._build)
+            self.conversation.settle()
             session = AgentSession(session_id=self.conversation.id)
             stream = agent.run(text, session=session, stream=True)
             speaking = None
@@ -95,9 +98,7 @@ class AgentRuntime:
 
     async def close(self) -> None:
         """Let go of the provider's connections."""
-        connection: Any = getattr(self.client, "client", None)
-        if connection is not None and hasattr(connection, "close"):
-            await connection.close()
+        await disconnect(self.client)
         self.client = self._agent = None
 
     @property
@@ -119,7 +120,7 @@ class AgentRuntime:
     def _build(self) -> "Agent[Any]":
         from agent_framework import Agent
 
-        from skillkit.agent.history import ConversationHistory, Recollection
+        from skillkit.agent.history import ConversationHistory, FinishedCalls, Recollection
         from skillkit.agent.middleware import RequestTracer, ScriptApproval, ToolTracer
 
         skills = self.skills
@@ -131,9 +132,11 @@ class AgentRuntime:
             self.client,
             INSTRUCTIONS,
             name="agent",
+            default_options=dict(self.provider.options or {}),
             context_providers=providers,
             middleware=[
                 RequestTracer(self.trace, self._skills_text),
+                FinishedCalls(self),
                 ToolTracer(self.trace),
                 ScriptApproval(self.manager, self.approvals, self.ask),
             ],
@@ -144,6 +147,7 @@ class AgentRuntime:
     def _build_skills(self) -> "SkillProvider":
         from skillkit.agent.skills import ScriptToolSource, SkillProvider, ToolsetSource, TrustedCode
         from skillkit.disclosure import DisclosureSettings, SkillContextProvider, ToolSource
+        from skillkit.matching import SkillMatcher
         from skillkit.scripts import ScriptTools
         from skillkit.toolsets import ToolsetLoader
 
@@ -153,14 +157,20 @@ class AgentRuntime:
             ToolsetSource(self.manager, loader, self.observers.problem),
             ScriptToolSource(self.manager, ScriptTools(self.manager, policy=self.approvals)),
         ]
+        small_model = self.provider.name == "local"
         disclosure = SkillContextProvider(
-            self.manager, wishes.max_skills, fallback=wishes.fallback, tool_sources=sources
+            self.manager,
+            wishes.max_skills,
+            fallback=wishes.fallback,
+            tool_sources=sources,
+            matcher=SkillMatcher(threshold=WORTH_A_TRY) if small_model else None,
         )
         skills = SkillProvider(
             disclosure,
             self.observers.disclosed,
             HelloTools().tools(),
-            one_skill=self.provider.name == "local",
+            small_model=small_model,
+            said_before=lambda: self.conversation.said,
         )
         problem = skills.restore(self.conversation.state.get("skills"))
         if problem is not None:
@@ -213,6 +223,8 @@ def activate(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "
             )
     for notice in activation.registry.notices:
         problem(notice)
+    if missing := activation.missing():
+        problem(missing)
     for found in activation.manager.diagnostics:
         if found.severity is Severity.ERROR:
             problem(f"A skill could not be loaded: {found}")

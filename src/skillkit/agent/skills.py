@@ -1,7 +1,8 @@
 """Skills as a context provider of Agent Framework: texts before a request, tools once they are of use."""
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,14 @@ from agent_framework import (
     FunctionInvocationContext,
     FunctionMiddleware,
     FunctionTool,
+    Message,
     SessionContext,
 )
 
 from skillkit.agent.telemetry import span
 from skillkit.disclosure import Disclosure, SessionDataError, SkillSession, Tool
 from skillkit.disclosure import SkillContextProvider as SkillDisclosure
+from skillkit.disclosure.catalogue import skill_id
 from skillkit.scripts import ScriptTools, find_scripts
 from skillkit.toolsets import ToolsetError, ToolsetLoader
 from skillkit.toolsets.loader import LoadedToolset, auto_prefix_enabled, collect_tools
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
 STATE = "skills"
 _LOAD, _READ = "load_skill", "read_skill_resource"
+NEAR = 0.025
+"""The confidence from which a small model is offered to load a skill that did not match."""
 Observer = Callable[[Disclosure], object]
 
 
@@ -97,16 +102,20 @@ class SkillProvider(ContextProvider):
         observer: Observer = lambda disclosed: None,
         basic: Sequence[Tool] = (),
         *,
-        one_skill: bool = False,
+        small_model: bool = False,
+        said_before: Callable[[], str] = str,
     ) -> None:
         super().__init__(STATE)
         self.disclosure = disclosure
         self.observer = observer
         self.basic = tuple(basic)
         """What the agent can do without skills; a skill that is in use does it better."""
-        self.one_skill = one_skill
-        """For small models: a request that matched a skill is not offered to load another."""
-        self._served = False
+        self.small_model = small_model
+        """Tempted by every tool it sees, so it sees fewer: skills to load when the request is near them, or
+        else those of the agent's own tools of which a word was said."""
+        self.said_before = said_before
+        """What the user said earlier in the conversation."""
+        self._loadable: frozenset[str] | None = None
         self.session = SkillSession()
         self.last: Disclosure | None = None
 
@@ -130,27 +139,34 @@ class SkillProvider(ContextProvider):
         state: dict[str, Any],
     ) -> None:
         known = set(self.session.active_ids)
-        disclosed = await self.disclosure.before_request(
-            context.get_messages(include_input=True), self.session
-        )
-        for skill_id in disclosed.active:
-            if skill_id not in known:
-                with span("skill.activate", {"skill.name": skill_id, "skill.origin": "matched"}):
+        messages = context.get_messages(include_input=True)
+        disclosed = await self.disclosure.before_request(messages, self.session)
+        for identity in disclosed.active:
+            if identity not in known:
+                with span("skill.activate", {"skill.name": identity, "skill.origin": "matched"}):
                     pass
         self.last = disclosed
         self.observer(disclosed)
         if disclosed.instructions:
             context.extend_instructions(self.source_id, disclosed.instructions)
         names = {tool.name for tool in disclosed.tools}
-        basic = () if disclosed.active else [tool for tool in self.basic if tool.name not in names]
-        self._served = self.one_skill and bool(disclosed.matched)
-        useful = of_use(disclosed.tools, disclosed.active, served=self._served)
+        basic = [] if disclosed.active else [tool for tool in self.basic if tool.name not in names]
+        if self.small_model:
+            self._loadable = frozenset() if disclosed.matched else await self._near(messages)
+            said = [message.text for message in messages if message.role == "user"]
+            spoken_of = " ".join([self.said_before(), *said])
+            basic = [tool for tool in basic if not self._loadable and speaks_of(spoken_of, tool)]
+        useful = of_use(disclosed.tools, disclosed.active, self._loadable)
         context.extend_tools(self.source_id, [as_function(tool) for tool in (*basic, *useful)])
         context.extend_middleware(self.source_id, _Disclosing(self))
 
+    async def _near(self, messages: Sequence[Message]) -> frozenset[str]:
+        near = await asyncio.to_thread(self.disclosure.near, messages, self.session)
+        return frozenset(skill_id(match.skill) for match in near if match.score >= NEAR)
+
     def new_tools(self, known: Sequence[str]) -> list[FunctionTool]:
         """Tools that have become of use since the request began."""
-        tools = of_use(self.disclosure.tools(self.session), self.session.active_ids, served=self._served)
+        tools = of_use(self.disclosure.tools(self.session), self.session.active_ids, self._loadable)
         return [as_function(tool) for tool in tools if tool.name not in known]
 
 
@@ -165,8 +181,8 @@ class _Disclosing(FunctionMiddleware):
     ) -> None:
         before = set(self.provider.session.active_ids)
         await call_next()
-        for skill_id in set(self.provider.session.active_ids) - before:
-            with span("skill.activate", {"skill.name": skill_id, "skill.origin": "loaded"}):
+        for identity in set(self.provider.session.active_ids) - before:
+            with span("skill.activate", {"skill.name": identity, "skill.origin": "loaded"}):
                 pass
         if context.tools is not None:
             known = [tool.name for tool in context.tools if isinstance(tool, FunctionTool)]
@@ -174,18 +190,36 @@ class _Disclosing(FunctionMiddleware):
             context.tools.extend(self.provider.new_tools(known))
 
 
-def of_use(tools: Sequence[Tool], active: Sequence[str], *, served: bool = False) -> list[Tool]:
-    """The tools of skills first; none that leads nowhere: loading what is loaded, files not in use."""
+def of_use(
+    tools: Sequence[Tool], active: Sequence[str], loadable: Collection[str] | None = None
+) -> list[Tool]:
+    """The tools of skills first; none that leads nowhere: loading what is loaded, files not in use.
+
+    `loadable` are the skills that may be loaded; None for all.
+    """
     useful = [tool for tool in tools if tool.name not in (_LOAD, _READ)]
     for tool in tools:
-        if tool.name == _LOAD and not served:
-            offered = _offered(tool)
-            left = [skill_id for skill_id in offered if skill_id not in active]
-            if left or not offered:
-                useful.append(_offering(tool, left) if offered else tool)
+        if tool.name == _LOAD:
+            offered = _offered(tool) or list(loadable or ())
+            left = [
+                identity
+                for identity in offered
+                if identity not in active and (loadable is None or identity in loadable)
+            ]
+            if left:
+                useful.append(_offering(tool, left))
+            elif not offered and loadable is None:
+                useful.append(tool)
         elif tool.name == _READ and active:
             useful.append(tool)
     return useful
+
+
+def speaks_of(said: str, tool: Tool) -> bool:
+    """Whether a word of the tool's name or description was said."""
+    from skillkit.matching.terms import terms
+
+    return not set(terms(said)).isdisjoint(terms(f"{tool.name} {tool.description}"))
 
 
 def _offered(tool: Tool) -> list[str]:
@@ -212,3 +246,10 @@ def as_function(tool: Tool) -> FunctionTool:
 
 def as_text(result: object) -> str:
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
+
+
+def spoken(result: object) -> str:
+    """What a tool answered, in whichever form the framework holds it."""
+    if isinstance(result, list):
+        return "\n".join(str(getattr(part, "text", None) or getattr(part, "result", "")) for part in result)
+    return as_text(result)

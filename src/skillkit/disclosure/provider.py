@@ -162,6 +162,14 @@ class SkillContextProvider:
             tools.extend(source.tools(session))
         return _without_collisions(tools)
 
+    def near(
+        self, messages: Messages, session: SkillSession | None = None, limit: int = SUGGESTED
+    ) -> tuple[Match, ...]:
+        """The skills nearest to the request, matched or not, that are not active and worth naming."""
+        session = self.session if session is None else session
+        request, offer = latest_user_text(messages), self._offers.current()
+        return self._near(request, offer, session, limit) if request is not None and offer.skills else ()
+
     # The three tiers, one by one
 
     def tier1_context(self, session: SkillSession | None = None) -> str:

@@ -155,37 +155,36 @@ class ScriptTools:
 
     def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
         """The neutral definitions that every integration wraps, the same in every conversation."""
-        skill = {"type": "string", "description": "Skill name, for example 'kalshi-markets'"}
-        script = {"type": "string", "description": "Script name, for example 'status' or 'status.py'"}
+        name = {"type": "string"}
         return (
             Tool(
                 "script_list",
                 "List the scripts of a skill, or of all skills.",
-                _schema({"skill_name": {**skill, "description": "Skill name; all skills if left out"}}),
+                _schema({"skill_name": {**name, "description": "All skills if left out"}}),
                 self._tool_list,
             ),
             Tool(
                 "script_help",
-                "Show which arguments and options a skill's script takes. Use it before script_run.",
-                _schema({"skill_name": skill, "script_name": script}, "skill_name", "script_name"),
+                "Show which arguments a skill's script takes. Use it before script_run.",
+                _schema({"skill_name": name, "script_name": name}, "skill_name", "script_name"),
                 self._tool_help,
             ),
             Tool(
                 "script_run",
-                "Run a skill's script in a sandbox. Most scripts print JSON when `json` is true.",
+                "Run a skill's script in a sandbox.",
                 _schema(
                     {
-                        "skill_name": skill,
-                        "script_name": script,
+                        "skill_name": name,
+                        "script_name": name,
                         "args": {
                             "type": "array",
                             "items": {"type": "string"},
-                            "description": "Command line arguments, one item each",
+                            "description": "Command line, one item each",
                         },
                         "json": {
                             "type": "boolean",
                             "default": True,
-                            "description": "Ask for JSON output; false for scripts that print text",
+                            "description": "false for scripts that print text",
                         },
                     },
                     "skill_name",

@@ -44,7 +44,7 @@ def test_commands_are_carried_out_here(talk, online: OpenAIServer) -> None:
     done = talk("/help", "/skills", "/hello-extended Bob in Dutch", "/skills", "/cost", "/nonsense")
     assert "begin a new conversation" in done.stdout
     assert "in use" in done.stdout
-    assert "1 model requests, 123 tokens read, 7 written" in done.stdout
+    assert "1 model request, 123 tokens read, 7 written" in done.stdout
     assert "There is no command or skill /nonsense" in done.stderr
     assert len(online.requests) == 1
 

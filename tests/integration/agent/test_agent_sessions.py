@@ -57,7 +57,8 @@ def test_killed_in_the_middle_of_a_turn_the_conversation_keeps_every_finished_st
     sent = online.requests[-1].body["messages"]
     called = {call["id"] for message in sent for call in message.get("tool_calls") or ()}
     answered = {message["tool_call_id"] for message in sent if message["role"] == "tool"}
-    assert called == answered == {"call_greet_in_language"}
+    assert called == answered == {"call_greet_in_language", "call_list_languages"}
+    assert "Swahili" in online.requests[-1].spoken[-2][1]
 
 
 def test_ten_programs_at_once_lose_nothing(online: OpenAIServer) -> None:

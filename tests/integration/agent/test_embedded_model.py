@@ -41,7 +41,7 @@ def engine(states: Path) -> LocalEngine:
 class Loaded:
     """The embedded model, loaded once for all tests."""
 
-    name, model = "local", QWEN_CODER.name
+    name, model, options = "local", QWEN_CODER.name, None
 
     def __init__(self, engine: LocalEngine) -> None:
         self.engine = engine

@@ -95,8 +95,10 @@ def test_what_never_changes_comes_first() -> None:
     assert before[:-1] == DEMONSTRATION
     assert "Be kind." in before[-1]["content"]
     assert GREET.line() in before[-1]["content"]
-    assert turns_before("Be kind.", []) == [{"role": "system", "content": "Be kind."}]
-    assert GREET.line() in more_tools([GREET])
+    assert turns_before("Be kind.", [])[:-1] == DEMONSTRATION
+    more = more_tools([GREET], "Greet Bo")
+    assert GREET.line() in more
+    assert more.endswith("Greet Bo")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from agent_framework import Agent, Message, tool
 
 from skillkit.agent.exceptions import ProviderError
+from skillkit.agent.models.constrained import turns_before
 from skillkit.agent.models.engine import Reply
 from skillkit.agent.models.local_client import LocalChatClient, as_turns, told
 from skillkit.agent.models.prompt_states import PromptStates, shared_beginning
@@ -29,6 +30,7 @@ class ScriptedEngine:
         self.grammars.append(grammar)
         text = self.replies.pop(0)
         if text == "endless":
+            on_text('{"answer": "')
             while not on_text("more "):
                 pass
             self.stopped.set()
@@ -69,12 +71,15 @@ async def test_a_call_is_made_and_its_result_read() -> None:
     call, result = engine.read[1][-2:]
     assert json.loads(call["content"]) == {"tool": "greet", "arguments": {"name": "Al"}}
     assert result == {"role": "user", "content": "Result of greet: Hello, Al!"}
+    assert ["cannot" in str(grammar) for grammar in engine.grammars] == [True, False]
 
 
-async def test_without_tools_it_writes_freely() -> None:
-    engine = ScriptedEngine("Just text.")
-    assert (await agent_with(engine).run("Hi")).text == "Just text."
-    assert engine.grammars == [None]
+async def test_without_tools_it_can_answer_or_say_that_it_cannot() -> None:
+    engine = ScriptedEngine('{"cannot": "I cannot."}')
+    assert (await agent_with(engine).run("Fly")).text == "I cannot."
+    (grammar,) = engine.grammars
+    assert "cannot" in str(grammar)
+    assert "tool" not in str(grammar)
 
 
 async def test_an_odd_reply_is_still_an_answer() -> None:
@@ -130,9 +135,10 @@ def test_marks_between_turns_cannot_be_written_by_anybody() -> None:
 def test_a_conversation_that_is_too_long_loses_its_beginning() -> None:
     messages = [Message("user", [f"{number} " + "word " * 2000]) for number in range(5)]
     turns = as_turns(messages, "Be kind.", [])
-    assert turns[0]["content"] == "Be kind."
+    before = turns_before("Be kind.", [])
+    assert turns[: len(before)] == before
     assert turns[-1]["content"].startswith("4 ")
-    assert len(turns) < 6
+    assert len(turns) < len(before) + len(messages)
 
 
 @pytest.mark.parametrize(

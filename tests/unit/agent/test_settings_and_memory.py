@@ -134,9 +134,18 @@ def test_a_call_without_its_result_is_not_part_of_what_was_finished() -> None:
     open_call = spoken({"type": "function_call", "call_id": "2", "name": "t", "arguments": "{}"})
     result = {"role": "tool", "contents": [{"type": "function_result", "call_id": "1", "result": "``` x"}]}
     conversation = Conversation("id", "now", [call, result, open_call])
-    assert conversation.settled() == [call, result]
+    conversation.settle()
+    assert conversation.messages == [call, result]
     assert conversation.title == "(empty)"
     assert "````\n``` x\n````" in as_markdown(conversation)
+
+
+def test_of_two_calls_at_once_both_count_or_none() -> None:
+    calls = spoken(*({"type": "function_call", "call_id": identity, "name": "t"} for identity in "12"))
+    result = {"role": "tool", "contents": [{"type": "function_result", "call_id": "1", "result": "x"}]}
+    conversation = Conversation("id", "now", [calls, result])
+    conversation.settle()
+    assert conversation.messages == []
 
 
 def test_a_damaged_conversation_harms_no_other(tmp_path: Path) -> None:

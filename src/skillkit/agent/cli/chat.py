@@ -213,8 +213,9 @@ class Usage:
 
     def __str__(self) -> str:
         about = "about " if self.estimated else ""
+        requests = "1 model request" if self.requests == 1 else f"{self.requests} model requests"
         return (
-            f"{self.requests} model requests, {about}{self.read:,} tokens read, {self.written:,} written\n"
+            f"{requests}, {about}{self.read:,} tokens read, {self.written:,} written\n"
             f"of those read, estimated: system {self.system:,}, skills {self.skills:,}, "
             f"tools {self.tools:,}, messages {self.messages:,}"
         )

@@ -11,6 +11,9 @@ from skillkit.agent.cli.turns import Options, TurnTree, runtime_for, visible
 if TYPE_CHECKING:
     from skillkit.agent.runtime import AgentRuntime
 
+_ANY_SKILL, _ACTIVE = "skills are there", "skill is active"
+_WHEN = {"read_skill_resource": _ACTIVE}
+
 
 def answer(text: str, options: Options) -> None:
     """Print the answer to `text`; `-` reads it from stdin."""
@@ -42,14 +45,10 @@ def show_tools(options: Options) -> None:
     from skillkit.scripts import find_scripts
 
     runtime = runtime_for(options)
-    rows = [(tool.name, "always", tool.description) for tool in HelloTools().tools()]
+    rows = [(tool.name, "no skill is active", tool.description) for tool in HelloTools().tools()]
     disclosure = runtime.skills.disclosure
-    rows += [(tool.name, "skills are there", tool.description) for tool in disclosure.tools()]
+    rows += [(tool.name, _WHEN.get(tool.name, _ANY_SKILL), tool.description) for tool in disclosure.tools()]
     for skill in runtime.manager.offered_skills():
-        rows += [
-            (f"{skill.name}: {definition}", "skill is active", "toolset") for definition in skill.toolsets
-        ]
-        rows += [
-            (f"{skill.name}: {script.name}", "skill is active", "script") for script in find_scripts(skill)
-        ]
+        rows += [(f"{skill.name}: {definition}", _ACTIVE, "toolset") for definition in skill.toolsets]
+        rows += [(f"{skill.name}: {script.name}", _ACTIVE, "script") for script in find_scripts(skill)]
     output.table(("Tool", "When", "What"), rows, flexible="What")

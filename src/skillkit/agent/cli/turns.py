@@ -1,6 +1,8 @@
 """What `agent -p` and the chat share: putting a runtime together, and showing what a turn does."""
 
+import shutil
 import sys
+import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -48,7 +50,8 @@ def runtime_for(
         conversation = store.new()
     else:
         conversation = store.load(None if options.continued == LATEST else options.continued)
-    tree = show or TurnTree(shown=options.verbose or settings.verbose)
+    tree = show or TurnTree(shown=options.verbose)
+    tree.shown = tree.shown or settings.verbose
     return AgentRuntime(
         chosen(options, settings),
         activate(warn),
@@ -130,13 +133,21 @@ class TurnTree:
         for place, (depth, text) in enumerate(self.lines):
             following = self.lines[place + 1 :]
             last = depth not in [level for level, _ in _until_above(following, depth)]
-            branch = "└─ " if last else "├─ "
-            above = "│  " if depth and any(level == 0 for level, _ in following) else "   "
-            sys.stderr.write(f"{above if depth else ''}{branch}{escape_hidden(text)}\n")
+            above = ("│  " if any(level == 0 for level, _ in following) else "   ") if depth else ""
+            begin, go_on = (f"{above}└─ ", f"{above}   ") if last else (f"{above}├─ ", f"{above}│  ")
+            sys.stderr.write("\n".join(_wrapped(escape_hidden(text), begin, go_on)) + "\n")
         self.lines.clear()
 
     def _add(self, depth: int, text: str) -> None:
         self.lines.append((depth, one_line(text)))
+
+
+def _wrapped(text: str, begin: str, go_on: str) -> list[str]:
+    """Lines that fit the terminal; one line where there is none."""
+    if not sys.stderr.isatty():
+        return [begin + text]
+    width = max(40, shutil.get_terminal_size().columns)
+    return textwrap.wrap(text, width, initial_indent=begin, subsequent_indent=go_on, break_on_hyphens=False)
 
 
 def _until_above(lines: list[tuple[int, str]], depth: int) -> list[tuple[int, str]]:

@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from skillkit.agent.models.provider import ChatClient, key_of, missing_key, missing_package
+from skillkit.agent.models.provider import ChatClient, RequestOptions, key_of, missing_key, missing_package
 from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 KEY = "AZURE_OPENAI_API_KEY"
@@ -17,6 +17,7 @@ class AzureProvider:
 
     settings: ProviderSettings = NO_SETTINGS
     name: str = "azure"
+    options: RequestOptions | None = None
 
     @property
     def model(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skillkit.agent.models.demonstration import DEMONSTRATION, NOW_THE_REAL_ONE, Turn
+from skillkit.agent.models.demonstration import DEMONSTRATION, HOW_TO_REPLY, NOW_THE_REAL_ONE, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +47,29 @@ def turns_before(instructions: str, tools: Sequence[ToolSpec]) -> list[Turn]:
 
     What never changes comes first, so that its processed state serves every program and every request.
     """
-    if not tools:
-        return [{"role": "system", "content": instructions}]
-    listed = "\n".join(tool.line() for tool in tools)
-    real = f"{NOW_THE_REAL_ONE}\n\n{instructions}\n\n## Your tools\n{listed}"
+    listed = "\n".join(tool.line() for tool in tools) or "none for this request"
+    real = f"{NOW_THE_REAL_ONE}\n\n{instructions}\n\n## Your tools\n{listed}\n\n{HOW_TO_REPLY}"
     return [*DEMONSTRATION, {"role": "system", "content": real}]
 
 
-def more_tools(tools: Sequence[ToolSpec]) -> str:
-    """What is added to a turn when tools have come into reach during the conversation."""
-    return "\n\nYou now have these tools too:\n" + "\n".join(tool.line() for tool in tools)
+def more_tools(tools: Sequence[ToolSpec], request: str = "") -> str:
+    """What is added to a turn when tools have come into reach; `request` is what they are wanted for."""
+    listed = "\n".join(tool.line() for tool in tools)
+    wanted = f"\n\nUse the one that does what was asked: {request}" if request else ""
+    return f"\n\nYou now have these tools too:\n{listed}{wanted}"
 
 
-def reply_schema(tools: Sequence[ToolSpec], *, answer: bool = True) -> dict[str, Any]:
-    """A JSON schema whose alternatives are the tools and, unless a call is required, an answer."""
+def reply_schema(tools: Sequence[ToolSpec], *, answer: bool = True, cannot: bool = True) -> dict[str, Any]:
+    """A JSON schema whose alternatives are the tools and, unless a call is required, an answer.
+
+    `cannot` is for requests; what a tool has answered is told, good or bad.
+    """
     alternatives = [
         _object(tool={"const": tool.name}, arguments=_arguments(tool.parameters)) for tool in tools
     ]
     if answer:
         text = {"type": "string", "minLength": 1}
-        alternatives += [_object(answer=text), _object(cannot=text)]
+        alternatives += [_object(answer=text), _object(cannot=text)] if cannot else [_object(answer=text)]
     return {"anyOf": alternatives}
 
 

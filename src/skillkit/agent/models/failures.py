@@ -17,6 +17,8 @@ def friendly(error: BaseException, provider: ChatProvider) -> AgentError:
     said = redacted(" ".join(str(chain[-1]).split()))[:300]
     where = f"The provider '{provider.name}'"
     match status:
+        case 400 if "api key" in said.lower():  # how Gemini says it
+            text = f"{where} refused the key. Check the variable that holds it: agent config show"
         case 401 | 403:
             text = f"{where} refused the key. Check the variable that holds it: agent config show"
         case 404:

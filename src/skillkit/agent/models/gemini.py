@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from skillkit.agent.models.provider import ChatClient, key_of, missing_key, missing_package
+from skillkit.agent.models.provider import ChatClient, RequestOptions, key_of, missing_key, missing_package
 from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 DEFAULT_MODEL = "gemini-2.5-flash"
@@ -12,10 +12,11 @@ KEY = "GEMINI_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class GeminiProvider:
-    """Generated content with a key."""
+    """Generated content with a key; `base_url` or GOOGLE_GEMINI_BASE_URL names another address."""
 
     settings: ProviderSettings = NO_SETTINGS
     name: str = "gemini"
+    options: RequestOptions | None = None
 
     @property
     def model(self) -> str:
@@ -28,5 +29,11 @@ class GeminiProvider:
 
     def client(self) -> ChatClient:
         from agent_framework.gemini import GeminiChatClient
+        from google import genai
 
-        return GeminiChatClient(api_key=key_of(self.settings, KEY), model=self.model)
+        connection = genai.Client(
+            api_key=key_of(self.settings, KEY),
+            vertexai=False,
+            http_options=genai.types.HttpOptions(base_url=self.settings.base_url),
+        )
+        return GeminiChatClient(model=self.model, client=connection)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, Progress, Report
-from skillkit.agent.models.provider import ChatClient, missing_package
+from skillkit.agent.models.provider import ChatClient, RequestOptions, missing_package
 from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 
@@ -18,6 +18,7 @@ class LocalProvider:
     progress: Progress = lambda there, size: None
     report: Report = lambda text: None
     name: str = "local"
+    options: RequestOptions | None = None
 
     @property
     def model(self) -> str:

@@ -36,6 +36,7 @@ from skillkit.agent.models.engine import CONTEXT_TOKENS, MAX_ANSWER_TOKENS, Loca
 MAX_RESULT_CHARACTERS = 6_000
 CHARACTERS_PER_TOKEN = 3
 MAX_TOOL_CALLS = 6
+LOAD_SKILL = "load_skill"
 
 
 class LocalChatClient(
@@ -77,12 +78,12 @@ class LocalChatClient(
         instructions = str(options.get("instructions") or "")
         first = [tool for tool in tools if tool.name in self._first_tools(instructions, tools)]
         turns = as_turns(messages, instructions, first, [tool for tool in tools if tool not in first])
-        grammar = None
-        if tools:
-            from xllamacpp import json_schema_to_grammar
-
-            schema = reply_schema(tools, answer=options.get("tool_choice") != "required")
-            grammar = json_schema_to_grammar(json.dumps(schema))
+        schema = reply_schema(
+            tools,
+            answer=not tools or options.get("tool_choice") != "required",
+            cannot=not messages or messages[-1].role != "tool",
+        )
+        grammar = as_grammar(schema)
         message_id = f"local-{secrets.token_hex(8)}"
         writing = AnswerStream()
         reply: Reply | None = None
@@ -90,13 +91,12 @@ class LocalChatClient(
             if isinstance(piece, Reply):
                 reply = piece
                 break
-            shown = writing.feed(piece) if tools else piece
-            if shown:
+            if shown := writing.feed(piece):
                 yield self._update(message_id, Content.from_text(shown))
         assert reply is not None
-        yield self._end(reply, message_id, bool(tools), writing.started)
+        yield self._end(reply, message_id, writing.started)
 
-    def _end(self, reply: Reply, message_id: str, constrained: bool, answered: bool) -> ChatResponseUpdate:
+    def _end(self, reply: Reply, message_id: str, answered: bool) -> ChatResponseUpdate:
         usage = UsageDetails(
             input_token_count=reply.prompt_tokens,
             output_token_count=reply.reply_tokens,
@@ -105,7 +105,7 @@ class LocalChatClient(
         )
         contents = [Content.from_usage(usage)] if reply.prompt_tokens else []
         finish = "length" if reply.cut else "stop"
-        if constrained and not answered:
+        if not answered:
             outcome = parse(reply.text)
             if isinstance(outcome, Call):
                 arguments = json.dumps(outcome.arguments, ensure_ascii=False)
@@ -127,7 +127,7 @@ class LocalChatClient(
         )
 
     async def _pieces(
-        self, turns: Sequence[Turn], grammar: str | None, options: Mapping[str, Any]
+        self, turns: Sequence[Turn], grammar: str, options: Mapping[str, Any]
     ) -> AsyncIterator[str | Reply]:
         """What the engine writes, from its own thread; leaving early stops the engine."""
         loop = asyncio.get_running_loop()
@@ -169,6 +169,12 @@ class LocalChatClient(
             cancelled.set()
 
 
+def as_grammar(schema: Mapping[str, Any]) -> str:
+    from xllamacpp import json_schema_to_grammar
+
+    return str(json_schema_to_grammar(json.dumps(schema)))
+
+
 def disclosed(options: Mapping[str, Any]) -> list[ToolSpec]:
     """The tools of this request."""
     if options.get("tool_choice") == "none":
@@ -202,7 +208,11 @@ def as_turns(
     while len(turns) > 1 and _length(turns) > room:
         del turns[0]
     if added and turns:
-        turns[-1] = {**turns[-1], "content": turns[-1]["content"] + more_tools(added)}
+        last = messages[-1].contents[-1] if messages[-1].contents else None
+        loaded = last is not None and last.type == "function_result" and names.get(last.call_id) == LOAD_SKILL
+        asked = next((message.text for message in reversed(messages) if message.role == "user"), "")
+        more = more_tools(added, _plain(asked) if loaded else "")
+        turns[-1] = {**turns[-1], "content": turns[-1]["content"] + more}
     return [*before, *turns]
 
 

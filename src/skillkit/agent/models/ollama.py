@@ -7,7 +7,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from skillkit.agent.models.openai import completions_client
-from skillkit.agent.models.provider import ChatClient, missing_package
+from skillkit.agent.models.provider import ChatClient, RequestOptions, missing_package
 from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 SECONDS = 0.5
@@ -19,6 +19,7 @@ class OllamaProvider:
 
     settings: ProviderSettings = NO_SETTINGS
     name: str = "ollama"
+    options: RequestOptions | None = None
 
     @property
     def model(self) -> str:

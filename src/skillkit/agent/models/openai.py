@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from skillkit.agent.models.provider import ChatClient, key_of, missing_key, missing_package
+from skillkit.agent.models.provider import ChatClient, RequestOptions, key_of, missing_key, missing_package
 from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 DEFAULT_MODEL = "gpt-5-mini"
@@ -16,6 +16,7 @@ class OpenAIProvider:
 
     settings: ProviderSettings = NO_SETTINGS
     name: str = "openai"
+    options: RequestOptions | None = None
 
     @property
     def model(self) -> str:

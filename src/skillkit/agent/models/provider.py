@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from skillkit.agent.exceptions import ProviderError
@@ -14,6 +15,9 @@ ChatClient = Any
 """A `SupportsChatGetResponse` of Agent Framework; its type parameters differ by provider."""
 
 
+RequestOptions = Mapping[str, Any]
+
+
 class ChatProvider(Protocol):
     """One way to reach a model. Making one is cheap and imports nothing; `client` does the work."""
 
@@ -23,6 +27,10 @@ class ChatProvider(Protocol):
     @property
     def model(self) -> str:
         """The model that requests go to."""
+
+    @property
+    def options(self) -> RequestOptions | None:
+        """What every request says besides messages and tools."""
 
     def problem(self) -> str | None:
         """Why it cannot be used now and what to do about it; None when it can."""
@@ -55,3 +63,13 @@ def ready(provider: ChatProvider) -> ChatProvider:
     if problem is not None:
         raise ProviderError(problem)
     return provider
+
+
+async def disconnect(client: ChatClient) -> None:
+    """Let go of a client's connections; each of the framework's clients keeps them by another name."""
+    for name in ("client", "anthropic_client", "_genai_client"):
+        connection = getattr(client, name, None)
+        owner = getattr(connection, "aio", connection)
+        close = getattr(owner, "aclose", None) or getattr(owner, "close", None)
+        if close is not None:
+            await close()

@@ -1,0 +1,55 @@
+"""Whether what the agent did with a request of the evaluation set was right."""
+
+import re
+from typing import Any
+
+Call = tuple[str, dict[str, Any]]
+
+_PREPARES = {"load_skill", "read_skill_resource", "search_skills"}
+_NOTHING_TO_PREPARE = {"plain", "cannot", "list-skills"}
+_SKILLS = ("hello-extended", "kalshi-markets")
+_REFUSAL = re.compile(
+    r"\b(?:I|we)(?: am|['’]m)? (?:cannot|can['’]t|can not|unable|not able|(?:do not|don['’]t) have|have no)\b"
+    r"|^(?:sorry|unable|cannot)\b",
+    re.IGNORECASE,
+)
+_LANGUAGES = {
+    "arabic": "ar", "german": "de", "greek": "el", "english": "en", "spanish": "es", "french": "fr",
+    "hindi": "hi", "italian": "it", "japanese": "ja", "korean": "ko", "dutch": "nl", "portuguese": "pt",
+    "swahili": "sw", "chinese": "zh",
+}  # fmt: skip
+
+
+def is_right(row: dict[str, Any], calls: list[Call], answer: str) -> bool:
+    """The expected calls with the expected arguments and no other, and words that go with them.
+
+    Loading the text of a skill first is no mistake, except where nothing is to be done.
+    """
+    free = set() if row["kind"] in _NOTHING_TO_PREPARE else _PREPARES
+    counted = [(name, comparable(arguments)) for name, arguments in calls if name not in free]
+    expected = [(call["tool"], comparable(call["arguments"])) for call in row["calls"]]
+    return counted == expected and _fits(row, answer)
+
+
+def _fits(row: dict[str, Any], answer: str) -> bool:
+    """A request that cannot be met is refused in words; one that needs no tool is not refused."""
+    if row["calls"]:
+        return True
+    if row["kind"] == "list-skills" and not all(name in answer for name in _SKILLS):
+        return False
+    return bool(_REFUSAL.search(answer)) == (row["kind"] == "cannot")
+
+
+def comparable(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments without what is left to the default, languages by code, names of scripts without ending."""
+    kept = {key: value for key, value in arguments.items() if value not in (None, [], "") and key != "json"}
+    if isinstance(kept.get("language"), str):
+        language = kept["language"].strip().lower()
+        kept["language"] = _LANGUAGES.get(language, language)
+    if isinstance(kept.get("script_name"), str):
+        kept["script_name"] = kept["script_name"].removesuffix(".py")
+    if isinstance(kept.get("args"), list):
+        kept["args"] = [argument for argument in kept["args"] if argument != "--json"]
+        if not kept["args"]:
+            del kept["args"]
+    return kept

@@ -1,0 +1,129 @@
+"""Ctrl-C at a real terminal: in a chat it ends the answer, with -p the program; nothing is left half done."""
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from openai_server import CallTool, OpenAIServer, Say
+from terminal import CTRL_C, CTRL_D, Terminal
+
+from skillkit.agent.conversations import ConversationStore
+from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, cache_folder
+
+MODELS = cache_folder()  # before the tests move the home folder
+LONG = "Write the numbers from 1 to 300, with commas between them"
+PAUSE = 2
+"""The piece of an answer that the server holds back."""
+
+
+@pytest.fixture
+def slow(online: OpenAIServer) -> OpenAIServer:
+    """Streams the beginning of its last told answer and waits for the end of the test with the rest."""
+    held = threading.Event()
+
+    def hold(number: int) -> None:
+        if number == PAUSE and not online.replies:
+            held.wait(300)
+
+    online.between = hold
+    yield online
+    held.set()
+
+
+def sessions(home: Path) -> list[dict]:
+    """Every saved conversation; a file that is half written could not be read."""
+    files = sorted((home / "sessions").glob("*")) if (home / "sessions").exists() else []
+    return [json.loads(path.read_text()) for path in files]
+
+
+def start(*arguments: str, **more: object) -> Terminal:
+    return Terminal(*arguments, cwd=Path.cwd(), environment={**os.environ, "TERM": "xterm"}, **more)
+
+
+def test_in_a_chat_it_ends_the_answer_and_the_conversation_goes_on(home: Path, slow: OpenAIServer) -> None:
+    slow.replies = [Say("one two three four five")]
+    chat = start()
+    chat.at_prompt().press("count to five\r").expect("one two").press(CTRL_C).expect("Stopped.")
+    slow.between = lambda number: None
+    chat.at_prompt().press("what is 2+2?\r").expect("OK")
+    chat.at_prompt().press(CTRL_D)
+    assert chat.end() == 0
+    assert "three" not in chat.text
+    (saved,) = sessions(home)
+    assert saved["title"] == "what is 2+2?"
+    assert [text for _, text in slow.requests[-1].spoken] == ["what is 2+2?"]
+
+
+def test_what_was_done_before_it_is_kept(home: Path, slow: OpenAIServer) -> None:
+    greet = CallTool("greet_in_language", {"name": "Alice", "language": "fr"})
+    slow.replies = [greet, Say("one two three four five")]
+    chat = start()
+    chat.at_prompt().press("greet Alice in French\r").expect("one two").press(CTRL_C).expect("Stopped.")
+    slow.between = lambda number: None
+    chat.at_prompt().press("and now?\r").expect("OK")
+    chat.at_prompt().press(CTRL_D)
+    assert chat.end() == 0
+    (saved,) = sessions(home)
+    assert saved["title"] == "greet Alice in French"
+    assert [role for role, _ in slow.requests[-1].spoken] == ["user", "assistant", "tool", "user"]
+    assert "Bonjour, Alice" in slow.requests[-1].spoken[2][1]
+
+
+def test_at_the_prompt_it_does_nothing(home: Path, online: OpenAIServer) -> None:
+    chat = start()
+    chat.at_prompt().press(f"half a thought{CTRL_C}")
+    chat.at_prompt().press("hello\r").expect("OK")
+    chat.at_prompt().press(CTRL_D)
+    assert chat.end() == 0
+    assert [text for _, text in online.requests[-1].spoken] == ["hello"]
+
+
+def test_with_p_it_ends_the_program_and_nothing_half_is_printed_or_saved(
+    home: Path, slow: OpenAIServer
+) -> None:
+    asked = threading.Event()
+    hold = slow.between
+
+    def note_and_hold(number: int) -> None:
+        if number == PAUSE:
+            asked.set()
+        hold(number)
+
+    slow.between = note_and_hold
+    slow.replies = [Say("one two three four five")]
+    program = start("-p", "count to five")
+    assert asked.wait(300)
+    program.press(CTRL_C)
+    assert program.end() == 130
+    assert "one" not in program.text
+    assert sessions(home) == []
+
+
+@pytest.mark.model
+@pytest.mark.xdist_group("embedded-model")
+@pytest.mark.skipif(
+    not ModelStore(MODELS).installed(QWEN_CODER), reason="the model is not there: agent model install"
+)
+class TestTheEmbeddedModel:
+    @pytest.fixture(autouse=True)
+    def model(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """With the prompts that it has processed before, so that it answers soon."""
+        monkeypatch.setenv("XDG_CACHE_HOME", str(MODELS.parents[1]))
+
+    def test_in_a_chat_it_stops_writing_and_answers_the_next(self, home: Path) -> None:
+        chat = start("--provider", "local", patience=180)
+        chat.at_prompt().press(f"{LONG}\r")
+        chat.expect("1, 2, 3").press(CTRL_C).expect("Stopped.")
+        chat.at_prompt().press("What is 2+2?\r").expect("4")
+        chat.at_prompt().press(CTRL_D)
+        assert chat.end() == 0
+        (saved,) = sessions(home)
+        assert saved["title"] == "What is 2+2?"
+
+    def test_with_p_it_ends_the_program(self, home: Path) -> None:
+        program = start("--provider", "local", "-p", LONG, patience=180)
+        program.expect("Thinking").press(CTRL_C)
+        assert program.end() == 130
+        assert ConversationStore().all() == []

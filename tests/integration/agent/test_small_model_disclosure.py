@@ -1,0 +1,50 @@
+"""A small model takes whatever tool it sees, so it is shown those that a request speaks of, and no other."""
+
+import pytest
+from openai_server import OpenAIServer
+
+from skillkit.agent.conversations import ConversationStore
+from skillkit.agent.models.choice import choose
+from skillkit.agent.models.local import LocalProvider
+from skillkit.agent.runtime import AgentRuntime, activate
+from skillkit.agent.settings import Settings
+
+
+@pytest.fixture
+def ask(online: OpenAIServer):
+    """The agent as it treats its embedded model, with the server in the model's place."""
+
+    async def call(*requests: str) -> list[str]:
+        client = choose(Settings()).client()
+        runtime = AgentRuntime(LocalProvider(), activate(print), ConversationStore().new(), client=client)
+        for request in requests:
+            await runtime.answer(request)
+        await runtime.close()
+        return online.requests[-1].tools
+
+    return call
+
+
+@pytest.mark.parametrize("request_", ["What is 2+2?", "Turn off the radio", "What skills do you have?"])
+async def test_a_request_that_speaks_of_no_tool_sees_none(ask, request_: str) -> None:
+    assert await ask(request_) == []
+
+
+async def test_without_skills_a_greeting_sees_the_agents_own_tool_and_so_does_what_follows(
+    ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_SKILLS", "none")
+    assert await ask("Say bonjour to Alice") == ["greet_user"]
+    assert await ask("Say bonjour to Alice", "And to Bob") == ["greet_user"]
+
+
+async def test_a_skill_that_the_request_is_near_can_be_loaded(ask, online: OpenAIServer) -> None:
+    assert await ask("Will it rain in New York tomorrow, by the markets?") == ["load_skill"]
+    (load,) = online.requests[-1].body["tools"]
+    assert load["function"]["parameters"]["properties"]["skill_id"]["enum"] == ["kalshi-markets"]
+
+
+async def test_a_skill_that_matched_brings_its_tools_and_no_other_is_offered(ask) -> None:
+    tools = await ask("Greet Alice in French")
+    assert "greet_in_language" in tools
+    assert "load_skill" not in tools
