@@ -39,15 +39,17 @@ Observer = Callable[[Disclosure], object]
 
 
 class ScriptToolSource:
-    """The script tools, once a skill with scripts is active."""
+    """The script tools, once a skill with scripts is active or the user asks for one of them by name."""
 
     def __init__(self, manager: "SkillManager", scripts: ScriptTools) -> None:
         self.manager = manager
         self.scripts = scripts
 
     def tools(self, session: SkillSession) -> Sequence[Tool]:
-        active = (self.manager.get_skill(skill_id) for skill_id in session.active_ids)
-        return self.scripts.tools() if any(find_scripts(skill) for skill in active) else ()
+        tools = self.scripts.tools()
+        asked = any(tool.name in session.heard for tool in tools)
+        skills = self.manager.offered_skills() if asked else map(self.manager.get_skill, session.active_ids)
+        return tools if any(find_scripts(skill) for skill in skills) else ()
 
 
 class TrustedCode:

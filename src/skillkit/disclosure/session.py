@@ -142,6 +142,12 @@ class SkillSession:
             self._latest = request
             return news
 
+    @property
+    def heard(self) -> str:
+        """The request that is being answered; empty before the first."""
+        with self._lock:
+            return self._latest or ""
+
     def show(self, catalogue: str, digest: str, listed: Sequence[str]) -> None:
         """Freeze the catalogue of this conversation."""
         with self._lock:

@@ -45,6 +45,15 @@ def test_only_what_leads_somewhere_is_offered(agent, online: OpenAIServer) -> No
     assert load["function"]["parameters"]["properties"]["skill_id"]["enum"] == ["kalshi-markets"]
 
 
+def test_a_script_tool_that_the_user_names_is_offered_without_any_skill(agent, online: OpenAIServer) -> None:
+    online.replies = [CallTool("script_list", {}), Say("Eleven.")]
+    assert agent("-p", "Use script_list to see all available scripts").stdout == "Eleven.\n"
+    first, second = online.requests
+    assert {"script_list", "script_help", "script_run"} <= set(first.tools)
+    assert BODY not in first.system
+    assert "Found 11 scripts across 2 skills" in second.spoken[-1][1]
+
+
 def test_a_new_conversation_begins_without_it_and_a_follow_up_keeps_it(agent, online: OpenAIServer) -> None:
     agent("-p", "Say bonjour to Alice")
     agent("-p", "What is 2+2?")

@@ -154,6 +154,14 @@ def test_results_are_told_in_few_words(result: str, words: str) -> None:
     assert told("t", result) == words
 
 
+def test_a_list_of_scripts_is_told_by_their_names() -> None:
+    listed = {
+        "kalshi": [{"name": "status", "path": "/a/status.py"}, {"name": "search", "path": "/a/search.py"}]
+    }
+    result = json.dumps({"success": True, "result": listed | {"none": []}, "message": "Found 2 scripts"})
+    assert told("script_list", result) == "Result of script_list: kalshi has 2: status, search; none has 0: "
+
+
 def test_states_are_found_by_the_beginning_they_share(tmp_path: Path) -> None:
     states = PromptStates(tmp_path / "states", "engine 1")
     assert states.nearest("abc") is None

@@ -244,6 +244,8 @@ def told(tool: str, result: str) -> str:
     except ValueError:
         payload = None
     match payload:
+        case {"success": True, "result": {**skills}} if tool == "script_list":
+            return f"Result of {tool}: {'; '.join(_scripts_of(*listed) for listed in skills.items())}"
         case {"success": True, "result": value}:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             return f"Result of {tool}: {text}"
@@ -251,6 +253,11 @@ def told(tool: str, result: str) -> str:
             return f"{tool} failed: {message}"
         case _:
             return f"Result of {tool}:\n{result}"
+
+
+def _scripts_of(skill: object, scripts: Any) -> str:
+    """A skill and its scripts by name: a small model that is given their paths miscounts and names none."""
+    return f"{skill} has {len(scripts)}: {', '.join(script['name'] for script in scripts)}"
 
 
 def _cut(text: str) -> str:
