@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 STATE = "skills"
 _LOAD, _READ = "load_skill", "read_skill_resource"
+_NAME_A_SCRIPT = frozenset({"script_help", "script_run"})
 NEAR = 0.025
 """The confidence from which a small model is offered to load a skill that did not match."""
 Observer = Callable[[Disclosure], object]
@@ -158,7 +159,7 @@ class SkillProvider(ContextProvider):
             said = [message.text for message in messages if message.role == "user"]
             spoken_of = " ".join([self.said_before(), *said])
             basic = [tool for tool in basic if not self._loadable and speaks_of(spoken_of, tool)]
-        useful = of_use(disclosed.tools, disclosed.active, self._loadable)
+        useful = self._useful(disclosed.tools)
         context.extend_tools(self.source_id, [as_function(tool) for tool in (*basic, *useful)])
         context.extend_middleware(self.source_id, _Disclosing(self))
 
@@ -168,8 +169,18 @@ class SkillProvider(ContextProvider):
 
     def new_tools(self, known: Sequence[str]) -> list[FunctionTool]:
         """Tools that have become of use since the request began."""
-        tools = of_use(self.disclosure.tools(self.session), self.session.active_ids, self._loadable)
+        tools = self._useful(self.disclosure.tools(self.session))
         return [as_function(tool) for tool in tools if tool.name not in known]
+
+    def _useful(self, tools: Sequence[Tool]) -> list[Tool]:
+        active = self.session.active_ids
+        useful = of_use(tools, active, self._loadable)
+        if not self.small_model or not any(tool.name in _NAME_A_SCRIPT for tool in useful):
+            return useful
+        manager = self.disclosure.manager
+        skills = [manager.get_skill(identity) for identity in active] or manager.offered_skills()
+        scripts = {skill.name: [script.name for script in find_scripts(skill)] for skill in skills}
+        return [_naming(tool, scripts) if tool.name in _NAME_A_SCRIPT else tool for tool in useful]
 
 
 class _Disclosing(FunctionMiddleware):
@@ -232,6 +243,19 @@ def _offered(tool: Tool) -> list[str]:
 def _offering(tool: Tool, skill_ids: Sequence[str]) -> Tool:
     properties: Any = tool.parameters["properties"]
     narrowed = {**properties, "skill_id": {**properties["skill_id"], "enum": list(skill_ids)}}
+    return replace(tool, parameters={**tool.parameters, "properties": narrowed})
+
+
+def _naming(tool: Tool, scripts: Mapping[str, Sequence[str]]) -> Tool:
+    """The tool with the skills and scripts that there are: a small model would invent others."""
+    properties: Any = tool.parameters["properties"]
+    skills = [skill for skill, names in scripts.items() if names]
+    names = sorted({name for names in scripts.values() for name in names})
+    narrowed = {
+        **properties,
+        "skill_name": {**properties["skill_name"], "enum": skills},
+        "script_name": {**properties["script_name"], "enum": names},
+    }
     return replace(tool, parameters={**tool.parameters, "properties": narrowed})
 
 
