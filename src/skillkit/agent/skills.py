@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 STATE = "skills"
 _LOAD, _READ = "load_skill", "read_skill_resource"
-_NAME_A_SCRIPT = frozenset({"script_help", "script_run"})
+_NAME_A_SCRIPT = frozenset({"script_run"})
 NEAR = 0.025
 """The confidence from which a small model is offered to load a skill that did not match."""
 Observer = Callable[[Disclosure], object]

@@ -1,7 +1,5 @@
 """A small model chooses among the scripts that there are."""
 
-import pytest
-
 from skillkit import SkillManager
 from skillkit.agent.skills import ScriptToolSource, SkillProvider
 from skillkit.disclosure import SkillContextProvider
@@ -17,15 +15,16 @@ def offered(small_model: bool, skill: str) -> dict[str, dict[str, object]]:
     return {tool.name: tool.parameters()["properties"] for tool in provider.new_tools([])}
 
 
-@pytest.mark.parametrize("tool", ["script_run", "script_help"])
-def test_it_can_only_name_the_scripts_of_the_skill_in_use(tool):
-    properties = offered(True, "hello-extended")[tool]
+def test_it_can_only_run_the_scripts_of_the_skill_in_use():
+    properties = offered(True, "hello-extended")["script_run"]
     assert properties["skill_name"]["enum"] == ["hello-extended"]
     assert properties["script_name"]["enum"] == ["advanced_greeting"]
-    assert "orderbook" in offered(True, "kalshi-markets")[tool]["script_name"]["enum"]
+    assert "orderbook" in offered(True, "kalshi-markets")["script_run"]["script_name"]["enum"]
 
 
-@pytest.mark.parametrize("tool", ["script_run", "script_help"])
-def test_other_models_are_spared_the_names(tool):
-    properties = offered(False, "hello-extended")[tool]
-    assert "enum" not in properties["script_name"]
+def test_it_may_ask_for_help_with_a_name_that_is_wrong_and_learns_the_right_ones():
+    assert "enum" not in offered(True, "hello-extended")["script_help"]["script_name"]
+
+
+def test_other_models_are_spared_the_names():
+    assert "enum" not in offered(False, "hello-extended")["script_run"]["script_name"]
