@@ -60,10 +60,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_command_that_asks_the_model_does_what_the_documents_say(
     scene: Scene, tmp_path: Path, cache: Path
 ) -> None:
-    """The recipe counts every one. Here a command in four may go wrong: a model of this size does not say
-    quite the same on every processor."""
-    wrong = unmet(scene, tmp_path / "stage", cache)
-    assert len(wrong) <= len(scene.commands) // 4, wrong
+    assert unmet(scene, tmp_path / "stage", cache) == {}
 
 
 def test_every_number_is_listed_once_and_none_is_left_out() -> None:
