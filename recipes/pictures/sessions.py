@@ -1,5 +1,6 @@
 """Pictures of the terminal: the real program, its real output, no letter fetched from anywhere."""
 
+import io
 import os
 import pty
 import struct
@@ -154,7 +155,7 @@ def _read(terminal: int) -> bytes:
 
 
 def picture(label: str, screen: str, columns: int) -> str:
-    console = Console(record=True, width=columns, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
+    console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi(screen.rstrip()), end="\n\n")  # a margin: the last line would be cut off
     console.file.close()
     svg = console.export_svg(title=label, theme=THEME, code_format=FRAME, unique_id="screen")

@@ -11,6 +11,7 @@ from skillkit.core.models import SkillMetadata
 from skillkit.matching.calibration import BODY
 from skillkit.matching.commonness import commonness
 from skillkit.matching.request import Request
+from skillkit.matching.taking_turns import taking_turns
 from skillkit.matching.terms import terms
 from skillkit.matching.weights import WordWeights
 
@@ -49,7 +50,7 @@ class BodyScorer:
 
     def prepare(self) -> None:
         """Read the bodies that were added since; one that cannot be read counts as empty."""
-        for key, skill in list(self._waiting.items()):
+        for key, skill in taking_turns(list(self._waiting.items())):
             try:
                 text = self.read(skill)[:LONGEST_BODY]
             except (SkillsUseError, OSError):

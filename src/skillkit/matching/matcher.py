@@ -23,6 +23,7 @@ from skillkit.matching.request import Request
 from skillkit.matching.scorer import Scorer
 from skillkit.matching.semantic import SemanticScorer
 from skillkit.matching.settings import MatchingSettings, Mode
+from skillkit.matching.taking_turns import taking_turns
 from skillkit.matching.vectors import VectorCache
 from skillkit.matching.weights import Calibration
 
@@ -193,7 +194,7 @@ class SkillMatcher:
             wanted = {_identity(skill): skill for skill in skills}
             for identity in self._keys.keys() - wanted.keys():
                 self.remove(self._library[self._keys[identity]].skill)
-            for identity, skill in wanted.items():
+            for identity, skill in taking_turns(wanted.items()):
                 key = self._keys.get(identity)
                 if key is None or self._library[key] != _Member(skill, self._stamp(skill)):
                     self.add(skill)
