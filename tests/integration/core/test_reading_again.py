@@ -1,0 +1,187 @@
+"""How little of the disk is read, first and again."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from discovered import codes, make_manager, names
+
+from skillkit import SkillManager, SkillMetadata
+from skillkit.core.cache import Stamp
+from skillkit.core.models import InitMode, SourceType
+
+# Reading again
+
+
+class Reads:
+    """Counts how often a header is read from disk."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from skillkit.core import discovery
+
+        self.paths: list[str] = []
+        read_head = discovery.read_head
+
+        def counted(path: str) -> tuple[bytes, Stamp]:
+            self.paths.append(Path(path).parent.name)
+            return read_head(path)
+
+        monkeypatch.setattr(discovery, "read_head", counted)
+
+    def taken(self) -> list[str]:
+        taken, self.paths = sorted(self.paths), []
+        return taken
+
+
+def test_refresh_reads_only_what_has_changed(
+    manager: SkillManager, skills_dir: Path, write_skill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c", "d"):
+        write_skill(name)
+    write_skill("broken", header="name: [")
+    reads = Reads(monkeypatch)
+    manager.discover()
+    assert reads.taken() == ["a", "b", "broken", "c", "d"]
+    before = manager.get_skill("a")
+    assert not manager.refresh()
+    assert reads.taken() == []
+    write_skill("b", description="Something else")
+    write_skill("e")
+    os.replace(skills_dir / "c", skills_dir / "c2")
+    (skills_dir / "d" / "SKILL.md").unlink()
+    changes = manager.refresh()
+    assert changes.added == ("project:e",)
+    assert changes.removed == ("project:d",)
+    assert changes.changed == ("project:b", "project:c")
+    assert reads.taken() == ["b", "c2", "e"]
+    assert manager.get_skill("a") is before
+    assert manager.get_skill("b").description == "Something else"
+    assert manager.discover() is None
+    assert reads.taken() == []
+
+
+def test_a_file_that_becomes_readable_is_read_though_it_did_not_change(
+    manager: SkillManager, write_skill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from skillkit.core import discovery
+
+    write_skill("a")
+    read_head = discovery.read_head
+
+    def denied(path: str) -> tuple[bytes, Stamp]:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(discovery, "read_head", denied)
+    manager.discover()
+    assert codes(manager) == ["unreadable"]
+    monkeypatch.setattr(discovery, "read_head", read_head)
+    assert manager.refresh().added == ("project:a",)
+
+
+def test_refresh_fills_a_manager_that_was_not(manager: SkillManager, write_skill) -> None:
+    write_skill("a")
+    assert manager.refresh().added == ("project:a",)
+    assert manager.init_mode is InitMode.SYNC
+
+
+class Memo:
+    """What an earlier run remembers."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, Stamp], SkillMetadata] = {}
+
+    def get(self, path: str, stamp: Stamp) -> SkillMetadata | None:
+        return self.kept.get((path, stamp))
+
+    def put(self, path: str, stamp: Stamp, metadata: SkillMetadata) -> None:
+        self.kept[path, stamp] = metadata
+
+
+def test_a_memo_saves_reading_until_a_file_changes(
+    skills_dir: Path, write_skill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_skill("a")
+    write_skill("b")
+    write_skill("broken", header="name: [")
+    memo = Memo()
+    make_manager(skills_dir, memo=memo).discover()
+    reads = Reads(monkeypatch)
+    write_skill("b", description="Something else")
+    warm = make_manager(skills_dir, memo=memo)
+    warm.discover()
+    assert reads.taken() == ["b", "broken"]
+    assert names(warm) == ["a", "b"]
+    assert warm.invoke_skill("a").endswith("# Instructions\n")
+    other = SkillManager(
+        project_skill_dir="", anthropic_config_dir="", additional_search_paths=[skills_dir], memo=memo
+    )
+    other.discover()
+    assert other.get_skill("a").source is SourceType.CUSTOM
+
+
+def test_only_headers_are_read(skills_dir: Path, write_skill, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_skill("short", "body\n" * 100_000)
+    write_skill("long", "body\n" * 100_000, notes="x" * 10_000)
+    count = 0
+    real_read = os.read
+
+    def counted(descriptor: int, size: int) -> bytes:
+        nonlocal count
+        data = real_read(descriptor, size)
+        count += len(data)
+        return data
+
+    monkeypatch.setattr(os, "read", counted)
+    manager = make_manager(skills_dir)
+    manager.discover()
+    assert names(manager) == ["long", "short"]
+    assert count <= 4096 * 2 + 70_000
+
+
+@pytest.mark.parametrize("notes", [3900, 4030, 4060, 4096, 8000, 60_000])
+def test_a_header_of_any_allowed_length_is_read_whole(manager: SkillManager, write_skill, notes: int) -> None:
+    write_skill("long", "The body\n" * 3000, notes="x" * notes, license="MIT")
+    manager.discover()
+    skill = manager.get_skill("long")
+    assert skill.license == "MIT"
+    assert not skill.recovered
+    assert skill.extra == {"notes": "x" * notes}
+    assert manager.invoke_skill("long").split("\n\n", 1)[1].startswith("The body")
+
+
+def test_dashes_in_a_long_header_do_not_end_it_early(manager: SkillManager, write_skill) -> None:
+    text = (
+        "name: long\ndescription: d\nnotes: |\n  x\n---- not a fence\nx: |\n"
+        + "  line\n" * 800
+        + "license: MIT"
+    )
+    write_skill("long", header=text.replace("---- not", "  ---- not"))
+    manager.discover()
+    assert manager.get_skill("long").license == "MIT"
+    assert not manager.get_skill("long").recovered
+
+
+def test_discovery_and_invocation_see_the_same_body(
+    manager: SkillManager, write_skill, skills_dir: Path
+) -> None:
+    folder = skills_dir / "open"
+    folder.mkdir()
+    body = "\n# Title\n" + "words\n" * 20_000 + "---\nend\n"
+    (folder / "SKILL.md").write_text(f"---\nname: open\ndescription: d\n{body}")
+    manager.discover()
+    assert manager.get_skill("open").recovered
+    assert manager.invoke_skill("open").endswith(body.lstrip("\n"))
+
+
+def test_many_threads_may_discover_at_once(manager: SkillManager, write_skill) -> None:
+    for number in range(20):
+        write_skill(f"skill-{number}")
+
+    async def everything() -> None:
+        await asyncio.gather(
+            *(manager.adiscover() for _ in range(8)), *(manager.arefresh() for _ in range(8))
+        )
+
+    asyncio.run(everything())
+    assert len(manager.list_skills()) == 20
