@@ -95,19 +95,19 @@ def program_digest() -> str:
 async def measure(rows: list[Row], results: Results, *, show: bool) -> None:
     from skillkit.agent.conversations import ConversationStore
     from skillkit.agent.models.local import LocalProvider
-    from skillkit.agent.runtime import AgentRuntime, Observers, activate
+    from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
     from skillkit.scripts import ScriptTools
 
     record_instead_of_running(ScriptTools)
     provider = LocalProvider()
     client = provider.client()
-    activation = activate(print)
+    enabled = find_enabled(print)
     for row in rows:
         steps: list[Any] = []
         began = time.monotonic()
         runtime = AgentRuntime(
             provider,
-            activation,
+            enabled,
             ConversationStore().new(),
             observers=Observers(step=steps.append),
             client=client,

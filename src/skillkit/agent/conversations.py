@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.agent.exceptions import ConversationError
+from skillkit.core.disk import make_folder, replace_file
 from skillkit.core.sources import agent_home
 from skillkit.core.text import one_line
-from skillkit.install.disk import make_folder, replace_file
 
 FORMAT = 1
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 
 
 @dataclass
-class Conversation:
+class SavedConversation:
     """What was said, as plain data, and the state that goes with it."""
 
     id: str
@@ -84,12 +84,12 @@ class ConversationStore:
     def __init__(self, home: Path | None = None) -> None:
         self.folder = (home or agent_home()) / "sessions"
 
-    def new(self) -> Conversation:
+    def new(self) -> SavedConversation:
         now = datetime.now(UTC)
         identity = f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
-        return Conversation(identity, now.isoformat(timespec="seconds"))
+        return SavedConversation(identity, now.isoformat(timespec="seconds"))
 
-    def save(self, conversation: Conversation) -> None:
+    def save(self, conversation: SavedConversation) -> None:
         conversation.updated = datetime.now(UTC).isoformat(timespec="milliseconds")
         data = {
             "version": FORMAT,
@@ -105,14 +105,14 @@ class ConversationStore:
         make_folder(self.folder)
         replace_file(self._path(conversation.id), text.encode("utf-8", "surrogatepass"), 0o600)
 
-    def load(self, identity: str | None = None) -> Conversation:
+    def load(self, identity: str | None = None) -> SavedConversation:
         """The conversation with this id or unambiguous beginning of one; without an id the newest."""
         found = self._find(identity)
         try:
             data = json.loads(found.read_bytes().decode("utf-8", "surrogatepass"))
             if data["version"] != FORMAT:
                 raise ValueError(f"format {data['version']}")
-            return Conversation(
+            return SavedConversation(
                 data["id"],
                 data["created"],
                 list(data["messages"]),
@@ -126,7 +126,7 @@ class ConversationStore:
                 "The file is left as it is; start a new one with: agent"
             ) from error
 
-    def all(self) -> list[Conversation]:
+    def all(self) -> list[SavedConversation]:
         """Every conversation that can be read, the newest first."""
         conversations = []
         for path in self._files():
@@ -171,7 +171,7 @@ class ConversationStore:
         return self.folder / f"{identity}.json"
 
 
-def as_markdown(conversation: Conversation) -> str:
+def as_markdown(conversation: SavedConversation) -> str:
     """A conversation for people to read."""
     lines = [f"# {conversation.title}", "", f"Conversation {conversation.id}, begun {conversation.created}."]
     active = active_skills(conversation)
@@ -182,7 +182,7 @@ def as_markdown(conversation: Conversation) -> str:
     return "\n".join(lines) + "\n"
 
 
-def active_skills(conversation: Conversation) -> list[str]:
+def active_skills(conversation: SavedConversation) -> list[str]:
     entries: Sequence[dict[str, Any]] = conversation.state.get("skills", {}).get("active", ())
     return [str(entry["skill_id"]) for entry in entries]
 

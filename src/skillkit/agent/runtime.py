@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from skillkit.agent.approvals import ApprovalFile, Approvals, Ask
-from skillkit.agent.conversations import Conversation, ConversationStore
+from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.memory import Memory
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from skillkit.agent.skills import SkillProvider
     from skillkit.disclosure import Disclosure
-    from skillkit.install.activation import SkillActivation
+    from skillkit.install.enabled import EnabledSkills
 
 
 T = TypeVar("T")
@@ -46,8 +46,8 @@ class AgentRuntime:
     """One conversation with one provider. Making it is cheap; the first turn loads what it needs."""
 
     provider: ChatProvider
-    activation: "SkillActivation"
-    conversation: Conversation
+    enabled: "EnabledSkills"
+    conversation: SavedConversation
     home: Path = field(default_factory=agent_home)
     memory: Memory | None = None
     ask: Ask | None = None
@@ -60,7 +60,7 @@ class AgentRuntime:
         self.store = ConversationStore(self.home)
         self.trace = Trace(self.conversation.id, self.home, on_step=self.observers.step)
         self.approvals = Approvals(ApprovalFile(self.home))
-        self.manager = self.activation.manager
+        self.manager = self.enabled.manager
         self._agent: Agent[Any] | None = None
         self._skills: SkillProvider | None = None
 
@@ -152,7 +152,7 @@ class AgentRuntime:
         from skillkit.toolsets import ToolsetLoader
 
         wishes = DisclosureSettings.from_environment()
-        loader = ToolsetLoader(self.manager, TrustedCode(self.activation.judge))
+        loader = ToolsetLoader(self.manager, TrustedCode(self.enabled.judge))
         sources: list[ToolSource] = [
             ToolsetSource(self.manager, loader, self.observers.problem),
             ScriptToolSource(self.manager, ScriptTools(self.manager, policy=self.approvals)),
@@ -208,24 +208,24 @@ async def in_background(work: Callable[[], T]) -> T:
     return await outcome
 
 
-def activate(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "SkillActivation":
+def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "EnabledSkills":
     """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
-    from skillkit.install.activation import SkillActivation
+    from skillkit.install.enabled import EnabledSkills
     from skillkit.matching.catalog_index import shared_index
 
     with span("skill.load", {}) as collected:
-        activation = SkillActivation(search=search, memo=shared_index())
+        enabled = EnabledSkills(search=search, memo=shared_index())
         if collected is not None:
-            active = [status.skill.name for status in activation.report().active]
-            found_count = len(activation.manager.list_skills())
+            active = [status.skill.name for status in enabled.report().active]
+            found_count = len(enabled.manager.list_skills())
             collected.set_attributes(
                 {"skill.names": active, "skill.count": len(active), "skill.found": found_count}
             )
-    for notice in activation.registry.notices:
+    for notice in enabled.registry.notices:
         problem(notice)
-    if missing := activation.missing():
+    if missing := enabled.missing():
         problem(missing)
-    for found in activation.manager.diagnostics:
+    for found in enabled.manager.diagnostics:
         if found.severity is Severity.ERROR:
             problem(f"A skill could not be loaded: {found}")
-    return activation
+    return enabled

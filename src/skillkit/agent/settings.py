@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.agent.exceptions import SettingsError
+from skillkit.core.disk import locked, make_folder, replace_file
 from skillkit.core.sources import agent_home
-from skillkit.install.disk import locked, make_folder, replace_file
 
 PROVIDERS = ("local", "openai", "anthropic", "azure", "gemini", "ollama")
 

@@ -30,7 +30,7 @@ from skillkit.core.models import (
 from skillkit.core.parser import SkillParser
 from skillkit.core.plugins import MANIFEST, parse_plugin_manifest
 from skillkit.core.text import has_control
-from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, SKILL_FILE, Found, Met, SkillWalk
+from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, SKILL_FILE, Met, SkillFile, SkillWalk
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class SkillDiscovery:
         known = self._known.get(path)
         return known[0] if known and isinstance(known[2], SkillMetadata) else None
 
-    def _metadata(self, found: Found, source: SkillSource) -> SkillMetadata | tuple[Diagnostic, ...]:
+    def _metadata(self, found: SkillFile, source: SkillSource) -> SkillMetadata | tuple[Diagnostic, ...]:
         stamp = stamp_of(found.status)
         known = self._known.get(found.path)
         if known and known[0] == stamp and known[1] == source.label:
@@ -192,7 +192,7 @@ class _UnreadableError(Exception):
         self.code = code
 
 
-def _head_of(found: Found) -> tuple[bytes, Stamp]:
+def _head_of(found: SkillFile) -> tuple[bytes, Stamp]:
     mode = found.status.st_mode
     if has_control(found.path):
         raise _UnreadableError("folder-name", "The folder's name contains control characters. Rename it")

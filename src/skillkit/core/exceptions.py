@@ -132,3 +132,7 @@ class ManifestValidationError(PluginError):
         super().__init__(message)
         self.field_name = field_name
         self.invalid_value = invalid_value
+
+
+class StateFileError(SkillsUseError):
+    """A file that skillkit keeps its state in cannot be used and must not be overwritten."""

@@ -189,7 +189,7 @@ GRANTS = frozenset({"permissions", "toolsets", "allowed_tools"})
 """Attributes that a skill never gains by a guess at what its header was meant to be."""
 
 
-def meant(key: str) -> str | None:
+def correct_spelling(key: str) -> str | None:
     """The field that `key` is a misspelling of, such as `allowed-tools` for `allowedTools`."""
     spelled = re.sub(r"[\s_-]+", "", key).lower()
     return _SPELLINGS.get(spelled)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
 from skillkit.core import resources
 from skillkit.core.availability import Refusal, SkillPolicy, unavailable
 from skillkit.core.cache import CacheStats, ContentCache
-from skillkit.core.catalogue import Catalogue
 from skillkit.core.content import SkillFile, stamp_of
 from skillkit.core.discovery import MetadataMemo, Rename, SkillDiscovery
 from skillkit.core.exceptions import SkillsUseError
@@ -27,6 +26,7 @@ from skillkit.core.parser import SkillParser
 from skillkit.core.processors import checked, note_suspicious, render
 from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.scanning import SaidOnce, scan, skill_filter
+from skillkit.core.skill_index import SkillIndex
 from skillkit.core.sources import Folder, build_sources
 from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS
 
@@ -111,7 +111,7 @@ class SkillManager:
             rename=rename,
         )
         self._cache = ContentCache(max_cache_size)
-        self._catalogue = Catalogue()
+        self._catalogue = SkillIndex()
         self._diagnostics: tuple[Diagnostic, ...] = ()
         self._said = SaidOnce()
         self._init_mode = InitMode.UNINITIALIZED

@@ -14,7 +14,7 @@ from skillkit.core.exceptions import (
     MissingRequiredFieldError,
     SkillParsingError,
 )
-from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, meant
+from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, correct_spelling
 from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Field, Split, load, split
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource
 from skillkit.core.names import canonical_name, deviation, refusal
@@ -374,7 +374,7 @@ def _with_diagnostics(error: SkillParsingError, diagnostics: list[Diagnostic]) -
 def _unknown(key: str) -> tuple[str, str]:
     """Code and message about a field that is not known; the same few come in most files."""
     shown = escape_hidden(key)
-    if (correct := meant(key)) is not None:
+    if (correct := correct_spelling(key)) is not None:
         return "misspelled-field", f"Possible typo: '{shown}' should be '{correct}'"
     return "unknown-field", f"Field '{shown}' is not known and kept in `extra`"
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from skillkit.core.availability import SkillPolicy, out_of_range
-from skillkit.core.catalogue import Catalogue, NameTaken
 from skillkit.core.discovery import SkillDiscovery
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource, SourceType
+from skillkit.core.skill_index import NameTaken, SkillIndex
 from skillkit.core.text import escape_hidden
 from skillkit.core.walk import Met
 
@@ -26,13 +26,13 @@ _LEVELS = {
 class Scan(NamedTuple):
     """What a search has found."""
 
-    catalogue: Catalogue
+    catalogue: SkillIndex
     diagnostics: tuple[Diagnostic, ...]
 
 
 def scan(sources: Iterable[SkillSource], discovery: SkillDiscovery, policy: SkillPolicy | None) -> Scan:
     """Search the sources, the first of which has the first right to a name."""
-    catalogue = Catalogue()
+    catalogue = SkillIndex()
     diagnostics: list[Diagnostic] = []
     met = Met()
     for source in sources:

@@ -20,7 +20,7 @@ SKIPPED = frozenset(
 _VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 
 
-class Found(NamedTuple):
+class SkillFile(NamedTuple):
     """A SKILL.md that a walk came upon."""
 
     path: str
@@ -35,7 +35,7 @@ class _Folder(NamedTuple):
 
 class _Listing(NamedTuple):
     folders: list[_Folder]
-    other_spelling: Found | None
+    other_spelling: SkillFile | None
     """A skill.md or Skill.md where there is no SKILL.md."""
 
 
@@ -66,7 +66,7 @@ class SkillWalk:
         self._listed: set[tuple[int, int]] = set()
         self._entries_left = MAX_ALL_ENTRIES
 
-    def __iter__(self) -> Iterator[Found]:
+    def __iter__(self) -> Iterator[SkillFile]:
         stack = [_Folder(self.root, 0, False)]
         visited = 0
         while stack:
@@ -161,7 +161,7 @@ class Met:
         self._files: dict[tuple[int, int], str] = {}
         self._folders: set[tuple[int, int]] = set()
 
-    def is_new(self, found: Found) -> bool:
+    def is_new(self, found: SkillFile) -> bool:
         """Whether the folder of `found` has not been met yet; hard links in two folders are two skills."""
         identity = (found.status.st_dev, found.status.st_ino)
         first = self._files.setdefault(identity, found.path)
@@ -183,19 +183,19 @@ class Met:
         return new
 
 
-def _skill_in(folder: str) -> Found | None:
+def _skill_in(folder: str) -> SkillFile | None:
     path = f"{folder}/{SKILL_FILE}"
     try:
-        return Found(path, os.stat(path))
+        return SkillFile(path, os.stat(path))
     except OSError:
         return None
 
 
-def _status_of(path: str) -> Found:
+def _status_of(path: str) -> SkillFile:
     try:
-        return Found(path, os.stat(path))
+        return SkillFile(path, os.stat(path))
     except FileNotFoundError:
-        return Found(path, os.lstat(path))  # a link to nowhere: reading it says so
+        return SkillFile(path, os.lstat(path))  # a link to nowhere: reading it says so
 
 
 def _is_folder(entry: "os.DirEntry[str]", *, follow: bool) -> bool:

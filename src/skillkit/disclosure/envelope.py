@@ -14,7 +14,7 @@ MAX_FOUND_DESCRIPTION = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHit:
     """One answer of a search."""
 
     id: str
@@ -64,7 +64,7 @@ def resource_page(skill_id: str, page: ResourcePage) -> str:
     )
 
 
-def search_result(query: str, found: Sequence[Found]) -> str:
+def search_result(query: str, found: Sequence[SearchHit]) -> str:
     """Skills that a search found, best first."""
     opening = f'<skill_search query="{attribute(cut(one_line(query), 200))}">'
     if not found:

@@ -8,7 +8,7 @@ from skillkit.core.resources import DEFAULT_PAGE
 from skillkit.disclosure import envelope
 from skillkit.disclosure.activator import Activator
 from skillkit.disclosure.catalogue import skill_id
-from skillkit.disclosure.envelope import Found
+from skillkit.disclosure.envelope import SearchHit
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.tools import Tool
@@ -102,7 +102,7 @@ def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]") -
     def search(query: str, limit: int) -> str:
         offered = {id(skill) for skill in activator.manager.offered_skills()}
         found = [
-            Found(skill_id(match.skill), match.skill.description, match.reasons)
+            SearchHit(skill_id(match.skill), match.skill.description, match.reasons)
             for match in matcher().rank(query, limit)
             if id(match.skill) in offered and match.reasons
         ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from skillkit.core.exceptions import SkillNotFoundError, SkillSecurityError, SkillsUseError
+from skillkit.core.exceptions import SkillNotFoundError, SkillSecurityError, SkillsUseError, StateFileError
 
 
 class InstallError(SkillsUseError):
@@ -69,7 +69,7 @@ class LockFileError(InstallError):
     """skills.lock cannot be used as it is."""
 
 
-class RegistryError(InstallError):
+class RegistryError(InstallError, StateFileError):
     """registry.json cannot be used and must not be overwritten."""
 
 

@@ -16,9 +16,9 @@ from skillkit.install.git import GitRemote, Resolved
 from skillkit.install.source import FolderSource, GitSource, Source
 from skillkit.install.tree import (
     SKILL_FILE,
-    Limits,
     RepositoryTree,
     SkillTree,
+    TreeLimits,
     read_folder,
     read_skills,
 )
@@ -71,17 +71,17 @@ def fetch(
     source: Source,
     wanted: Wanted,
     *,
-    limits: Limits | None = None,
+    limits: TreeLimits | None = None,
     remote: Callable[[str], GitRemote] = GitRemote,
 ) -> Fetched:
     """The wanted skills of `source`."""
     if isinstance(source, FolderSource):
-        return _from_folder(source, wanted, limits or Limits())
+        return _from_folder(source, wanted, limits or TreeLimits())
     with remote(source.url) as opened:
-        return from_remote(opened, source, wanted, limits or Limits())
+        return from_remote(opened, source, wanted, limits or TreeLimits())
 
 
-def from_remote(remote: GitRemote, source: GitSource, wanted: Wanted, limits: Limits) -> Fetched:
+def from_remote(remote: GitRemote, source: GitSource, wanted: Wanted, limits: TreeLimits) -> Fetched:
     """The wanted skills of a repository that is already open."""
     resolved = remote.resolve(source.ref)
     remote.fetch(resolved.commit)
@@ -103,7 +103,7 @@ def from_remote(remote: GitRemote, source: GitSource, wanted: Wanted, limits: Li
     return Fetched(source, resolved, tuple(skills))
 
 
-def _from_folder(source: FolderSource, wanted: Wanted, limits: Limits) -> Fetched:
+def _from_folder(source: FolderSource, wanted: Wanted, limits: TreeLimits) -> Fetched:
     def headers(paths: Sequence[str]) -> list[bytes]:
         return [(source.folder / path / SKILL_FILE).read_bytes()[:_MAX_HEADER_FILE] for path in paths]
 

@@ -33,7 +33,7 @@ from skillkit.install.plan import (
     refuse_other_versions,
     version_of,
 )
-from skillkit.install.proposal import Consent, Offer, Proposal, nobody
+from skillkit.install.proposal import Consent, Proposal, ProposedSkill, refuse_unattended
 from skillkit.install.registry import (
     MAX_PREVIOUS,
     InstalledSkill,
@@ -43,7 +43,7 @@ from skillkit.install.registry import (
 )
 from skillkit.install.source import GitSource, Source, parse_source
 from skillkit.install.sync import compare, fetch_locked, refuse_drift
-from skillkit.install.tree import Limits, read_folder
+from skillkit.install.tree import TreeLimits, read_folder
 from skillkit.install.trust import MAX_BYTES, MAX_FILES, TrustStore
 
 
@@ -57,8 +57,8 @@ class SkillInstaller(InstallInspector):
         self,
         home: Path | None = None,
         *,
-        consent: Consent = nobody,
-        limits: Limits | None = None,
+        consent: Consent = refuse_unattended,
+        limits: TreeLimits | None = None,
         progress: Callable[[str], object] = lambda text: None,
         remote: Callable[[str], GitRemote] | None = None,
         registry: InstallRegistry | None = None,
@@ -66,7 +66,7 @@ class SkillInstaller(InstallInspector):
         super().__init__(home, progress=progress, remote=remote, registry=registry)
         self.trust_store = TrustStore(self.home)
         self.consent = consent
-        self.limits = limits or Limits()
+        self.limits = limits or TreeLimits()
 
     # Adding
 
@@ -207,7 +207,7 @@ class SkillInstaller(InstallInspector):
         skill = self.registry.get(name)
         edits = self.store.edits(skill.stored, skill.files)
         notes = tuple(f"local edit goes to the trash as well: {change}" for change in edits)
-        gone = Offer(
+        gone = ProposedSkill(
             skill.name,
             skill.origin,
             skill.digest,
@@ -341,7 +341,7 @@ class SkillInstaller(InstallInspector):
 
     def trust_folder(self, skill: SkillMetadata, *, pinned: str | None = None) -> str:
         """Approve a skill in a project folder by the digest of its bytes; answers the digest."""
-        tree = read_folder(skill.base_dir, Limits(MAX_FILES, MAX_BYTES))
+        tree = read_folder(skill.base_dir, TreeLimits(MAX_FILES, MAX_BYTES))
         digest = tree.digest.digest
         if not self.trust_store.trusts(digest):
             origin = escape_hidden(str(skill.base_dir))

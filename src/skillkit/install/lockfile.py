@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from skillkit.core.digest import FileDigest, TreeDigest
+from skillkit.core.disk import replace_file
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.disk import replace_file
 from skillkit.install.exceptions import InstallError, LockFileError
 from skillkit.install.registry import InstalledSkill, installable
 from skillkit.install.source import FULL_COMMIT, GitSource, parse_ref, parse_source, parse_subpath

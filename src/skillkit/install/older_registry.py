@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from skillkit.core.disk import make_folder, sync_folder
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import canonical_name
-from skillkit.install.disk import make_folder, sync_folder
 from skillkit.install.registry import InstalledSkill, installable
 from skillkit.install.store import SkillStore
 from skillkit.install.tree import SKILL_FILE, read_folder

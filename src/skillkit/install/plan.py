@@ -13,13 +13,13 @@ from skillkit.install.changes import diff_lines, file_changes
 from skillkit.install.exceptions import InstallError, NameConflictError
 from skillkit.install.fetch import Fetched, FetchedSkill, manifest
 from skillkit.install.git import Resolved
-from skillkit.install.proposal import Offer
+from skillkit.install.proposal import ProposedSkill
 from skillkit.install.registry import InstalledSkill, InstallRegistry, RegistryState, installable
 from skillkit.install.source import GitSource
 from skillkit.install.store import LOW_SPACE, SkillStore
-from skillkit.install.tree import Limits, SkillTree, read_folder
+from skillkit.install.tree import SkillTree, TreeLimits, read_folder
 
-ANY_SIZE = Limits(max_files=1 << 40, max_bytes=1 << 40)
+ANY_SIZE = TreeLimits(max_files=1 << 40, max_bytes=1 << 40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,9 @@ def offer(
     commit: str | None = None,
     ref: str | None = None,
     notes: tuple[str, ...] = (),
-) -> Offer:
+) -> ProposedSkill:
     """The facts about a skill."""
-    return Offer(
+    return ProposedSkill(
         name=name,
         origin=origin,
         digest=tree.digest.digest,
@@ -137,7 +137,7 @@ def offer(
 
 def offer_of(
     plan: Plan, store: SkillStore, old: InstalledSkill | None = None, notes: tuple[str, ...] = ()
-) -> Offer:
+) -> ProposedSkill:
     """The facts about a planned skill, and the difference to what is installed."""
     skill = plan.skill
     free = store.free_space()

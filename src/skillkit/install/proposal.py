@@ -12,7 +12,7 @@ Action = Literal["add", "update", "remove", "trust", "sync", "rollback"]
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ProposedSkill:
     """One skill as it would be afterwards, and how that differs from what is there now."""
 
     name: str
@@ -38,7 +38,7 @@ class Proposal:
     """A question with one answer for all of its offers."""
 
     action: Action
-    offers: tuple[Offer, ...]
+    offers: tuple[ProposedSkill, ...]
     pinned: bool = False
     """The user named the exact commits or digests beforehand."""
 
@@ -46,7 +46,7 @@ class Proposal:
 Consent = Callable[[Proposal], bool]
 
 
-def nobody(proposal: Proposal) -> bool:
+def refuse_unattended(proposal: Proposal) -> bool:
     """The answer where there is nobody to ask and nothing was said beforehand."""
     names = ", ".join(offer.name for offer in proposal.offers)
     raise ConsentError(
@@ -77,4 +77,4 @@ class Unattended:
         bytes_change = proposal.action not in ("remove", "rollback")
         if self.trusted or (self.yes and (proposal.pinned or not bytes_change)):
             return True
-        return nobody(proposal)
+        return refuse_unattended(proposal)

@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import Any
 
 from skillkit.core.digest import FileDigest
+from skillkit.core.disk import DamagedFileError, JsonFile, locked, sync_folder
 from skillkit.core.names import canonical_name
 from skillkit.core.sources import agent_home
 from skillkit.core.text import escape_hidden
-from skillkit.install.disk import DamagedFileError, JsonFile, locked, sync_folder
-from skillkit.install.exceptions import NotInstalledError
+from skillkit.install.exceptions import NotInstalledError, RegistryError
 from skillkit.install.store import SkillStore
 
 logger = logging.getLogger(__name__)
@@ -191,7 +191,7 @@ class InstallRegistry:
     ) -> None:
         self.home = Path(home) if home is not None else agent_home()
         self.store = SkillStore(self.home)
-        self.file = JsonFile(self.home / "skills" / "registry.json", FORMAT)
+        self.file = JsonFile(self.home / "skills" / "registry.json", FORMAT, RegistryError)
         self.lock = self.home / "install.lock"
         self.on_wait = on_wait
         self.now = now

@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillkit.core.digest import FileDigest, TreeDigest, tree_digest
-from skillkit.core.exceptions import SkillsUseError
-from skillkit.install.changes import FileChange, file_changes
-from skillkit.install.disk import (
+from skillkit.core.disk import (
     clear_temporary,
     make_folder,
     remove_tree,
@@ -27,6 +25,8 @@ from skillkit.install.disk import (
     sync_folder,
     write_new,
 )
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.install.changes import FileChange, file_changes
 from skillkit.install.exceptions import DiskSpaceError, DriftError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from skillkit.install.git import GitRemote
 from skillkit.install.lockfile import LockedSkill
 from skillkit.install.plan import Plan, make_plan
 from skillkit.install.registry import InstalledSkill, InstallRegistry, RegistryState
-from skillkit.install.tree import Limits
+from skillkit.install.tree import TreeLimits
 
 _AT_ONCE = 4
 
@@ -70,7 +70,7 @@ def refuse_drift(plan: SyncPlan) -> None:
 def fetch_locked(
     registry: InstallRegistry,
     wanted: Sequence[LockedSkill],
-    limits: Limits,
+    limits: TreeLimits,
     remote: Callable[[str], GitRemote],
 ) -> list[Plan]:
     """Every wanted skill, in memory and equal to its lock."""

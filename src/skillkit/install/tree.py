@@ -26,7 +26,7 @@ _KINDS = {"120000": "a symbolic link", "160000": "a submodule"}
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TreeLimits:
     """How much a skill may hold."""
 
     max_files: int = MAX_FILES
@@ -66,9 +66,9 @@ class SkillTree:
         return self.files[SKILL_FILE].content
 
 
-def read_folder(folder: Path, limits: Limits | None = None) -> SkillTree:
+def read_folder(folder: Path, limits: TreeLimits | None = None) -> SkillTree:
     """A folder on this machine as a SkillTree; its `.git` is not part of the skill."""
-    limits = limits or Limits()
+    limits = limits or TreeLimits()
     files: dict[str, TreeFile] = {}
     left = limits.max_bytes
     try:
@@ -161,7 +161,7 @@ class RepositoryTree:
                 return entry.oid
         raise UnsafeTreeError(f"Refused: {escape_hidden(_join(folder, name))} is no plain file")
 
-    def files(self, path: str, limits: Limits) -> dict[str, tuple[str, bool]]:
+    def files(self, path: str, limits: TreeLimits) -> dict[str, tuple[str, bool]]:
         """Object id and executable bit of every file beneath `path`, all of them checked."""
         files: dict[str, tuple[str, bool]] = {}
         for name, entry in self._walk(self._at(path), ""):
@@ -242,10 +242,10 @@ class RepositoryTree:
 
 
 def read_skills(
-    remote: GitRemote, tree: RepositoryTree, paths: Sequence[str], limits: Limits | None = None
+    remote: GitRemote, tree: RepositoryTree, paths: Sequence[str], limits: TreeLimits | None = None
 ) -> list[SkillTree]:
     """Skills of a fetched commit, complete and checked; only their files are transferred."""
-    limits = limits or Limits()
+    limits = limits or TreeLimits()
     listed = [tree.files(path, limits) for path in paths]
     everything = [oid for files in listed for oid, _ in files.values()]
     # Packed contents are never much larger than the files, so this stops a bomb early.
@@ -253,7 +253,7 @@ def read_skills(
     return [_read_files(remote, files, limits) for files in listed]
 
 
-def _read_files(remote: GitRemote, files: Mapping[str, tuple[str, bool]], limits: Limits) -> SkillTree:
+def _read_files(remote: GitRemote, files: Mapping[str, tuple[str, bool]], limits: TreeLimits) -> SkillTree:
     oids = [oid for oid, _ in files.values()]
     total = sum(size[1] for size in remote.sizes(oids) if size is not None)
     if total > limits.max_bytes:

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.core.digest import tree_digest, tree_stamp
-from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.disk import DamagedFileError, JsonFile, clear_temporary, locked
+from skillkit.core.exceptions import SkillsUseError, StateFileError
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.shipped import is_as_shipped
 from skillkit.core.sources import agent_home
-from skillkit.install.disk import DamagedFileError, JsonFile, clear_temporary, locked
-from skillkit.install.exceptions import RegistryError
 from skillkit.install.registry import InstalledSkill, InstallRegistry
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ class TrustStore:
             return known
 
     def _consents(self) -> dict[str, dict[str, str]]:
-        with suppress(RegistryError):
+        with suppress(StateFileError):
             try:
                 self.file.read()
             except DamagedFileError:

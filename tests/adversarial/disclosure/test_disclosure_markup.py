@@ -13,7 +13,7 @@ from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.text import HIDDEN, one_line
 from skillkit.disclosure import SkillContextProvider, SkillSession, envelope, notes, render_catalogue
-from skillkit.disclosure.envelope import Found
+from skillkit.disclosure.envelope import SearchHit
 from skillkit.disclosure.fence import defanged, fenced, nonce_for
 from skillkit.matching import Match, SkillMatcher
 
@@ -142,7 +142,7 @@ def test_errors_are_valid_xml(identity, code, message):
 @given(TEXT, st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=4))
 def test_search_results_are_valid_xml(query, found):
     tree = ElementTree.fromstring(
-        envelope.search_result(query, [Found(name, text, (why,)) for name, text, why in found])
+        envelope.search_result(query, [SearchHit(name, text, (why,)) for name, text, why in found])
     )
     assert len(tree) == len(found)
     assert all([field.tag for field in child] == ["id", "description", "why"] for child in tree)

@@ -22,7 +22,7 @@ from skillkit.install.git import GitRemote
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.proposal import Proposal, Unattended
 from skillkit.install.source import parse_source
-from skillkit.install.tree import Limits
+from skillkit.install.tree import TreeLimits
 
 
 @pytest.fixture
@@ -237,17 +237,17 @@ def test_a_tree_that_names_a_file_twice_is_refused(repository: Repository, insta
 def test_more_files_than_allowed_are_refused_and_may_be_allowed(repository: Repository, home: Path) -> None:
     files = {f"references/{number}.md": "x" for number in range(20)}
     repository.commit({"SKILL.md": skill_text("big"), **files})
-    small = SkillInstaller(home, consent=lambda proposal: True, limits=Limits(max_files=20))
+    small = SkillInstaller(home, consent=lambda proposal: True, limits=TreeLimits(max_files=20))
     with pytest.raises(UnsafeTreeError, match="20 files"):
         small.add(repository.url)
     assert nothing_left(home)
-    large = SkillInstaller(home, consent=lambda proposal: True, limits=Limits(max_files=21))
+    large = SkillInstaller(home, consent=lambda proposal: True, limits=TreeLimits(max_files=21))
     assert len(large.add(repository.url)[0].files) == 21
 
 
 def test_more_bytes_than_allowed_are_refused(repository: Repository, home: Path) -> None:
     repository.commit({"SKILL.md": skill_text("big"), "data.bin": os.urandom(300_000)})
-    small = SkillInstaller(home, consent=lambda proposal: True, limits=Limits(max_bytes=200_000))
+    small = SkillInstaller(home, consent=lambda proposal: True, limits=TreeLimits(max_bytes=200_000))
     with pytest.raises(UnsafeTreeError, match="bytes"):
         small.add(repository.url)
     assert nothing_left(home)

@@ -8,7 +8,7 @@ from openai_server import CallTool, OpenAIServer, Say
 
 from skillkit.agent.approvals import ApprovalFile, Approvals, Decision, Question
 from skillkit.agent.conversations import ConversationStore
-from skillkit.agent.runtime import AgentRuntime, activate
+from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import Settings
 
 SCRIPT = 'import json, sys\nprint(json.dumps({"sum": sum(int(n) for n in sys.argv[1:] if n.isdigit())}))\n'
@@ -84,7 +84,9 @@ async def asked_runtime(decisions: list[Decision], asked: list[Question]) -> Age
         asked.append(question)
         return decisions.pop(0)
 
-    return AgentRuntime(choose(Settings(memory=False)), activate(print), ConversationStore().new(), ask=ask)
+    return AgentRuntime(
+        choose(Settings(memory=False)), find_enabled(print), ConversationStore().new(), ask=ask
+    )
 
 
 @pytest.mark.parametrize(

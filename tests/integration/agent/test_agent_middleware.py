@@ -21,7 +21,7 @@ from openai_server import CallTool, OpenAIServer, Say
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.choice import choose
 from skillkit.agent.models.provider import disconnect
-from skillkit.agent.runtime import AgentRuntime, activate
+from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import Settings
 from skillkit.integrations.agent_framework import SkillsContextProvider
 
@@ -70,12 +70,12 @@ class NoCalls(FunctionMiddleware):
 
 
 def of_the_agent() -> ContextProvider:
-    runtime = AgentRuntime(choose(Settings(memory=False)), activate(print), ConversationStore().new())
+    runtime = AgentRuntime(choose(Settings(memory=False)), find_enabled(print), ConversationStore().new())
     return runtime.skills
 
 
 def of_the_library() -> ContextProvider:
-    return SkillsContextProvider(activate(print).manager)
+    return SkillsContextProvider(find_enabled(print).manager)
 
 
 @pytest.fixture(params=[of_the_agent, of_the_library])

@@ -15,7 +15,7 @@ from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.engine import LocalEngine
 from skillkit.agent.models.local_client import LocalChatClient
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, cache_folder
-from skillkit.agent.runtime import AgentRuntime, Observers, activate
+from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
 from skillkit.agent.telemetry import Step
 
 MODELS = cache_folder()  # before the tests move the home folder
@@ -62,7 +62,10 @@ def ask(engine: LocalEngine, home: Path, monkeypatch: pytest.MonkeyPatch):
     async def call(request: str) -> tuple[str, list[Step]]:
         steps: list[Step] = []
         runtime = AgentRuntime(
-            Loaded(engine), activate(print), ConversationStore().new(), observers=Observers(step=steps.append)
+            Loaded(engine),
+            find_enabled(print),
+            ConversationStore().new(),
+            observers=Observers(step=steps.append),
         )
         return await runtime.answer(request), steps
 

@@ -6,7 +6,7 @@ from openai_server import OpenAIServer
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.choice import choose
 from skillkit.agent.models.local import LocalProvider
-from skillkit.agent.runtime import AgentRuntime, activate
+from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import Settings
 
 
@@ -16,7 +16,7 @@ def ask(online: OpenAIServer):
 
     async def call(*requests: str) -> list[str]:
         client = choose(Settings()).client()
-        runtime = AgentRuntime(LocalProvider(), activate(print), ConversationStore().new(), client=client)
+        runtime = AgentRuntime(LocalProvider(), find_enabled(print), ConversationStore().new(), client=client)
         for request in requests:
             await runtime.answer(request)
         await runtime.close()

@@ -12,7 +12,7 @@ from agent_framework import Agent, Message, tool
 from skillkit.agent.exceptions import ProviderError
 from skillkit.agent.models.constrained import turns_before
 from skillkit.agent.models.engine import Reply
-from skillkit.agent.models.local_client import LocalChatClient, as_turns, told
+from skillkit.agent.models.local_client import LocalChatClient, as_turns, format_tool_result
 from skillkit.agent.models.prompt_states import PromptStates, shared_beginning
 
 
@@ -151,7 +151,7 @@ def test_a_conversation_that_is_too_long_loses_its_beginning() -> None:
     ],
 )
 def test_results_are_told_in_few_words(result: str, words: str) -> None:
-    assert told("t", result) == words
+    assert format_tool_result("t", result) == words
 
 
 def test_a_list_of_scripts_is_told_by_their_names() -> None:
@@ -159,7 +159,10 @@ def test_a_list_of_scripts_is_told_by_their_names() -> None:
         "kalshi": [{"name": "status", "path": "/a/status.py"}, {"name": "search", "path": "/a/search.py"}]
     }
     result = json.dumps({"success": True, "result": listed | {"none": []}, "message": "Found 2 scripts"})
-    assert told("script_list", result) == "Result of script_list: kalshi has 2: status, search; none has 0: "
+    assert (
+        format_tool_result("script_list", result)
+        == "Result of script_list: kalshi has 2: status, search; none has 0: "
+    )
 
 
 def test_states_are_found_by_the_beginning_they_share(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillkit.agent.conversations import Conversation, ConversationStore, as_markdown
+from skillkit.agent.conversations import ConversationStore, SavedConversation, as_markdown
 from skillkit.agent.exceptions import AgentError, ConversationError, SettingsError
 from skillkit.agent.hello import HelloTools
 from skillkit.agent.memory import Memory, statements
@@ -133,7 +133,7 @@ def test_a_call_without_its_result_is_not_part_of_what_was_finished() -> None:
     call = spoken({"type": "function_call", "call_id": "1", "name": "t", "arguments": "{}"})
     open_call = spoken({"type": "function_call", "call_id": "2", "name": "t", "arguments": "{}"})
     result = {"role": "tool", "contents": [{"type": "function_result", "call_id": "1", "result": "``` x"}]}
-    conversation = Conversation("id", "now", [call, result, open_call])
+    conversation = SavedConversation("id", "now", [call, result, open_call])
     conversation.settle()
     assert conversation.messages == [call, result]
     assert conversation.title == "(empty)"
@@ -143,7 +143,7 @@ def test_a_call_without_its_result_is_not_part_of_what_was_finished() -> None:
 def test_of_two_calls_at_once_both_count_or_none() -> None:
     calls = spoken(*({"type": "function_call", "call_id": identity, "name": "t"} for identity in "12"))
     result = {"role": "tool", "contents": [{"type": "function_result", "call_id": "1", "result": "x"}]}
-    conversation = Conversation("id", "now", [calls, result])
+    conversation = SavedConversation("id", "now", [calls, result])
     conversation.settle()
     assert conversation.messages == []
 

@@ -10,8 +10,8 @@ import pytest
 from skill_repositories import skill_text
 
 from skillkit.core.digest import tree_digest
+from skillkit.core.disk import locked, remove_tree
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillSecurityError
-from skillkit.install.disk import locked, remove_tree
 from skillkit.install.exceptions import NotInstalledError, RegistryError
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.registry import InstalledSkill, InstallRegistry

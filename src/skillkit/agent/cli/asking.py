@@ -8,7 +8,7 @@ from skillkit.agent.cli.progress import Progress
 from skillkit.core.text import escape_hidden
 from skillkit.install.capabilities import MEANINGS
 from skillkit.install.fetch import Choice
-from skillkit.install.proposal import Offer, Proposal, Unattended
+from skillkit.install.proposal import Proposal, ProposedSkill, Unattended
 
 _MAX_VALUES = 12
 _QUESTIONS = {
@@ -68,7 +68,7 @@ class Asker:
         return answer.strip().lower()
 
 
-def show(offer: Offer, *, card: bool = True) -> None:
+def show(offer: ProposedSkill, *, card: bool = True) -> None:
     """A skill as facts: where it is from, what it brings, and what would change."""
     screen = output.console(stderr=True)
     title = output.shown(offer.name, "bold")
@@ -81,7 +81,7 @@ def show(offer: Offer, *, card: bool = True) -> None:
         screen.print(output.shown(f"  {line}", colour))
 
 
-def _facts(offer: Offer, *, card: bool) -> Iterator[tuple[str, str, str]]:
+def _facts(offer: ProposedSkill, *, card: bool) -> Iterator[tuple[str, str, str]]:
     yield "from", offer.origin, ""
     if offer.previous_commit or offer.previous_digest:
         yield "now", offer.previous_commit or offer.previous_digest or "", ""

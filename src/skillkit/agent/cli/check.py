@@ -7,14 +7,14 @@ from skillkit.agent.cli import output
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from skillkit.install.activation import SkillStatus
+    from skillkit.install.enabled import SkillStatus
 
 
 def check(*, json: bool = False) -> None:
     """Show the state of every skill. It tells and does not judge: there is no exit code for it."""
-    from skillkit.agent.cli.overview import activated, as_data, diagnostic_as_data
+    from skillkit.agent.cli.overview import as_data, diagnostic_as_data, enabled_skills
 
-    report = activated().report()
+    report = enabled_skills().report()
     if json:
         output.print_json(
             {

@@ -96,10 +96,10 @@ def provider(
 def approve(name: Found) -> None:
     """Let the scripts of a skill run, exactly as it is now."""
     from skillkit.agent.approvals import ApprovalFile
-    from skillkit.agent.cli.overview import activated
+    from skillkit.agent.cli.overview import enabled_skills
     from skillkit.scripts.digests import DigestMemo
 
-    skill = activated().manager.get_skill(name)
+    skill = enabled_skills().manager.get_skill(name)
     digest = DigestMemo().digest(skill.base_dir)
     ApprovalFile().grant(digest, skill.canonical_name)
     output.say(f"Scripts of {escape_hidden(skill.name)} may run as they are now.")

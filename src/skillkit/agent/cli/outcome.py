@@ -57,7 +57,7 @@ def _with_latest(arguments: Sequence[str]) -> list[str]:
     return given
 
 
-def together(codes: Sequence[int]) -> int:
+def merge_exit_codes(codes: Sequence[int]) -> int:
     """One exit code for many skills: their common one, or 5 when some failed and some did not."""
     if len(set(codes)) <= 1:
         return codes[0] if codes else OK

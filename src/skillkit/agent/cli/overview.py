@@ -11,19 +11,19 @@ from skillkit.core.text import escape_hidden
 if TYPE_CHECKING:
     from skillkit.core.discovery import MetadataMemo
     from skillkit.core.models import Diagnostic, SkillMetadata
-    from skillkit.install.activation import Selection, SkillActivation, SkillStatus
+    from skillkit.install.enabled import EnabledSkills, Selection, SkillStatus
     from skillkit.install.registry import InstalledSkill
 
 
 def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
     """Print the skills of the usual places and of `paths`; problems go to stderr."""
-    activation = activated(paths)
-    manager = activation.manager
+    enabled = enabled_skills(paths)
+    manager = enabled.manager
     skills = manager.list_skills()
     if json:
         output.print_json(
             {
-                "skills": [as_data(activation.status(skill)) for skill in skills],
+                "skills": [as_data(enabled.status(skill)) for skill in skills],
                 "diagnostics": [diagnostic_as_data(found) for found in manager.diagnostics],
             }
         )
@@ -40,7 +40,7 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
                 skill.name,
                 "no" if manager.refusal(skill) else "yes",
                 skill.version or "-",
-                _source(skill.source_label, activation.judge.installed(skill)),
+                _source(skill.source_label, enabled.judge.installed(skill)),
                 output.summary(skill.description),
             )
             for skill in skills
@@ -51,33 +51,33 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
     show_problems(manager.diagnostics)
 
 
-def activated(
+def enabled_skills(
     paths: Iterable[Path] = (),
     *,
     selection: "Selection | None" = None,
     memo: "MetadataMemo | None" = None,
-) -> "SkillActivation":
+) -> "EnabledSkills":
     """The skills of the usual places, of skillkit itself and of `paths`, with what is active."""
     import logging
 
-    from skillkit.install.activation import SkillActivation
+    from skillkit.install.enabled import EnabledSkills
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
-    activation = SkillActivation(search=paths, selection=selection, memo=memo)
-    for notice in activation.registry.notices:
+    enabled = EnabledSkills(search=paths, selection=selection, memo=memo)
+    for notice in enabled.registry.notices:
         output.remark(escape_hidden(notice), "yellow")
-    return activation
+    return enabled
 
 
-def found(activation: "SkillActivation", name: str) -> "SkillMetadata":
+def found(enabled: "EnabledSkills", name: str) -> "SkillMetadata":
     """The skill of that name; one that could not be loaded is told apart from one that is not there."""
     from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
     from skillkit.core.names import canonical_name
 
     try:
-        return activation.manager.get_skill(name)
+        return enabled.manager.get_skill(name)
     except SkillNotFoundError:
-        for diagnostic in activation.manager.diagnostics:
+        for diagnostic in enabled.manager.diagnostics:
             folder = diagnostic.path.parent.name
             if diagnostic.severity.value == "error" and canonical_name(folder) == canonical_name(name):
                 raise SkillParsingError(f"Skill '{name}' cannot be loaded: {diagnostic}") from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.overview import activated
+from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.exceptions import ConfigurationError
 
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
         raise ConfigurationError(str(error)) from error
     from skillkit.scripts import ScriptTools
 
-    activation = activated(paths)
-    manager = activation.manager
+    enabled = enabled_skills(paths)
+    manager = enabled.manager
     if allow:
         manager.policy = PerClientPolicy(dict(_allowed(given) for given in allow), manager.policy)
     if watch and find_spec("watchfiles") is None:
         output.remark("Clients are not told of changes: that needs pip install 'skillkit[watch]'")
         watch = False
-    granted = ScriptTools(manager, policy=activation.judge) if scripts else False
+    granted = ScriptTools(manager, policy=enabled.judge) if scripts else False
     return SkillServer(manager, scripts=granted, watch=watch)
 
 

@@ -39,7 +39,7 @@ def runtime_for(
 
     from skillkit.agent.conversations import ConversationStore
     from skillkit.agent.memory import Memory
-    from skillkit.agent.runtime import AgentRuntime, Observers, activate
+    from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
     from skillkit.agent.settings import SettingsFile
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # what matters is shown as problems
@@ -54,7 +54,7 @@ def runtime_for(
     tree.shown = tree.shown or settings.verbose
     return AgentRuntime(
         chosen(options, settings),
-        activate(warn),
+        find_enabled(warn),
         conversation,
         memory=Memory() if settings.memory else None,
         ask=ask,

@@ -102,7 +102,7 @@ class LocalEngine:
     ) -> Reply:
         """The model's next message, kept to `grammar`."""
         with self._one_at_a_time:
-            turns = self._steady(messages)
+            turns = self._reuse_nonces(messages)
             remembered = self._remember(turns)
             reply = self._generate(turns, grammar, max_tokens, temperature, on_text)
             self._processed = _as_text(turns)
@@ -155,7 +155,7 @@ class LocalEngine:
             or (last.get("choices") or [{}])[0].get("finish_reason") == "length",
         )
 
-    def _steady(self, messages: Sequence[Turn]) -> list[Turn]:
+    def _reuse_nonces(self, messages: Sequence[Turn]) -> list[Turn]:
         if self.states is None:
             return list(messages)
         texts = self.states.steady([turn["content"] for turn in messages])

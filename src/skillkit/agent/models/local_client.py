@@ -233,11 +233,13 @@ def _turns(message: Message, names: Mapping[str | None, str | None]) -> list[Tur
                 turns.append({"role": "assistant", "content": _plain(call)})
             case "function_result":
                 name = names.get(content.call_id) or "the tool"
-                turns.append({"role": "user", "content": _plain(_cut(told(name, str(content.result))))})
+                turns.append(
+                    {"role": "user", "content": _plain(_cut(format_tool_result(name, str(content.result))))}
+                )
     return turns
 
 
-def told(tool: str, result: str) -> str:
+def format_tool_result(tool: str, result: str) -> str:
     """What a tool answered, in the fewest words: `{"success", "result", "message"}` without its frame."""
     try:
         payload = json.loads(result)

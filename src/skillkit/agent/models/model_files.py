@@ -16,7 +16,7 @@ from skillkit.agent.models.model_sources import (
     PackagePart,
     PackageParts,
 )
-from skillkit.install.disk import locked
+from skillkit.core.disk import locked
 
 
 @dataclass(frozen=True, slots=True)

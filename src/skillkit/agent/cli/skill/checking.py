@@ -102,7 +102,7 @@ def outdated(names: ManyInstalled = None, json: Json = False) -> None:
     codes = [
         outcome.ERROR if item.error else outcome.DRIFT if item.outdated else outcome.OK for item in found
     ]
-    raise typer.Exit(outcome.together(codes))
+    raise typer.Exit(outcome.merge_exit_codes(codes))
 
 
 def sync(
@@ -120,11 +120,11 @@ def sync(
     json: Json = False,
 ) -> None:
     """Install exactly what skills.lock says, all of it or nothing."""
-    from skillkit.install.tree import Limits
+    from skillkit.install.tree import TreeLimits
 
     if names and not write:
         raise typer.BadParameter("names are for --write; a lock is restored as a whole")
-    with installer(yes=yes, trusted=trusted, limits=Limits(max_files, max_bytes)) as (opened, _):
+    with installer(yes=yes, trusted=trusted, limits=TreeLimits(max_files, max_bytes)) as (opened, _):
         changed = opened.lock(lock, names or ()) if write else opened.sync(lock, frozen=frozen)
     if json:
         output.print_json({"locked" if write else "installed": [as_data(item) for item in changed]})

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.overview import activated
+from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.skill.options import Folders, Json, MatchingMode, examples
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
-    from skillkit.install.activation import SkillActivation
+    from skillkit.install.enabled import EnabledSkills
     from skillkit.matching import Match, SkillMatcher
 
 WORTH_SHOWING = 0.02
@@ -43,8 +43,8 @@ def search(
 ) -> None:
     """Rank the skills that are found by how well they fit some words."""
     query = " ".join(words)
-    activation = remembered(folders or ())
-    matcher = matcher_of(activation, mode)
+    enabled = remembered(folders or ())
+    matcher = matcher_of(enabled, mode)
     ranked = [found for found in matcher.rank(query, limit) if found.score >= WORTH_SHOWING]
     if json:
         output.print_json(
@@ -52,7 +52,7 @@ def search(
                 "query": query,
                 "mode": matcher.mode.value,
                 "signals": list(matcher.signals),
-                "results": [_as_data(found, activation) for found in ranked],
+                "results": [_as_data(found, enabled) for found in ranked],
             }
         )
         return
@@ -90,10 +90,10 @@ def match(
 ) -> None:
     """Show which skills a request would bring in, how surely, and why."""
     request = " ".join(words)
-    activation = remembered(folders or ())
-    matcher = matcher_of(activation, mode)
+    enabled = remembered(folders or ())
+    matcher = matcher_of(enabled, mode)
     result = matcher.explain(request, limit)
-    injected = [found for found in result.matches if _would_be_injected(found, activation)]
+    injected = [found for found in result.matches if _would_be_injected(found, enabled)]
     if json:
         output.print_json(
             {
@@ -102,9 +102,9 @@ def match(
                 "signals": list(result.signals),
                 "threshold": result.threshold,
                 "limit": result.limit,
-                "matches": [_as_data(found, activation) for found in result.matches],
-                "cut": [_as_data(found, activation) for found in result.cut],
-                "near": [_as_data(found, activation) for found in result.near],
+                "matches": [_as_data(found, enabled) for found in result.matches],
+                "cut": [_as_data(found, enabled) for found in result.cut],
+                "near": [_as_data(found, enabled) for found in result.near],
                 "injected": [found.skill.canonical_name for found in injected],
                 "explanation": result.explanation,
             }
@@ -122,31 +122,29 @@ def match(
     output.say(
         f"Mode {result.mode.value} ({signals}), threshold {result.threshold:.2f}. {result.explanation}"
     )
-    for sentence in _injection(injected, list(result.matches), activation):
+    for sentence in _injection(injected, list(result.matches), enabled):
         output.say(sentence, whole=True)
 
 
-def remembered(folders: Iterable[Path]) -> "SkillActivation":
+def remembered(folders: Iterable[Path]) -> "EnabledSkills":
     """What is found, read from the catalogue on disk wherever the files have not changed."""
     from skillkit.matching.catalog_index import shared_index
 
-    return activated(folders, memo=shared_index())
+    return enabled_skills(folders, memo=shared_index())
 
 
-def matcher_of(activation: "SkillActivation", mode: str | None) -> "SkillMatcher":
+def matcher_of(enabled: "EnabledSkills", mode: str | None) -> "SkillMatcher":
     """A matcher over every skill that is found, active or not: authors try before they enable."""
     from skillkit.matching import SkillMatcher
 
-    return SkillMatcher(activation.manager.list_skills(), mode=mode)
+    return SkillMatcher(enabled.manager.list_skills(), mode=mode)
 
 
-def _would_be_injected(found: "Match", activation: "SkillActivation") -> bool:
-    return activation.manager.refusal(found.skill) is None
+def _would_be_injected(found: "Match", enabled: "EnabledSkills") -> bool:
+    return enabled.manager.refusal(found.skill) is None
 
 
-def _injection(
-    injected: "list[Match]", matches: "list[Match]", activation: "SkillActivation"
-) -> Iterator[str]:
+def _injection(injected: "list[Match]", matches: "list[Match]", enabled: "EnabledSkills") -> Iterator[str]:
     """What would be in the prompt, and why the rest would not; a command to copy ends its line."""
     if injected:
         names = ", ".join(escape_hidden(found.skill.name) for found in injected)
@@ -154,12 +152,12 @@ def _injection(
     else:
         yield "Nothing would be put into the prompt."
     for found in matches:
-        if found not in injected and (refusal := activation.manager.refusal(found.skill)):
+        if found not in injected and (refusal := enabled.manager.refusal(found.skill)):
             yield escape_hidden(refusal.reason)
 
 
-def _as_data(found: "Match", activation: "SkillActivation") -> dict[str, object]:
-    refusal = activation.manager.refusal(found.skill)
+def _as_data(found: "Match", enabled: "EnabledSkills") -> dict[str, object]:
+    refusal = enabled.manager.refusal(found.skill)
     return {
         "name": found.skill.canonical_name,
         "description": found.skill.description,

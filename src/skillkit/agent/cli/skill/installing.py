@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from skillkit.agent.cli.asking import Asker
     from skillkit.install.installer import SkillInstaller
     from skillkit.install.registry import InstalledSkill
-    from skillkit.install.tree import Limits
+    from skillkit.install.tree import TreeLimits
 
 
 def register(app: typer.Typer) -> None:
@@ -60,7 +60,7 @@ def register(app: typer.Typer) -> None:
 
 @contextmanager
 def installer(
-    *, yes: bool = False, trusted: bool = False, limits: "Limits | None" = None
+    *, yes: bool = False, trusted: bool = False, limits: "TreeLimits | None" = None
 ) -> "Iterator[tuple[SkillInstaller, Asker]]":
     """An installer that asks at this terminal, with progress on stderr."""
     from skillkit.agent.cli.asking import Asker
@@ -77,7 +77,7 @@ def installer(
 
 
 @contextmanager
-def known(name: str) -> Iterator[None]:
+def naming_missing_skill(name: str) -> Iterator[None]:
     """Tells a skill that is there but was never installed apart from one that is not there at all."""
     from skillkit.install.exceptions import NotInstalledError
 
@@ -88,11 +88,11 @@ def known(name: str) -> Iterator[None]:
 
 
 def _whose(name: str) -> str | None:
-    from skillkit.agent.cli.overview import activated
+    from skillkit.agent.cli.overview import enabled_skills
     from skillkit.core.exceptions import SkillNotFoundError
 
     try:
-        skill = activated().manager.get_skill(name)
+        skill = enabled_skills().manager.get_skill(name)
     except SkillNotFoundError:
         return None
     if skill.source_label == "bundled":
@@ -128,9 +128,9 @@ def add(
     json: Json = False,
 ) -> None:
     """Install skills from a repository or a folder, after showing what they can do."""
-    from skillkit.install.tree import Limits
+    from skillkit.install.tree import TreeLimits
 
-    with installer(yes=yes, trusted=trusted, limits=Limits(max_files, max_bytes)) as (opened, asker):
+    with installer(yes=yes, trusted=trusted, limits=TreeLimits(max_files, max_bytes)) as (opened, asker):
         before = opened.list()
         installed = opened.add(
             source,
@@ -164,11 +164,11 @@ def update(
     json: Json = False,
 ) -> None:
     """Bring skills up to date, after showing what changes."""
-    from skillkit.install.tree import Limits
+    from skillkit.install.tree import TreeLimits
 
     results: list[dict[str, object]] = []
     codes: list[int] = []
-    with installer(yes=yes, trusted=trusted, limits=Limits(max_files, max_bytes)) as (opened, _):
+    with installer(yes=yes, trusted=trusted, limits=TreeLimits(max_files, max_bytes)) as (opened, _):
         wanted = names or [skill.name_canonical for skill in opened.list()]
         if not wanted:
             output.remark("No skills are installed.")
@@ -176,7 +176,7 @@ def update(
             raise typer.BadParameter("--ref is for one skill; name it")
         for name in wanted:
             try:
-                with known(name):
+                with naming_missing_skill(name):
                     before = opened.registry.get(name)
                 after = opened.update(name, ref=ref, overwrite_edits=overwrite_edits)
             except SkillsUseError as error:
@@ -199,12 +199,12 @@ def update(
                 output.say(f"{after.name} is up to date ({_version(after)})")
     if json:
         output.print_json({"updated": results})
-    raise typer.Exit(outcome.together(codes))
+    raise typer.Exit(outcome.merge_exit_codes(codes))
 
 
 def remove(name: Installed, yes: Yes = False, json: Json = False) -> None:
     """Remove an installed skill; it stays in the trash for 7 days."""
-    with installer(yes=yes) as (opened, _), known(name):
+    with installer(yes=yes) as (opened, _), naming_missing_skill(name):
         gone = opened.remove(name)
     if json:
         output.print_json({"removed": as_data(gone)})
@@ -214,7 +214,7 @@ def remove(name: Installed, yes: Yes = False, json: Json = False) -> None:
 
 def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
     """Go back to the version before the last update, or take a skill out of the trash."""
-    with installer(yes=yes) as (opened, _), known(name):
+    with installer(yes=yes) as (opened, _), naming_missing_skill(name):
         back = opened.rollback(name)
     if json:
         output.print_json({"restored": as_data(back)})

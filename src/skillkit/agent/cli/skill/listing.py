@@ -7,9 +7,9 @@ import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.overview import (
-    activated,
     as_data,
     diagnostic_as_data,
+    enabled_skills,
     found,
     show_list,
     show_problems,
@@ -61,14 +61,14 @@ def info(name: Found, json: Json = False) -> None:
     from skillkit.install.tree import read_folder
     from skillkit.toolsets.declared import declared_tools
 
-    activation = activated()
-    skill = found(activation, name)
-    status = activation.status(skill)
+    enabled = enabled_skills()
+    skill = found(enabled, name)
+    status = enabled.status(skill)
     tree = _as_shipped(read_folder(skill.base_dir, ANY_SIZE), skill)
     card = capabilities(tree, skill)
     tools = declared_tools(skill, lambda path: tree.files[path].content if path in tree.files else None)
     record = status.installed
-    edits = activation.registry.store.edits(record.stored, record.files) if record else []
+    edits = enabled.registry.store.edits(record.stored, record.files) if record else []
     if json:
         output.print_json(
             {

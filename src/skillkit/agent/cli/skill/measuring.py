@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.overview import activated
+from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill.finding import matcher_of, remembered
 from skillkit.agent.cli.skill.options import Folders, Json, MatchingMode, complete_found, examples
@@ -66,14 +66,14 @@ def evaluate(
     from skillkit.matching.evaluation import evaluate as measure
     from skillkit.matching.evaluation import read_cases
 
-    activation = remembered(folders or ())
+    enabled = remembered(folders or ())
     about = skill or _skill_around(file)
     if about is not None:
-        about = activation.manager.get_skill(about).canonical_name
+        about = enabled.manager.get_skill(about).canonical_name
     cases = read_cases(file, about)
     with Progress() as progress:
         progress(f"Asking {len(cases)} requests")
-        result = measure(matcher_of(activation, mode), cases)
+        result = measure(matcher_of(enabled, mode), cases)
     if json:
         output.print_json(result.as_dict())
         return
@@ -94,13 +94,13 @@ def cost(
     """Show what each skill costs in tokens, tier by tier, and what progressive disclosure saves."""
     from skillkit.disclosure.cost import cost_report
     from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
-    from skillkit.install.activation import Selection
+    from skillkit.install.enabled import Selection
 
-    activation = activated(folders or (), selection=None if active else Selection("all-untrusted"))
+    enabled = enabled_skills(folders or (), selection=None if active else Selection("all-untrusted"))
     counter: TokenCounter = EncodingCounter.named() if exact else TokenEstimator()
     with Progress() as progress:
         progress("Counting tokens")
-        report = cost_report(activation.manager, budget=budget, counter=counter)
+        report = cost_report(enabled.manager, budget=budget, counter=counter)
     if json:
         output.print_json(report.to_data())
         return

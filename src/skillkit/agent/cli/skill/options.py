@@ -51,9 +51,9 @@ def complete_installed(incomplete: str) -> list[str]:
 
 def complete_found(incomplete: str) -> list[str]:
     """Names of all skills that are found, for the shell."""
-    from skillkit.agent.cli.overview import activated
+    from skillkit.agent.cli.overview import enabled_skills
 
-    names = [skill.canonical_name for skill in activated().manager.list_skills()]
+    names = [skill.canonical_name for skill in enabled_skills().manager.list_skills()]
     return [name for name in names if name.startswith(incomplete)]
 
 

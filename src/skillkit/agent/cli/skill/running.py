@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.overview import activated, found
+from skillkit.agent.cli.overview import enabled_skills, found
 from skillkit.agent.cli.skill.options import Found, Json, examples
 from skillkit.core.names import canonical_name
 from skillkit.core.text import HIDDEN, escape_hidden
@@ -35,14 +35,14 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a script of a skill as an agent would: in the sandbox, with what its trust grants."""
-    from skillkit.install.activation import Selection
+    from skillkit.install.enabled import Selection
     from skillkit.scripts.tools import ScriptTools
 
     # Naming the skill selects it; whether it is trusted is another question.
-    activation = activated(selection=Selection("names", frozenset({canonical_name(name)})))
+    enabled = enabled_skills(selection=Selection("names", frozenset({canonical_name(name)})))
     if not json:
-        found(activation, name)
-    tools = ScriptTools(activation.manager, policy=activation.judge)
+        found(enabled, name)
+    tools = ScriptTools(enabled.manager, policy=enabled.judge)
     if script is None:
         payload = tools.script_list(name)
     else:

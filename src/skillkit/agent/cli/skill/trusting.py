@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.overview import activated, found
+from skillkit.agent.cli.overview import enabled_skills, found
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill.options import Found, Json, Yes, examples
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
-    from skillkit.install.activation import Selection
+    from skillkit.install.enabled import Selection
 
 
 def register(app: typer.Typer) -> None:
@@ -47,26 +47,25 @@ def trust(
     json: Json = False,
 ) -> None:
     """Approve a skill as it is now, bound to its exact bytes. Any change revokes it."""
-    activation = activated()
-    skill = found(activation, name)
-    record = activation.judge.installed(skill)
+    enabled = enabled_skills()
+    skill = found(enabled, name)
+    record = enabled.judge.installed(skill)
     with installer(yes=yes) as (opened, _):
         if revoke and record is not None:
             opened.revoke(record.name)
         elif revoke:
-            standing = activation.judge.standing(skill)
+            standing = enabled.judge.standing(skill)
             if standing.digest is None or not opened.trust_store.revoke(standing.digest):
                 output.remark(f"'{escape_hidden(skill.name)}' was not approved: {standing.reason}")
         elif record is not None:
             opened.trust(record.name, pinned=digest)
-        elif activation.judge.standing(skill).trusted:
+        elif enabled.judge.standing(skill).trusted:
             output.remark(
-                f"'{escape_hidden(skill.name)}' is trusted already: "
-                f"it {activation.judge.standing(skill).reason}"
+                f"'{escape_hidden(skill.name)}' is trusted already: it {enabled.judge.standing(skill).reason}"
             )
         else:
             opened.trust_folder(skill, pinned=digest)
-    standing = activated().judge.standing(skill)
+    standing = enabled_skills().judge.standing(skill)
     if json:
         output.print_json({"name": skill.name, "trusted": standing.trusted, "digest": standing.digest})
     else:
@@ -75,13 +74,13 @@ def trust(
 
 def enable(name: Found, json: Json = False) -> None:
     """Make a skill active from now on, where AGENT_SKILLS does not say otherwise."""
-    from skillkit.install.activation import Selection
+    from skillkit.install.enabled import Selection
 
     if name.lower() in ("all", "all-untrusted", "none"):
         _choose(lambda chosen: Selection.parse(name), json)
         return
-    activation = activated()
-    skill = found(activation, name)
+    enabled = enabled_skills()
+    skill = found(enabled, name)
 
     def with_it(chosen: "Selection") -> "Selection":
         if chosen.mode in ("all", "all-untrusted"):
@@ -89,7 +88,7 @@ def enable(name: Found, json: Json = False) -> None:
         return Selection("names", chosen.names | {skill.canonical_name})
 
     _choose(with_it, json)
-    standing = activation.judge.standing(skill)
+    standing = enabled.judge.standing(skill)
     if not standing.trusted:
         output.remark(
             f"It is not trusted ({standing.reason}) and stays inactive until: "
@@ -101,18 +100,18 @@ def enable(name: Found, json: Json = False) -> None:
 def disable(name: Found, json: Json = False) -> None:
     """Make a skill inactive from now on, where AGENT_SKILLS does not say otherwise."""
     from skillkit.core.names import canonical_name
-    from skillkit.install.activation import Selection
+    from skillkit.install.enabled import Selection
 
     if name.lower() == "all":
         _choose(lambda chosen: Selection("none"), json)
         return
-    activation = activated()
-    everything = frozenset(skill.canonical_name for skill in activation.manager.list_skills())
+    enabled = enabled_skills()
+    everything = frozenset(skill.canonical_name for skill in enabled.manager.list_skills())
 
     def without_it(chosen: "Selection") -> "Selection":
         names = everything if chosen.mode in ("all", "all-untrusted") else chosen.names
         if canonical_name(name) not in names:  # one that was enabled and has gone can be disabled
-            found(activation, name)
+            found(enabled, name)
         left = names - {canonical_name(name)}
         return Selection("names", left) if left else Selection("none")
 
@@ -121,7 +120,7 @@ def disable(name: Found, json: Json = False) -> None:
 
 def _choose(change: Callable[["Selection"], "Selection"], json: bool) -> None:
     """Change what is enabled; two programs that do so at once lose nothing."""
-    from skillkit.install.activation import VARIABLE, Selection
+    from skillkit.install.enabled import VARIABLE, Selection
     from skillkit.install.registry import InstallRegistry
 
     with InstallRegistry().transaction() as state:

@@ -59,7 +59,7 @@ class Selection:
         return ",".join(sorted(self.names)) if self.mode == "names" else self.mode
 
 
-class ActivationPolicy:
+class EnabledPolicy:
     """Refuses what is not selected and what is not trusted; a policy for SkillManager."""
 
     def __init__(self, selection: Selection, judge: TrustJudge) -> None:
@@ -120,7 +120,7 @@ class ActivationReport:
         return tuple(status for status in self.skills if status.active)
 
 
-class SkillActivation:
+class EnabledSkills:
     """A SkillManager that obeys AGENT_SKILLS and the user's trust, and can say why."""
 
     def __init__(
@@ -138,7 +138,7 @@ class SkillActivation:
         self.by_variable = VARIABLE in (os.environ if environment is None else environment)
         """Whether AGENT_SKILLS decides, or what `agent skill enable` chose."""
         self.judge = TrustJudge(self.registry, TrustStore(self.registry.home))
-        self.policy = ActivationPolicy(self.selection, self.judge)
+        self.policy = EnabledPolicy(self.selection, self.judge)
         self.manager = SkillManager(
             additional_search_paths=list(search),
             default_sources=True,

@@ -9,9 +9,9 @@ import pytest
 
 from skillkit import SkillManager
 from skillkit.core.availability import Refusal
-from skillkit.core.catalogue import Catalogue
 from skillkit.core.exceptions import SkillNotFoundError
 from skillkit.core.models import SkillMetadata, SourceType
+from skillkit.core.skill_index import SkillIndex
 
 
 def skill(name: str, label: str = "project", folder: str | None = None) -> SkillMetadata:
@@ -19,8 +19,8 @@ def skill(name: str, label: str = "project", folder: str | None = None) -> Skill
     return SkillMetadata(name, "d", path, source=SourceType.CUSTOM, source_label=label)
 
 
-def catalogue(*skills: SkillMetadata) -> Catalogue:
-    made = Catalogue()
+def catalogue(*skills: SkillMetadata) -> SkillIndex:
+    made = SkillIndex()
     for one in skills:
         made.add(one)
     return made
@@ -70,7 +70,7 @@ def test_a_look_up_takes_as_many_steps_among_ten_thousand_as_among_ten(spelling:
 
 def test_the_first_keeps_the_name_and_the_others_stay_reachable() -> None:
     first, second, third = skill("pdf"), skill("PDF", "plugin-a"), skill("pdf", "plugin-b")
-    made = Catalogue()
+    made = SkillIndex()
     assert made.add(first) is None
     taken = made.add(second)
     assert taken is not None

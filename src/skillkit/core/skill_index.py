@@ -19,7 +19,7 @@ class NameTaken(NamedTuple):
     """The qualified name that finds the one that came too late."""
 
 
-class Catalogue:
+class SkillIndex:
     """Skills by canonical name; the first one added under a name wins, the others stay reachable."""
 
     def __init__(self) -> None:

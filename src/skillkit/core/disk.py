@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from skillkit.install.exceptions import RegistryError
+from skillkit.core.exceptions import StateFileError
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.[A-Za-z0-9_.-]+\.[0-9a-f]{16}")
@@ -120,14 +120,15 @@ class DamagedFileError(Exception):
 class JsonFile:
     """A versioned JSON object on disk."""
 
-    def __init__(self, path: Path, version: int) -> None:
+    def __init__(self, path: Path, version: int, error: type[StateFileError] = StateFileError) -> None:
         self.path = path
         self.version = version
+        self.error = error
 
     def read(self) -> dict[str, Any] | None:
         """The content; None when there is no file.
 
-        Raises DamagedFileError, or RegistryError for a file of a newer skillkit.
+        Raises DamagedFileError, or StateFileError for a file of a newer skillkit.
         """
         try:
             with open(self.path, "rb") as file:
@@ -135,7 +136,7 @@ class JsonFile:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise RegistryError(f"Cannot read {self.path}: {error.strerror}") from error
+            raise self.error(f"Cannot read {self.path}: {error.strerror}") from error
         if len(data) > MAX_JSON:
             raise DamagedFileError("larger than any real one")
         try:
@@ -146,7 +147,7 @@ class JsonFile:
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise DamagedFileError("without a version")
         if version > self.version:
-            raise RegistryError(
+            raise self.error(
                 f"{self.path} was written by a newer skillkit (format {version}). "
                 "Update skillkit; the file is left as it is."
             )
@@ -176,4 +177,4 @@ class JsonFile:
             path = self.path.with_name(f"{self.path.name}.{word}-{number}")
             if not os.path.lexists(path):
                 return path
-        raise RegistryError(f"Too many copies beside {self.path} called {word}; delete some")
+        raise self.error(f"Too many copies beside {self.path} called {word}; delete some")

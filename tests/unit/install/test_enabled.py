@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from skill_repositories import skill_text
 
-from skillkit.install.activation import NO_TRUSTED, Selection, SkillActivation
+from skillkit.install.enabled import NO_TRUSTED, EnabledSkills, Selection
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.tree import Limits
+from skillkit.install.tree import TreeLimits
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def installer() -> SkillInstaller:
 
 def active(value: str | None, **options: object) -> list[str]:
     environment = {} if value is None else {"AGENT_SKILLS": value}
-    activation = SkillActivation(bundled=False, environment=environment, **options)
-    return sorted(status.skill.name for status in activation.report().active)
+    enabled = EnabledSkills(bundled=False, environment=environment, **options)
+    return sorted(status.skill.name for status in enabled.report().active)
 
 
 @pytest.mark.parametrize(
@@ -71,20 +71,20 @@ def test_installed_and_approved_skills_are_active_when_they_are_selected(
 def test_a_project_skill_needs_one_consent_per_digest(project: Path) -> None:
     folder = write(project / "skills", "helper")
     assert active("all") == active("helper") == []
-    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all"})
-    assert activation.report().hint == NO_TRUSTED
-    skill = activation.manager.get_skill("helper")
-    refusal = activation.manager.refusal(skill)
+    enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"})
+    assert enabled.report().hint == NO_TRUSTED
+    skill = enabled.manager.get_skill("helper")
+    refusal = enabled.manager.refusal(skill)
     assert refusal is not None
     assert refusal.code == "untrusted"
     assert "agent skill trust helper" in refusal.reason
-    assert activation.manager.offered_skills() == []
+    assert enabled.manager.offered_skills() == []
     digest = installer().trust_folder(skill)
     assert active("all") == ["helper"]
-    assert activation.manager.offered_skills() == [skill], "a running program sees the consent"
+    assert enabled.manager.offered_skills() == [skill], "a running program sees the consent"
     (folder / "extra.md").write_text("more")
     assert active("all") == []
-    assert activation.manager.offered_skills() == [], "and its end"
+    assert enabled.manager.offered_skills() == [], "and its end"
     (folder / "extra.md").unlink()
     assert active("all") == ["helper"]
     installer().trust_store.revoke(digest)
@@ -93,12 +93,12 @@ def test_a_project_skill_needs_one_consent_per_digest(project: Path) -> None:
 
 def test_changed_bytes_of_an_installed_skill_end_its_trust(project: Path, tmp_path: Path) -> None:
     installer().add(str(write(tmp_path / "a", "pdf")))
-    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all"})
-    assert len(activation.manager.offered_skills()) == 1
+    enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"})
+    assert len(enabled.manager.offered_skills()) == 1
     path = tmp_path / "home" / "skills" / "pdf" / "SKILL.md"
     path.chmod(0o644)
     path.write_text(skill_text("pdf", body="Evil."))
-    assert activation.manager.offered_skills() == []
+    assert enabled.manager.offered_skills() == []
     assert active("all") == []
     assert active("all-untrusted") == ["pdf"]
 
@@ -119,9 +119,9 @@ def test_a_skill_installed_under_another_name_answers_to_that_name(project: Path
     installer().add(str(write(tmp_path / "a", "pdf")))
     installer().add(str(write(tmp_path / "b", "pdf", license="MIT")), name="pdf-two")
     assert active("all") == ["pdf", "pdf-two"]
-    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "pdf-two"})
-    assert activation.manager.get_skill("pdf-two").license == "MIT"
-    assert [skill.name for skill in activation.manager.offered_skills()] == ["pdf-two"]
+    enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "pdf-two"})
+    assert enabled.manager.get_skill("pdf-two").license == "MIT"
+    assert [skill.name for skill in enabled.manager.offered_skills()] == ["pdf-two"]
 
 
 def test_what_was_enabled_counts_where_the_variable_is_not_set(project: Path, tmp_path: Path) -> None:
@@ -144,18 +144,18 @@ def test_the_report_tells_counts_failures_and_hints(project: Path, tmp_path: Pat
     bad = project / "skills" / "bad"
     bad.mkdir(parents=True)
     (bad / "SKILL.md").write_text("---\nname: [\n---\n")
-    report = SkillActivation(bundled=False, environment={}).report()
+    report = EnabledSkills(bundled=False, environment={}).report()
     [status] = report.skills
     assert (status.scripts, status.skill.toolsets, status.active) == (("run",), ("tools.x:Y",), False)
     assert report.hint == "To enable: export AGENT_SKILLS=pdf"
     assert [found.path for found in report.failed] == [bad / "SKILL.md"]
-    missing = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "pdf,ghost"}).report()
+    missing = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "pdf,ghost"}).report()
     assert missing.hint == "AGENT_SKILLS names skills that were not found: ghost"
     write(project / "skills", "other")
-    untrusted = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "pdf"}).report()
+    untrusted = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "pdf"}).report()
     assert untrusted.hint.startswith("To enable: agent skill trust other")
-    installer().trust_folder(SkillActivation(bundled=False).manager.get_skill("other"))
-    assert SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all"}).report().hint == ""
+    installer().trust_folder(EnabledSkills(bundled=False).manager.get_skill("other"))
+    assert EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"}).report().hint == ""
 
 
 def test_all_without_a_trusted_skill_says_how_to_get_one(project: Path) -> None:
@@ -163,9 +163,9 @@ def test_all_without_a_trusted_skill_says_how_to_get_one(project: Path) -> None:
         "No trusted skills installed. Install skills with 'agent skill add' or use AGENT_SKILLS=all-untrusted"
     )
     wanted = {"AGENT_SKILLS": "all"}
-    assert SkillActivation(bundled=False, environment=wanted).report().hint == hint
+    assert EnabledSkills(bundled=False, environment=wanted).report().hint == hint
     write(project / "skills", "stranger")
-    report = SkillActivation(bundled=False, environment=wanted).report()
+    report = EnabledSkills(bundled=False, environment=wanted).report()
     assert (report.hint, report.active) == (hint, ())
     assert active("all-untrusted") == ["stranger"]
 
@@ -176,23 +176,23 @@ def test_trust_decides_what_scripts_and_toolsets_get(project: Path, tmp_path: Pa
         "---\nname: pdf\ndescription: d\npermissions: {env: [API_KEY], network: true}\n---\n"
     )
     [record] = installer().add(str(folder))
-    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all-untrusted"})
-    skill = activation.manager.get_skill("pdf")
-    assert activation.judge.trusts(skill, record.digest)
-    assert not activation.judge.trusts(skill, "sha256:other")
-    granted = activation.judge.grants(skill, record.digest)
+    enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all-untrusted"})
+    skill = enabled.manager.get_skill("pdf")
+    assert enabled.judge.trusts(skill, record.digest)
+    assert not enabled.judge.trusts(skill, "sha256:other")
+    granted = enabled.judge.grants(skill, record.digest)
     assert (granted.env, granted.network) == (("API_KEY",), True)
     installer().revoke("pdf")
-    held = activation.judge.grants(skill, record.digest)
+    held = enabled.judge.grants(skill, record.digest)
     assert (held.env, held.withheld_env, held.network) == ((), ("API_KEY",), False)
-    assert not activation.judge.trusts(skill, record.digest)
+    assert not enabled.judge.trusts(skill, record.digest)
 
 
 def test_a_project_skill_that_cannot_be_hashed_cannot_be_approved(project: Path) -> None:
     folder = write(project / "skills", "linked")
     (folder / "link").symlink_to("/etc/passwd")
-    activation = SkillActivation(bundled=False, environment={"AGENT_SKILLS": "all"})
-    standing = activation.judge.standing(activation.manager.get_skill("linked"))
+    enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"})
+    standing = enabled.judge.standing(enabled.manager.get_skill("linked"))
     assert not standing.trusted
     assert "cannot be approved" in standing.reason
 
@@ -201,11 +201,11 @@ def test_a_skill_that_was_allowed_to_be_large_is_judged_all_the_same(project: Pa
     large = write(tmp_path / "a", "large")
     for number in range(600):
         (large / f"{number}.md").write_text("x")
-    SkillInstaller(consent=lambda proposal: True, limits=Limits(max_files=700)).add(str(large))
+    SkillInstaller(consent=lambda proposal: True, limits=TreeLimits(max_files=700)).add(str(large))
     assert active("all") == ["large"]
     (large / "SKILL.md").write_text(skill_text("other"))
     large.rename(project / "skills-large")
     (project / "skills").mkdir()
     (project / "skills-large").rename(project / "skills" / "other")
-    installer().trust_folder(SkillActivation(bundled=False).manager.get_skill("other"))
+    installer().trust_folder(EnabledSkills(bundled=False).manager.get_skill("other"))
     assert active("all") == ["large", "other"]
