@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from skillkit.core.disk import locked, make_folder, replace_file
+from skillkit.core.disk import agent_home, locked, make_folder, replace_file
 from skillkit.core.models import SkillMetadata
 from skillkit.core.shipped import is_as_shipped
-from skillkit.core.sources import agent_home
 from skillkit.scripts.policy import Grants
 
 FORMAT = 1

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.agent.exceptions import ConversationError
-from skillkit.core.disk import make_folder, replace_file
-from skillkit.core.sources import agent_home
+from skillkit.core.disk import agent_home, make_folder, replace_file
 from skillkit.core.text import one_line
 
 FORMAT = 1

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from skillkit.agent.exceptions import AgentError
-from skillkit.core.sources import agent_home
+from skillkit.core.disk import agent_home
 from skillkit.core.text import one_line, strip_hidden
 
 MAX_FACT = 300

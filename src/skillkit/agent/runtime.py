@@ -15,9 +15,9 @@ from skillkit.agent.memory import Memory
 from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import ChatProvider, disconnect, ready
 from skillkit.agent.telemetry import Step, Trace, span
+from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
-from skillkit.core.sources import agent_home
 
 if TYPE_CHECKING:
     from agent_framework import Agent

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.agent.exceptions import SettingsError
-from skillkit.core.disk import locked, make_folder, replace_file
-from skillkit.core.sources import agent_home
+from skillkit.core.disk import agent_home, locked, make_folder, replace_file
 
 PROVIDERS = ("local", "openai", "anthropic", "azure", "gemini", "ollama")
 

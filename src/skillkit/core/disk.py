@@ -17,6 +17,11 @@ _TEMPORARY = re.compile(r"\.[A-Za-z0-9_.-]+\.[0-9a-f]{16}")
 MAX_JSON = 64 * 1024 * 1024
 
 
+def agent_home() -> Path:
+    """`~/.agent`, or where AGENT_HOME moves it; absolute."""
+    return Path(os.path.expanduser(os.environ.get("AGENT_HOME") or "~/.agent")).absolute()
+
+
 def write_new(path: Path, data: bytes, mode: int = 0o644) -> None:
     """A file that did not exist before, complete and on the disk."""
     descriptor = os.open(path, _NEW, mode)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from skillkit.core.discovery import discover_plugin_manifest
+from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import SkillSource, SourceType
 
@@ -43,11 +44,6 @@ MORE = (
     DefaultFolder("user-agents", SourceType.USER, "~/.agents/skills", 30),
     DefaultFolder("user-claude", SourceType.USER, "~/.claude/skills", 20),
 )
-
-
-def agent_home() -> Path:
-    """`~/.agent`, or where AGENT_HOME moves it."""
-    return Path(os.path.expanduser(os.environ.get("AGENT_HOME") or "~/.agent"))
 
 
 def build_sources(

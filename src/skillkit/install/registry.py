@@ -12,9 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from skillkit.core.digest import FileDigest
-from skillkit.core.disk import DamagedFileError, JsonFile, locked, sync_folder
+from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked, sync_folder
 from skillkit.core.names import canonical_name
-from skillkit.core.sources import agent_home
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import NotInstalledError, RegistryError
 from skillkit.install.store import SkillStore

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.core.digest import tree_digest, tree_stamp
-from skillkit.core.disk import DamagedFileError, JsonFile, clear_temporary, locked
+from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_temporary, locked
 from skillkit.core.exceptions import SkillsUseError, StateFileError
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.shipped import is_as_shipped
-from skillkit.core.sources import agent_home
 from skillkit.install.registry import InstalledSkill, InstallRegistry
 
 if TYPE_CHECKING:

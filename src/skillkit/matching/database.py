@@ -1,7 +1,6 @@
 """A SQLite file in the user's cache folder: shared by processes, and never worth an error."""
 
 import contextlib
-import fcntl
 import logging
 import os
 import re
@@ -10,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import RLock
 from typing import TypeVar
+
+from skillkit.core.disk import locked
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -113,8 +114,7 @@ class CacheDatabase:
 
     def _replace(self) -> None:
         """Remove the file, unless another process has just made it anew."""
-        with open(f"{self.path}.lock", "ab") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked(Path(f"{self.path}.lock")):
             if self._is_sound():
                 return
             for companion in _COMPANIONS:

@@ -4,8 +4,9 @@ import argparse
 import os
 import sys
 
+from skillkit.core.disk import agent_home
 from skillkit.scripts.environments import EnvironmentStore
-from skillkit.scripts.runner import environment_folders, state_folder
+from skillkit.scripts.runner import environment_folders
 from skillkit.scripts.selection import SandboxSelection
 
 
@@ -26,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
         ]
         sys.stdout.write(f"Removed {len(removed)} environment{'s' * (len(removed) != 1)}\n")
         return 0
-    report = SandboxSelection(state_folder() / "cache").report()
+    report = SandboxSelection(agent_home() / "cache").report()
     for name, reason in report.items():
         sys.stdout.write(f"{name}: {reason or 'holds'}\n")
     return 0 if "" in report.values() else 1

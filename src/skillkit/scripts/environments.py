@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.disk import locked, replace_file
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.inline_metadata import InlineMetadata
@@ -169,7 +170,7 @@ class EnvironmentStore:
             wanted = ", ".join(building.metadata.dependencies)
             self._progress(f"Resolving the dependencies of {building.script.name}: {wanted}")
             lock = building.compile()
-            _write(path, lock)
+            replace_file(path, lock.encode())
             return lock
 
     def _built(self, lock: str, python: Python, fill: Callable[[Path], None]) -> Environment:
@@ -202,16 +203,9 @@ class EnvironmentStore:
             _remove(scratch)
             raise
 
-    @contextlib.contextmanager
-    def _alone(self, name: str) -> Iterator[None]:
+    def _alone(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Only one thread of one process makes the same thing."""
-        self._locks.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._locks / f".{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+        return locked(self._locks / f".{name}.lock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,12 +250,12 @@ class _Building:
 
     def install(self, lock: str, target: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="skillkit-lock-") as folder:
-            locked = Path(folder) / "lock.txt"
-            locked.write_text(lock, encoding="utf-8")
+            requirements = Path(folder) / "lock.txt"
+            requirements.write_text(lock, encoding="utf-8")
             options = ["--no-deps", "--link-mode", "copy", "--target", str(target), "--compile-bytecode"]
             if not self.metadata.other_sources:
                 options.append("--require-hashes")
-            self._uv("install", *self._builds(), *options, "-r", str(locked), folder=folder)
+            self._uv("install", *self._builds(), *options, "-r", str(requirements), folder=folder)
         (target / ".lock").unlink(missing_ok=True)
 
     def _builds(self) -> list[str]:
@@ -331,13 +325,3 @@ def _remove(folder: Path) -> None:
     for where, _, _ in os.walk(folder):
         os.chmod(where, 0o755)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all, so that nobody reads half a lock."""
-    descriptor, scratch = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(descriptor)
-    os.replace(scratch, path)

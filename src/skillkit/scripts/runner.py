@@ -3,10 +3,11 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError, ContentLoadError, PathSecurityError
 from skillkit.core.path_resolver import open_beneath
 from skillkit.scripts.capture import Cancellation, run_to_end
@@ -45,14 +46,9 @@ _WIDE_STORE = Path("/var/cache/skillkit/environments")
 _Files = dict[tuple[Path, str], tuple[tuple[int, int, int], InlineMetadata, bytes]]
 
 
-def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where skillkit keeps what it makes: `~/.agent`, or AGENT_HOME."""
-    return Path(environ.get("AGENT_HOME") or Path.home() / ".agent").absolute()
-
-
 def environment_folders() -> tuple[Path, ...]:
     """Where environments of the default runner may be."""
-    return (state_folder() / "environments", _WIDE_STORE)
+    return (agent_home() / "environments", _WIDE_STORE)
 
 
 class LocalRunner:
@@ -71,9 +67,9 @@ class LocalRunner:
         sandbox: str | None = None,
         progress: Callable[[str], None] = say_on_stderr,
     ) -> None:
-        self.environments = EnvironmentStore((home or state_folder()) / "environments", progress)
+        self.environments = EnvironmentStore((home or agent_home()) / "environments", progress)
         self._wide = None if home is not None else EnvironmentStore(_WIDE_STORE, progress)
-        self.sandbox = SandboxSelection((home or state_folder()) / "cache", sandbox)
+        self.sandbox = SandboxSelection((home or agent_home()) / "cache", sandbox)
         self._concurrency = concurrency or max(4, 2 * (os.cpu_count() or 1))
         self._pool = self._new_pool()
         self._process = os.getpid()

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 
+from skillkit.core.disk import make_folder, replace_file
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.models import Limits, Outcome
@@ -153,10 +154,8 @@ class SandboxSelection:
 
     def _write(self, known: Mapping[str, object]) -> None:
         with contextlib.suppress(OSError):
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            scratch = self._file.with_name(f".{self._file.name}-{os.getpid()}")
-            scratch.write_text(json.dumps(known, indent=1), encoding="utf-8")
-            os.replace(scratch, self._file)
+            make_folder(self._file.parent)
+            replace_file(self._file, json.dumps(known, indent=1).encode())
 
 
 def self_test(backend: Backend) -> str | None:

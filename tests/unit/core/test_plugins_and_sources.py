@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from skillkit.core.discovery import discover_plugin_manifest
+from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import (
     ConfigurationError,
     ManifestNotFoundError,
@@ -18,7 +19,8 @@ from skillkit.core.exceptions import (
 from skillkit.core.models import SkillSource, SourceType
 from skillkit.core.packages import package_skill_folders
 from skillkit.core.plugins import MAX_MANIFEST_SIZE, parse_plugin_manifest
-from skillkit.core.sources import agent_home, build_sources
+from skillkit.core.sources import build_sources
+from skillkit.scripts.runner import LocalRunner
 
 GOOD = {"name": "tools", "version": "1.0.0", "description": "d", "author": {"name": "A"}}
 
@@ -162,6 +164,9 @@ def test_agent_home_moves_the_users_skills(
     [source] = build_sources(more_defaults=True)
     assert (source.label, source.directory) == ("user", tmp_path / "moved" / "skills")
     assert source.source_type is SourceType.USER
+    monkeypatch.setenv("AGENT_HOME", "~/elsewhere")
+    assert agent_home() == own_home / "elsewhere"
+    assert LocalRunner().environments.folder == own_home / "elsewhere" / "environments"
 
 
 def test_plugins_and_custom_folders_follow(project: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output
 
-from skillkit.core.sources import agent_home
+from skillkit.core.disk import agent_home
 
 NEW_LINE = (("escape", "enter"), ("c-j",))
 

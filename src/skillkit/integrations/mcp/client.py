@@ -15,12 +15,13 @@ from mcp import Client
 
 from skillkit.core.availability import Refusal, SkillPolicy
 from skillkit.core.digest import tree_digest
+from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata, SkillSource, SourceType
 from skillkit.core.names import refusal as name_refusal
 from skillkit.core.parser import SkillParser
-from skillkit.core.sources import PRIORITY_LAST, agent_home
+from skillkit.core.sources import PRIORITY_LAST
 from skillkit.core.text import one_line
 from skillkit.integrations.mcp.consents import Consents
 from skillkit.integrations.mcp.manifest import SKILL_FILE, frontmatter

@@ -1,15 +1,10 @@
 """What the user agreed to take from MCP servers."""
 
-import contextlib
-import fcntl
 import json
-import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
+from skillkit.core.disk import agent_home, locked, replace_file
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.sources import agent_home
 
 
 class Consents:
@@ -23,19 +18,14 @@ class Consents:
 
     def record(self, server: str, uri: str, digest: str | None) -> None:
         """Remember a consent, or forget it when `digest` is None."""
-        with self._locked():
+        with locked(self.path.with_suffix(".lock")):
             data = self._read()
             of_server = data.setdefault(server, {})
             if digest is None:
                 of_server.pop(uri, None)
             else:
                 of_server[uri] = digest
-            descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=".mcp-consents-")
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(data, file, indent=2)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, self.path)
+            replace_file(self.path, json.dumps(data, indent=2).encode(), 0o600)
 
     def _read(self) -> dict[str, dict[str, str]]:
         try:
@@ -47,10 +37,3 @@ class Consents:
                 f"Cannot read the consents in {self.path}: {error}. Move it aside."
             ) from error
         return data if isinstance(data, dict) else {}
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.path.with_suffix(".lock"), "w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
