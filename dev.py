@@ -33,7 +33,7 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 MINIMUM = (3, 11)
 INPUTS = ("pyproject.toml", "constraints.txt")
-SYSTEM_PACKAGES = {"bwrap": "bubblewrap", "jq": "jq", "ruby": "ruby"}
+SYSTEM_PACKAGES = {"bwrap": "bubblewrap", "jq": "jq", "ruby": "ruby", "strace": "strace"}
 
 
 def main(arguments: list[str]) -> int:

@@ -83,10 +83,6 @@ class SkillContextProvider:
         self._matched_offer = NO_OFFER
         self._lock = RLock()
 
-    def load_models(self) -> None:
-        """Load what matching needs beside the skills: the embedding model, where it is installed."""
-        self._loaded_matcher()
-
     def prepare(self) -> None:
         """Search, render, index and embed now, so that the first request need not wait for it."""
         self._current_matcher().prepare()
@@ -237,18 +233,13 @@ class SkillContextProvider:
 
     def _ready_matcher(self, offer: Offer) -> RememberingMatcher:
         with self._lock:
-            matcher = self._loaded_matcher()
-            if offer is not self._matched_offer:
-                matcher.update(offer.skills)
-                self._matched_offer = offer
-            return matcher
-
-    def _loaded_matcher(self) -> RememberingMatcher:
-        with self._lock:
             if self._matcher is None:
                 from skillkit.matching import SkillMatcher
 
                 self._matcher = RememberingMatcher(SkillMatcher())
+            if offer is not self._matched_offer:
+                self._matcher.update(offer.skills)
+                self._matched_offer = offer
             return self._matcher
 
     def _activate(self, matched: list[Match], session: SkillSession, told: list[str]) -> list[Match]:

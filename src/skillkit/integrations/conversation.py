@@ -134,31 +134,16 @@ def default_provider(
     active skills that `toolset_trust` knows, which are those that ship with skillkit unless it is given.
 
     All conversations of a manager share one provider, and with it the index, unless they differ in scripts
-    or trust. Where no event loop runs yet, the embedding model is loaded here: its library holds Python's
-    lock for some 50 ms while it is imported, which would stall the conversations of a loop.
+    or trust.
     """
     if scripts is None and toolset_trust is None:
-        provider = manager.companion(
-            "provider", lambda: _provider(manager, ScriptTools(manager), TrustBundled())
-        )
-    else:
-        provider = _provider(manager, scripts or ScriptTools(manager), toolset_trust or TrustBundled())
-    if not _in_event_loop():
-        provider.load_models()
-    return provider
+        return manager.companion("provider", lambda: _provider(manager, ScriptTools(manager), TrustBundled()))
+    return _provider(manager, scripts or ScriptTools(manager), toolset_trust or TrustBundled())
 
 
 def _provider(manager: SkillManager, scripts: ScriptTools, trust: ToolsetTrust) -> SkillContextProvider:
     toolsets = ActiveToolsets(ToolsetLoader(manager, trust))
     return SkillContextProvider(manager, tool_sources=[ScriptSource(scripts, manager), toolsets])
-
-
-def _in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _few_at_once() -> asyncio.Semaphore:

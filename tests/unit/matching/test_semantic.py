@@ -70,7 +70,7 @@ def test_a_text_has_the_same_vector_alone_and_in_a_batch():
 def test_a_model_that_is_not_the_one_calibrated_is_refused(monkeypatch):
     monkeypatch.setattr(embedding, "MODEL_DIGEST", "0" * 64)
     with pytest.raises(ConfigurationError, match="Reinstall"):
-        MiniLM()
+        MiniLM().embed(["text"])
 
 
 @pytest.mark.parametrize(
