@@ -13,7 +13,7 @@ from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.memory import Memory
 from skillkit.agent.models.failures import friendly
-from skillkit.agent.models.provider import ChatProvider, disconnect, ready
+from skillkit.agent.models.provider import ChatProvider, ready
 from skillkit.agent.telemetry import Step, Trace, span
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
@@ -98,7 +98,8 @@ class AgentRuntime:
 
     async def close(self) -> None:
         """Let go of the provider's connections."""
-        await disconnect(self.client)
+        if self.client is not None:
+            await self.provider.close(self.client)
         self.client = self._agent = None
 
     @property
@@ -132,7 +133,7 @@ class AgentRuntime:
             self.client,
             INSTRUCTIONS,
             name="agent",
-            default_options=dict(self.provider.options or {}),
+            default_options=dict(self.provider.options),
             context_providers=providers,
             middleware=[
                 RequestTracer(self.trace, self._skills_text),
@@ -157,7 +158,7 @@ class AgentRuntime:
             ToolsetSource(self.manager, loader, self.observers.problem),
             ScriptToolSource(self.manager, ScriptTools(self.manager, policy=self.approvals)),
         ]
-        small_model = self.provider.name == "local"
+        small_model = self.provider.small
         disclosure = SkillContextProvider(
             self.manager,
             wishes.max_skills,

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.agent.exceptions import SettingsError
+from skillkit.agent.models.registry import PROVIDERS
 from skillkit.core.disk import agent_home, locked, make_folder, replace_file
-
-PROVIDERS = ("local", "openai", "anthropic", "azure", "gemini", "ollama")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Settings:
             return self._changed_provider(name, detail, value)
         match name:
             case "provider":
-                return replace(self, provider=None if value == "auto" else _known(value))
+                return replace(self, provider=None if value == "auto" else _existing(value))
             case "memory":
                 return replace(self, memory=_boolean(key, value))
             case "verbose":
@@ -55,7 +54,7 @@ class Settings:
 
     def _changed_provider(self, provider: str, detail: str, value: str) -> "Settings":
         known = [option.name for option in fields(ProviderSettings)]
-        if detail not in known or provider not in PROVIDERS:
+        if detail not in known or provider not in PROVIDERS.names():
             raise SettingsError(f"There is no setting '{provider}.{detail}'. {_choices()}")
         mended = replace(self.of(provider), **{detail: value or None})
         return replace(self, providers={**self.providers, provider: mended})
@@ -106,9 +105,10 @@ class SettingsFile:
         return settings
 
 
-def _known(provider: str) -> str:
-    if provider not in PROVIDERS:
-        raise SettingsError(f"There is no provider '{provider}'. Choose one of: {', '.join(PROVIDERS)}")
+def _existing(provider: str) -> str:
+    if provider not in PROVIDERS.names():
+        known = ", ".join(PROVIDERS.names())
+        raise SettingsError(f"There is no provider '{provider}'. Choose one of: {known}")
     return provider
 
 

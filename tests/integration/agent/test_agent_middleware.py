@@ -20,7 +20,6 @@ from openai_server import CallTool, OpenAIServer, Say
 
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.choice import choose
-from skillkit.agent.models.provider import disconnect
 from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import Settings
 from skillkit.integrations.agent_framework import SkillsContextProvider
@@ -84,14 +83,15 @@ def skills(request: pytest.FixtureRequest, online: OpenAIServer) -> ContextProvi
 
 
 async def run(skills: ContextProvider, *middleware: Any, stream: bool = False) -> str:
-    client = choose(Settings()).client()
+    provider = choose(Settings())
+    client = provider.client()
     agent = Agent(client, "You are a sailor.", context_providers=[skills], middleware=list(middleware))
     try:
         if stream:
             return "".join([update.text async for update in agent.run(REQUEST, stream=True)])
         return (await agent.run(REQUEST)).text
     finally:
-        await disconnect(client)
+        await provider.close(client)
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -11,7 +11,8 @@ from skillkit.agent.exceptions import AgentError, ConversationError, SettingsErr
 from skillkit.agent.hello import HelloTools
 from skillkit.agent.memory import Memory, statements
 from skillkit.agent.models.choice import choose, provider_named
-from skillkit.agent.settings import PROVIDERS, ProviderSettings, Settings, SettingsFile
+from skillkit.agent.models.registry import PROVIDERS
+from skillkit.agent.settings import ProviderSettings, Settings, SettingsFile
 
 
 def test_settings_are_changed_one_at_a_time(tmp_path: Path) -> None:
@@ -48,7 +49,7 @@ def test_fields_of_a_newer_program_are_left_alone(tmp_path: Path) -> None:
     assert file.load().of("openai").model == "m"
 
 
-@pytest.mark.parametrize("name", PROVIDERS)
+@pytest.mark.parametrize("name", PROVIDERS.shipped)
 def test_every_provider_has_a_model_and_says_whether_it_can_be_used(name: str) -> None:
     provider = provider_named(name, Settings(), "some-model")
     assert provider.name == name

@@ -7,6 +7,7 @@ import typer
 from skillkit._version import __version__
 from skillkit.agent.cli import config, memory, model, serve, session
 from skillkit.agent.cli.skill import app as skill_app
+from skillkit.agent.models.registry import SHIPPED
 
 app = typer.Typer(
     name="agent",
@@ -41,7 +42,7 @@ def agent(
         ),
     ] = None,
     provider: Annotated[
-        str | None, typer.Option(help="local, openai, anthropic, azure, gemini or ollama.")
+        str | None, typer.Option(help=f"The model provider: {SHIPPED}, or one that a package adds.")
     ] = None,
     name: Annotated[str | None, typer.Option("--model", help="The provider's model.")] = None,
     tools: Annotated[bool, typer.Option("--tools", help="Show the tools that the model is offered.")] = False,

@@ -1,12 +1,16 @@
 """`agent config …`: settings, the choice of a provider, and which skills may run scripts."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.skill.options import Found, Json, examples
+from skillkit.agent.models.registry import PROVIDERS, SHIPPED
 from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from skillkit.agent.settings import Settings
 
 app = typer.Typer(name="config", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -31,13 +35,13 @@ def init(force: Annotated[bool, typer.Option("--force", help="Replace what is th
 @app.command()
 def show(json: Json = False) -> None:
     """Show the settings, and which providers could be used now."""
-    from skillkit.agent.models.choice import choose, provider_named
-    from skillkit.agent.settings import PROVIDERS, SettingsFile
+    from skillkit.agent.models.choice import choose
+    from skillkit.agent.settings import SettingsFile
 
     file = SettingsFile()
     settings = file.load()
     used = choose(settings).name
-    problems = {name: provider_named(name, settings).problem() for name in PROVIDERS}
+    problems = {name: _problem(name, settings) for name in PROVIDERS.names()}
     if json:
         output.print_json(
             {"path": str(file.path), "settings": settings.to_data(), "provider": used, "problems": problems}
@@ -46,12 +50,23 @@ def show(json: Json = False) -> None:
     output.say(f"Settings in {file.path}")
     rows = [
         (name, "used" if name == used else "", settings.of(name).model or "-", problems[name] or "ready")
-        for name in PROVIDERS
+        for name in PROVIDERS.names()
     ]
     output.table(("Provider", "Now", "Model", "State"), rows, flexible="State")
     output.say(
         f"memory: {'on' if settings.memory else 'off'}, verbose: {'on' if settings.verbose else 'off'}"
     )
+
+
+def _problem(name: str, settings: "Settings") -> str | None:
+    """Return why a provider cannot be used, also when its package cannot even be loaded."""
+    from skillkit.agent.exceptions import SettingsError
+    from skillkit.agent.models.choice import provider_named
+
+    try:
+        return provider_named(name, settings).problem()
+    except SettingsError as error:
+        return str(error)
 
 
 @app.command(
@@ -70,12 +85,11 @@ def set_value(
 
 @app.command(epilog=examples("agent config provider openai --model gpt-5-mini", "agent config provider auto"))
 def provider(
-    name: Annotated[str, typer.Argument(help="local, openai, anthropic, azure, gemini, ollama or auto.")],
+    name: Annotated[str, typer.Argument(help=f"{SHIPPED}, one that a package adds, or auto.")],
     model: Annotated[str | None, typer.Option(help="The model to use with it.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Another service with the same protocol.")] = None,
 ) -> None:
     """Choose the model provider."""
-    from skillkit.agent.models.choice import provider_named
     from skillkit.agent.settings import SettingsFile
 
     file = SettingsFile()
@@ -87,7 +101,7 @@ def provider(
         output.say("The first provider that can be used answers.")
         return
     output.say(f"{name} answers from now on.")
-    problem = provider_named(name, settings).problem()
+    problem = _problem(name, settings)
     if problem is not None:
         output.remark(escape_hidden(problem), "yellow")
 

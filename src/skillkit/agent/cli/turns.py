@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from skillkit.agent.approvals import Ask
     from skillkit.agent.models.provider import ChatProvider
     from skillkit.agent.runtime import AgentRuntime
+    from skillkit.agent.settings import Settings
     from skillkit.agent.telemetry import Step
     from skillkit.disclosure import Disclosure
 
@@ -53,7 +54,7 @@ def runtime_for(
     tree = show or TurnTree(shown=options.verbose)
     tree.shown = tree.shown or settings.verbose
     return AgentRuntime(
-        chosen(options, settings),
+        chosen_provider(options, settings),
         find_enabled(warn),
         conversation,
         memory=Memory() if settings.memory else None,
@@ -62,21 +63,13 @@ def runtime_for(
     )
 
 
-def chosen(options: Options, settings: object) -> "ChatProvider":
-    """The provider, with progress on stderr should the embedded model have to be fetched."""
-    from dataclasses import replace
-
+def chosen_provider(options: Options, settings: "Settings") -> "ChatProvider":
+    """Return the provider, which tells its progress on stderr should its model have to be fetched."""
     from skillkit.agent.cli.model import DownloadBar
     from skillkit.agent.models.choice import choose
-    from skillkit.agent.models.local import LocalProvider
-    from skillkit.agent.settings import Settings
 
-    assert isinstance(settings, Settings)
-    provider = choose(settings, options.provider, options.model)
-    if isinstance(provider, LocalProvider):
-        bar = DownloadBar()
-        return replace(provider, progress=bar.advance, report=bar.say)
-    return provider
+    bar = DownloadBar()
+    return choose(settings, options.provider, options.model).reporting(bar.advance, bar.say)
 
 
 def warn(text: str) -> None:

@@ -2,9 +2,9 @@
 
 import os
 from dataclasses import dataclass
+from typing import ClassVar
 
-from skillkit.agent.models.provider import ChatClient, RequestOptions, key_of, missing_key, missing_package
-from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
+from skillkit.agent.models.provider import ChatClient, ChatProvider, RequestOptions
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
 KEY = "ANTHROPIC_API_KEY"
@@ -13,28 +13,26 @@ MOST_TOKENS = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class AnthropicProvider:
+class AnthropicProvider(ChatProvider):
     """Messages with a key; `base_url` or ANTHROPIC_BASE_URL names another address."""
 
-    settings: ProviderSettings = NO_SETTINGS
-    name: str = "anthropic"
+    name: ClassVar[str] = "anthropic"
+    key: ClassVar[str | None] = KEY
+    options: ClassVar[RequestOptions] = {"max_tokens": MOST_TOKENS}
 
     @property
     def model(self) -> str:
         return self.settings.model or os.environ.get("ANTHROPIC_MODEL") or DEFAULT_MODEL
 
-    @property
-    def options(self) -> RequestOptions:
-        return {"max_tokens": MOST_TOKENS}
-
     def problem(self) -> str | None:
-        return missing_key(self.name, self.settings, KEY) or missing_package(
-            self.name, "agent_framework_anthropic", "agent-anthropic"
+        return self.missing_key() or self.missing_package(
+            "agent_framework_anthropic", "skillkit[agent-anthropic]"
         )
 
     def client(self) -> ChatClient:
         from agent_framework.anthropic import AnthropicClient
 
-        return AnthropicClient(
-            api_key=key_of(self.settings, KEY), model=self.model, base_url=self.settings.base_url
-        )
+        return AnthropicClient(api_key=self.api_key, model=self.model, base_url=self.settings.base_url)
+
+    async def close(self, client: ChatClient) -> None:
+        await client.anthropic_client.close()

@@ -1,48 +1,29 @@
 """Which provider answers: what the user says, then the settings, then what is there."""
 
-import os
+from collections.abc import Iterator
 from dataclasses import replace
 
 from skillkit.agent.exceptions import SettingsError
-from skillkit.agent.models import anthropic, azure, gemini, openai
-from skillkit.agent.models.anthropic import AnthropicProvider
-from skillkit.agent.models.azure import AzureProvider
-from skillkit.agent.models.gemini import GeminiProvider
-from skillkit.agent.models.local import LocalProvider
-from skillkit.agent.models.ollama import OllamaProvider
-from skillkit.agent.models.openai import OpenAIProvider
 from skillkit.agent.models.provider import ChatProvider
-from skillkit.agent.settings import PROVIDERS, Settings
+from skillkit.agent.models.registry import PROVIDERS
+from skillkit.agent.settings import Settings
+from skillkit.core.exceptions import ConfigurationError
 
-# In this order a key in the environment decides, when nothing else does.
-_BY_KEY = {
-    "openai": openai.KEY,
-    "anthropic": anthropic.KEY,
-    "azure": azure.KEY,
-    "gemini": gemini.KEY,
-}
+_ASKED_LAST = ("ollama", "local")
+"""Ollama has to be asked over the network, and the embedded model is always there."""
 
 
 def provider_named(name: str, settings: Settings, model: str | None = None) -> ChatProvider:
-    """The provider called `name`, with another model if one is given."""
+    """Return the provider called `name`, with another model if one is given."""
+    try:
+        made = PROVIDERS.load(name)
+    except ConfigurationError as error:
+        raise SettingsError(str(error)) from error
     own = settings.of(name)
-    if model is not None:
-        own = replace(own, model=model)
-    match name:
-        case "local":
-            return LocalProvider(own)
-        case "openai":
-            return OpenAIProvider(own)
-        case "anthropic":
-            return AnthropicProvider(own)
-        case "azure":
-            return AzureProvider(own)
-        case "gemini":
-            return GeminiProvider(own)
-        case "ollama":
-            return OllamaProvider(own)
-        case _:
-            raise SettingsError(f"There is no provider '{name}'. Choose one of: {', '.join(PROVIDERS)}")
+    provider = made(replace(own, model=model) if model is not None else own)
+    if not isinstance(provider, ChatProvider):
+        raise SettingsError(f"The provider '{name}' is a {type(provider).__name__}, which is no ChatProvider")
+    return provider
 
 
 def choose(settings: Settings, provider: str | None = None, model: str | None = None) -> ChatProvider:
@@ -50,10 +31,15 @@ def choose(settings: Settings, provider: str | None = None, model: str | None = 
     wanted = provider or settings.provider
     if wanted is not None:
         return provider_named(wanted, settings, model)
-    for name, variable in _BY_KEY.items():
-        if os.environ.get(settings.of(name).api_key_env or variable):
-            return provider_named(name, settings, model)
-    ollama = provider_named("ollama", settings, model)
-    if ollama.problem() is None:
-        return ollama
-    return provider_named("local", settings, model)
+    return next(found for found in _loadable(settings, model) if found.detected())
+
+
+def _loadable(settings: Settings, model: str | None) -> Iterator[ChatProvider]:
+    """Yield the providers in the order in which they are considered; a broken package is passed over."""
+    names = [name for name in PROVIDERS.names() if name not in _ASKED_LAST]
+    for name in (*names, *_ASKED_LAST):
+        try:
+            yield provider_named(name, settings, model)
+        except SettingsError:
+            if name in PROVIDERS.shipped:
+                raise

@@ -2,38 +2,38 @@
 
 import os
 from dataclasses import dataclass
+from typing import ClassVar
 
-from skillkit.agent.models.provider import ChatClient, RequestOptions, key_of, missing_key, missing_package
-from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
+from skillkit.agent.models.provider import ChatClient, ChatProvider
 
 DEFAULT_MODEL = "gemini-2.5-flash"
 KEY = "GEMINI_API_KEY"
 
 
 @dataclass(frozen=True, slots=True)
-class GeminiProvider:
+class GeminiProvider(ChatProvider):
     """Generated content with a key; `base_url` or GOOGLE_GEMINI_BASE_URL names another address."""
 
-    settings: ProviderSettings = NO_SETTINGS
-    name: str = "gemini"
-    options: RequestOptions | None = None
+    name: ClassVar[str] = "gemini"
+    key: ClassVar[str | None] = KEY
 
     @property
     def model(self) -> str:
         return self.settings.model or os.environ.get("GEMINI_MODEL") or DEFAULT_MODEL
 
     def problem(self) -> str | None:
-        return missing_key(self.name, self.settings, KEY) or missing_package(
-            self.name, "agent_framework_gemini", "gemini"
-        )
+        return self.missing_key() or self.missing_package("agent_framework_gemini", "skillkit[gemini]")
 
     def client(self) -> ChatClient:
         from agent_framework.gemini import GeminiChatClient
         from google import genai
 
         connection = genai.Client(
-            api_key=key_of(self.settings, KEY),
+            api_key=self.api_key,
             vertexai=False,
             http_options=genai.types.HttpOptions(base_url=self.settings.base_url),
         )
         return GeminiChatClient(model=self.model, client=connection)
+
+    async def close(self, client: ChatClient) -> None:
+        await client._genai_client.aio.aclose()

@@ -1,24 +1,24 @@
 """The embedded model: no key, no network after the first use."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar, Self
 
 from skillkit.agent.exceptions import ModelFileError
-from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, Progress, Report
-from skillkit.agent.models.provider import ChatClient, RequestOptions, missing_package
-from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
+from skillkit.agent.models.model_files import QWEN_CODER, ModelStore
+from skillkit.agent.models.provider import Advance, ChatClient, ChatProvider, Report
 
 
 @dataclass(frozen=True, slots=True)
-class LocalProvider:
+class LocalProvider(ChatProvider):
     """Qwen2.5-Coder-1.5B in this process; a setting `local.model` names another GGUF file."""
 
-    settings: ProviderSettings = NO_SETTINGS
     store: ModelStore = field(default_factory=ModelStore)
-    progress: Progress = lambda there, size: None
+    advance: Advance = lambda there, size: None
     report: Report = lambda text: None
-    name: str = "local"
-    options: RequestOptions | None = None
+
+    name: ClassVar[str] = "local"
+    small: ClassVar[bool] = True
 
     @property
     def model(self) -> str:
@@ -31,7 +31,13 @@ class LocalProvider:
                 "agent config set local.model PATH — or go back to the built-in one: "
                 "agent config set local.model ''"
             )
-        return missing_package(self.name, "xllamacpp", "local")
+        return self.missing_package("xllamacpp", "skillkit[local]")
+
+    def detected(self) -> bool:
+        return True
+
+    def reporting(self, advance: Advance, report: Report) -> Self:
+        return replace(self, advance=advance, report=report)
 
     def client(self) -> ChatClient:
         from skillkit.agent.models.engine import LocalEngine
@@ -48,7 +54,7 @@ class LocalProvider:
             self.report(
                 f"Fetching the embedded model once: {QWEN_CODER.name}, {QWEN_CODER.size / 1e9:.1f} GB …"
             )
-        path = self.store.install(QWEN_CODER, progress=self.progress, report=self.report)
+        path = self.store.install(QWEN_CODER, progress=self.advance, report=self.report)
         if not path.is_file():
             raise ModelFileError(f"The model {path} is gone. Fetch it again with: agent model install")
         return path

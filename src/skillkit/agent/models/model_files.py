@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from skillkit.agent.models.model_sources import (
     PackagePart,
     PackageParts,
 )
+from skillkit.agent.models.provider import Advance, Report
 from skillkit.core.disk import locked
 
 
@@ -60,8 +61,6 @@ QWEN_CODER = ModelFile(
 )
 KNOWN_MODELS = (QWEN_CODER,)
 
-Report = Callable[[str], object]
-Progress = Callable[[int, int], object]
 """Told how many bytes are there, of how many."""
 
 
@@ -106,7 +105,7 @@ class ModelStore:
         model: ModelFile,
         *,
         given: Path | None = None,
-        progress: Progress = lambda there, size: None,
+        progress: Advance = lambda there, size: None,
         report: Report = lambda text: None,
     ) -> Path:
         """The path of the model, fetched if need be from the first source that has its bytes."""
@@ -117,7 +116,7 @@ class ModelStore:
         return self.path(model)
 
     def _fetch(
-        self, model: ModelFile, sources: Sequence[ModelSource], progress: Progress, report: Report
+        self, model: ModelFile, sources: Sequence[ModelSource], progress: Advance, report: Report
     ) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         partial = self._partial(model)

@@ -3,30 +3,28 @@
 import json
 import os
 from dataclasses import dataclass
+from typing import ClassVar
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from skillkit.agent.models.openai import completions_client
-from skillkit.agent.models.provider import ChatClient, RequestOptions, missing_package
-from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
+from skillkit.agent.models.provider import ChatClient, ChatProvider
 
 SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class OllamaProvider:
+class OllamaProvider(ChatProvider):
     """Any model that Ollama has; without a choice, the first one it lists."""
 
-    settings: ProviderSettings = NO_SETTINGS
-    name: str = "ollama"
-    options: RequestOptions | None = None
+    name: ClassVar[str] = "ollama"
 
     @property
     def model(self) -> str:
         return self.settings.model or next(iter(self.models() or ()), "")
 
     def models(self) -> list[str] | None:
-        """What Ollama has to offer; None when it does not answer."""
+        """Return the models that Ollama has; None when it cannot be reached."""
         try:
             with urlopen(f"{self._address}/api/tags", timeout=SECONDS) as response:
                 return [str(entry["name"]) for entry in json.load(response)["models"]]
@@ -39,7 +37,10 @@ class OllamaProvider:
             return f"Ollama does not answer at {self._address}. Start it with: ollama serve"
         if not models and not self.settings.model:
             return "Ollama has no model. Fetch one with: ollama pull qwen3"
-        return missing_package(self.name, "agent_framework_openai", "ollama")
+        return self.missing_package("agent_framework_openai", "skillkit[ollama]")
+
+    def detected(self) -> bool:
+        return self.problem() is None
 
     def client(self) -> ChatClient:
         return completions_client(self.model, api_key="ollama", base_url=f"{self._address}/v1")

@@ -2,59 +2,87 @@
 
 import importlib.util
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 from skillkit.agent.exceptions import ProviderError
-from skillkit.agent.settings import ProviderSettings
-
-if TYPE_CHECKING:
-    from agent_framework import SupportsChatGetResponse
+from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 ChatClient = Any
 """A `SupportsChatGetResponse` of Agent Framework; its type parameters differ by provider."""
 
-
 RequestOptions = Mapping[str, Any]
+NO_OPTIONS: RequestOptions = MappingProxyType({})
+
+Advance = Callable[[int, int], object]
+"""Called with the bytes that are there and the bytes there will be."""
+Report = Callable[[str], object]
 
 
-class ChatProvider(Protocol):
+@dataclass(frozen=True, slots=True)
+class ChatProvider(ABC):
     """One way to reach a model. Making one is cheap and imports nothing; `client` does the work."""
 
-    @property
-    def name(self) -> str: ...
+    settings: ProviderSettings = NO_SETTINGS
+
+    name: ClassVar[str]
+    key: ClassVar[str | None] = None
+    """The environment variable that usually holds the key; None for a provider without one."""
+    options: ClassVar[RequestOptions] = NO_OPTIONS
+    """What every request says besides messages and tools."""
+    small: ClassVar[bool] = False
+    """Whether its models need fewer tools and narrower choices."""
 
     @property
+    @abstractmethod
     def model(self) -> str:
         """The model that requests go to."""
 
-    @property
-    def options(self) -> RequestOptions | None:
-        """What every request says besides messages and tools."""
-
+    @abstractmethod
     def problem(self) -> str | None:
-        """Why it cannot be used now and what to do about it; None when it can."""
+        """Return why it cannot be used now and what to do about it; None when it can."""
 
-    def client(self) -> "SupportsChatGetResponse[Any]":
-        """A chat client of the framework."""
+    @abstractmethod
+    def client(self) -> ChatClient:
+        """Return a chat client of the framework."""
 
+    async def close(self, client: ChatClient) -> None:
+        """Let go of a client's connections; those for OpenAI's protocol keep theirs as `client`."""
+        connection = getattr(client, "client", None)
+        if connection is not None:
+            await connection.close()
 
-def key_of(settings: ProviderSettings, usual: str) -> str | None:
-    """The key of a service, from the variable the settings name or the usual one."""
-    return os.environ.get(settings.api_key_env or usual) or None
+    def detected(self) -> bool:
+        """Whether something on this machine says that it is meant, when nobody has chosen a provider."""
+        return self.api_key is not None
 
+    def reporting(self, advance: Advance, report: Report) -> Self:
+        """Return the provider that tells how far it is with what takes long before the first request."""
+        return self
 
-def missing_key(provider: str, settings: ProviderSettings, usual: str) -> str | None:
-    if key_of(settings, usual) is not None:
-        return None
-    variable = settings.api_key_env or usual
-    return f"The provider '{provider}' needs a key: export {variable}=…"
+    @property
+    def key_variable(self) -> str | None:
+        """The variable that holds the key: the one the settings name, or the usual one."""
+        return self.settings.api_key_env or self.key
 
+    @property
+    def api_key(self) -> str | None:
+        variable = self.key_variable
+        return (os.environ.get(variable) or None) if variable else None
 
-def missing_package(provider: str, module: str, extra: str) -> str | None:
-    if importlib.util.find_spec(module) is not None:
-        return None
-    return f"The provider '{provider}' needs a package: pip install 'skillkit[{extra}]'"
+    def missing_key(self) -> str | None:
+        if self.key is None or self.api_key is not None:
+            return None
+        return f"The provider '{self.name}' needs a key: export {self.key_variable}=…"
+
+    def missing_package(self, module: str, requirement: str) -> str | None:
+        """Return what to install when `module` is not there."""
+        if importlib.util.find_spec(module) is not None:
+            return None
+        return f"The provider '{self.name}' needs a package: pip install '{requirement}'"
 
 
 def ready(provider: ChatProvider) -> ChatProvider:
@@ -63,13 +91,3 @@ def ready(provider: ChatProvider) -> ChatProvider:
     if problem is not None:
         raise ProviderError(problem)
     return provider
-
-
-async def disconnect(client: ChatClient) -> None:
-    """Let go of a client's connections; each of the framework's clients keeps them by another name."""
-    for name in ("client", "anthropic_client", "_genai_client"):
-        connection = getattr(client, name, None)
-        owner = getattr(connection, "aio", connection)
-        close = getattr(owner, "aclose", None) or getattr(owner, "close", None)
-        if close is not None:
-            await close()

@@ -1,0 +1,18 @@
+"""The model providers by name; a package adds one with the entry point group `skillkit.providers`."""
+
+from skillkit.core.extensions import Extensions
+
+PROVIDERS = Extensions(
+    "skillkit.providers",
+    "provider",
+    {
+        "local": "skillkit.agent.models.local:LocalProvider",
+        "openai": "skillkit.agent.models.openai:OpenAIProvider",
+        "anthropic": "skillkit.agent.models.anthropic:AnthropicProvider",
+        "azure": "skillkit.agent.models.azure:AzureProvider",
+        "gemini": "skillkit.agent.models.gemini:GeminiProvider",
+        "ollama": "skillkit.agent.models.ollama:OllamaProvider",
+    },
+)
+SHIPPED = ", ".join(PROVIDERS.shipped)
+"""For help texts, which do not depend on what else is installed."""

@@ -1,0 +1,51 @@
+"""Alternatives by name: those that ship, and those that installed packages add by entry point."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from skillkit.core.exceptions import ConfigurationError
+
+
+@dataclass(frozen=True)
+class Extensions:
+    """The alternatives of one kind; none is imported before it is loaded."""
+
+    group: str
+    """The entry point group in which packages name theirs."""
+    kind: str
+    """What one of them is called in messages."""
+    shipped: Mapping[str, str]
+    """Name → `module:Class`; no package replaces one of these."""
+
+    @cached_property
+    def _added(self) -> dict[str, EntryPoint]:
+        found = sorted(entry_points(group=self.group), key=lambda point: point.value, reverse=True)
+        return {point.name: point for point in found if point.name not in self.shipped}
+
+    def names(self) -> tuple[str, ...]:
+        """Return every name, those that ship first."""
+        return (*self.shipped, *sorted(self._added))
+
+    def load(self, name: str) -> Any:
+        """Return what the name stands for."""
+        if name in self.shipped:
+            module, _, attribute = self.shipped[name].partition(":")
+            return getattr(import_module(module), attribute)
+        if name not in self._added:
+            raise ConfigurationError(
+                f"There is no {self.kind} '{name}'. Choose one of: {', '.join(self.names())}", name
+            )
+        point = self._added[name]
+        try:
+            return point.load()
+        except Exception as error:  # whatever a foreign package raises when it is imported
+            package = point.dist.name if point.dist is not None else point.value
+            raise ConfigurationError(
+                f"The {self.kind} '{name}' cannot be loaded ({type(error).__name__}: {error}). "
+                f"Update or remove the package {package}",
+                name,
+            ) from error
