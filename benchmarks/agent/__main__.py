@@ -1,9 +1,11 @@
 """Ask the embedded model every request of an evaluation set and compare the tools it calls.
 
-    python3 dev.py bench agent [--set unseen|held-out|tuning] [--only KIND] [--limit N] [--rows] [--again]
+    python3 dev.py bench agent [--set NAME] [--only KIND] [--limit N] [--rows] [--again]
 
 Prompts are improved on the set `tuning`. `held-out` was written before and showed which kinds of mistake
-were left; `unseen` was written when the prompts were done, and nothing was changed for it. Both bundled
+were left; `unseen` was written when those prompts were done, and nothing was changed for it.
+`before-tuning` was written by the program's authors, in the manner of people who never saw it, before the
+mechanisms that it judges (examples of skills, checked arguments, asking back) existed. Both bundled
 skills are active. Scripts are not run: what would run is recorded, and the sandbox has its own tests. Each
 result is kept in the cache folder, so that a run which was cut goes on where it was; a change of the
 program begins anew.
@@ -23,7 +25,12 @@ from typing import Any
 
 from benchmarks.agent.judging import is_right
 
-SETS = {"unseen": "unseen.jsonl", "held-out": "held_out.jsonl", "tuning": "tuning.jsonl"}
+SETS = {
+    "before-tuning": "before_tuning.jsonl",
+    "unseen": "unseen.jsonl",
+    "held-out": "held_out.jsonl",
+    "tuning": "tuning.jsonl",
+}
 PROGRAM = Path(__file__).parents[2] / "src" / "skillkit"
 DECIDES = (
     "agent/*.py",

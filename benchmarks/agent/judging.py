@@ -28,13 +28,37 @@ def is_right(row: dict[str, Any], calls: list[Call], answer: str) -> bool:
     free = set() if row["kind"] in _NOTHING_TO_PREPARE else _PREPARES
     counted = [(name, comparable(arguments)) for name, arguments in calls if name not in free]
     expected = [(call["tool"], comparable(call["arguments"])) for call in row["calls"]]
-    return counted == expected and _fits(row, answer)
+    return (
+        len(counted) == len(expected)
+        and all(
+            _is_call(row["request"], call, wanted) for call, wanted in zip(counted, expected, strict=True)
+        )
+        and _fits(row, answer)
+    )
+
+
+def _is_call(request: str, call: Call, wanted: Call) -> bool:
+    """Whether a call is the expected one; `{"include": words}` is a free choice of the request's words."""
+    (name, given), (expected_name, expected) = call, wanted
+    match expected.get("args"):
+        case {"include": words}:
+            said = _words(" ".join(given.get("args") or []))
+            fits = set(words) <= said <= _words(request)
+            return name == expected_name and fits and {**given, "args": 0} == {**expected, "args": 0}
+        case _:
+            return call == wanted
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
 
 
 def _fits(row: dict[str, Any], answer: str) -> bool:
     """A request that cannot be met is refused in words; one that needs no tool is not refused."""
     if row["calls"]:
         return True
+    if row["kind"] == "ask-back":
+        return answer.rstrip().endswith("?")
     if row["kind"] == "list-skills" and not all(name in answer for name in _SKILLS):
         return False
     return bool(_REFUSAL.search(answer)) == (row["kind"] == "cannot")
@@ -46,6 +70,8 @@ def comparable(arguments: dict[str, Any]) -> dict[str, Any]:
     if isinstance(kept.get("language"), str):
         language = kept["language"].strip().lower()
         kept["language"] = _LANGUAGES.get(language, language)
+        if kept["language"] == "en":  # the default of every greeting
+            del kept["language"]
     if isinstance(kept.get("script_name"), str):
         kept["script_name"] = kept["script_name"].removesuffix(".py")
     if isinstance(kept.get("args"), list):
