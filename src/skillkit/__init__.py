@@ -26,8 +26,9 @@ if TYPE_CHECKING:
         SuspiciousInputError,
     )
     from skillkit.core.manager import SkillManager
-    from skillkit.core.models import Diagnostic, Skill, SkillMetadata
+    from skillkit.core.models import Diagnostic, SkillMetadata
     from skillkit.core.path_resolver import FilePathResolver
+    from skillkit.core.skill import Skill
 
 __all__ = [
     "ArgumentProcessingError",
@@ -55,7 +56,7 @@ __all__ = [
 _HOMES = {
     "Diagnostic": "skillkit.core.models",
     "FilePathResolver": "skillkit.core.path_resolver",
-    "Skill": "skillkit.core.models",
+    "Skill": "skillkit.core.skill",
     "SkillManager": "skillkit.core.manager",
     "SkillMetadata": "skillkit.core.models",
 }

@@ -4,58 +4,17 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import NamedTuple
 
 from skillkit.core.cache import Stamp
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError
-from skillkit.core.header import split
 from skillkit.core.path_resolver import open_beneath, open_file
 
 MAX_SKILL_BYTES = 8 * 1024 * 1024
 _ATTEMPTS = 4
 
 
-class Document(NamedTuple):
-    """The instructions of a skill, and the state of the file they were read from."""
-
-    body: str
-    stamp: Stamp
-
-
 def stamp_of(status: os.stat_result) -> Stamp:
     return Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
-
-
-class SkillFile:
-    """A SKILL.md that can be read again and again."""
-
-    __slots__ = ("path", "recovered")
-
-    def __init__(self, path: Path, *, recovered: bool = False) -> None:
-        self.path = path
-        self.recovered = recovered
-
-    def read(self, valid: Stamp | None = None) -> Document:
-        """The body without its header.
-
-        The header is checked again unless the file is still in the state `valid`: instructions of a
-        file that has become invalid are not handed out.
-        """
-        data, stamp = read_whole(self.path)
-        if stamp != valid:
-            self._check(data)
-        try:
-            text = data[split(data).body_start :].decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ContentLoadError(
-                f"Skill file contains invalid UTF-8: {self.path} (byte {error.start}). Save it as UTF-8."
-            ) from error
-        return Document(text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n"), stamp)
-
-    def _check(self, data: bytes) -> None:
-        from skillkit.core.parser import SkillParser
-
-        SkillParser(recover=self.recovered).parse(data, self.path)
 
 
 def read_whole(path: Path) -> tuple[bytes, Stamp]:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from skillkit.core.cache import Stamp
 from skillkit.core.content import open_skill_file, stamp_of
+from skillkit.core.diagnostics import Diagnostic, Severity
 from skillkit.core.exceptions import (
     ManifestNotFoundError,
     PathSecurityError,
@@ -19,18 +20,12 @@ from skillkit.core.exceptions import (
     SkillsUseError,
 )
 from skillkit.core.header import FIRST_READ, HEAD_BYTES, split
-from skillkit.core.models import (
-    Diagnostic,
-    PluginManifest,
-    Severity,
-    SkillMetadata,
-    SkillSource,
-    SourceType,
-)
+from skillkit.core.models import SkillMetadata, SkillSource, SourceType
+from skillkit.core.older_names import older_names
 from skillkit.core.parser import SkillParser
-from skillkit.core.plugins import MANIFEST, parse_plugin_manifest
+from skillkit.core.plugins import MANIFEST, PluginManifest, parse_plugin_manifest
 from skillkit.core.text import has_control
-from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, SKILL_FILE, Met, SkillFile, SkillWalk
+from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, Met, SkillFile, SkillWalk
 
 logger = logging.getLogger(__name__)
 
@@ -49,10 +44,8 @@ Rename = Callable[[SkillMetadata], str | None]
 """What a skill is called instead of what its header says; None leaves it its name."""
 
 
-class SkillDiscovery:
+class Discovery:
     """Finds skills and reads their headers; remembers both for as long as the files do not change."""
-
-    SKILL_FILE_NAME = SKILL_FILE
 
     def __init__(
         self,
@@ -78,10 +71,10 @@ class SkillDiscovery:
         `met` is shared between the sources of one pass, so that a folder reached twice counts once.
         """
         met = met or Met()
-        folders, problems = _folders_of(source)
+        folders, problems = folders_of(source)
         yield from problems
         for folder in folders:
-            walk = self._walk(folder)
+            walk = self.walk(folder)
             for found in walk:
                 if not met.is_new(found):
                     continue
@@ -134,48 +127,7 @@ class SkillDiscovery:
         name = self.rename(skill) if self.rename is not None else None
         return skill if name is None else replace(skill, name=name)
 
-    # The names of skillkit 0.2
-
-    def discover_skills(self, source: SkillSource) -> list[Path]:
-        """The SKILL.md files beneath `source`."""
-        folders, problems = _folders_of(source)
-        _log(problems)
-        return [path for folder in folders for path in self.scan_directory(folder)]
-
-    def scan_directory(self, skills_dir: Path) -> list[Path]:
-        """The SKILL.md files beneath a folder that may not exist."""
-        if not os.path.exists(skills_dir):
-            logger.debug("Skills directory does not exist: %s", skills_dir)
-            return []
-        if not os.path.isdir(skills_dir):
-            logger.warning("Skills path is not a directory: %s", skills_dir)
-            return []
-        return self.find_skill_files(skills_dir)
-
-    def find_skill_files(self, skills_dir: Path, max_depth: int = MAX_DEPTH) -> list[Path]:
-        """The SKILL.md files beneath a folder, to `max_depth` folders deep."""
-        walk = self._walk(os.path.abspath(skills_dir), max_depth)
-        met = Met()
-        paths = [Path(found.path) for found in walk if met.is_new(found)]
-        _log(walk.diagnostics)
-        return paths
-
-    async def adiscover_skills(self, source: SkillSource) -> list[Path]:
-        import asyncio
-
-        return await asyncio.to_thread(self.discover_skills, source)
-
-    async def ascan_directory(self, skills_dir: Path) -> list[Path]:
-        import asyncio
-
-        return await asyncio.to_thread(self.scan_directory, skills_dir)
-
-    async def afind_skill_files(self, skills_dir: Path, max_depth: int = MAX_DEPTH) -> list[Path]:
-        import asyncio
-
-        return await asyncio.to_thread(self.find_skill_files, skills_dir, max_depth)
-
-    def _walk(self, folder: Path | str, max_depth: int | None = None) -> SkillWalk:
+    def walk(self, folder: Path | str, max_depth: int | None = None) -> SkillWalk:
         return SkillWalk(
             folder,
             max_depth=self.max_depth if max_depth is None else max_depth,
@@ -258,7 +210,7 @@ def discover_plugin_manifest(plugin_dir: Path) -> PluginManifest | None:
     return manifest
 
 
-def _folders_of(source: SkillSource) -> tuple[list[Path], list[Diagnostic]]:
+def folders_of(source: SkillSource) -> tuple[list[Path], list[Diagnostic]]:
     """The folders of a source that are searched, and what is to be said of those that are not."""
     if source.plugin_manifest is None:
         return [source.directory], _broken_manifest(source)
@@ -290,6 +242,4 @@ def _failure(path: Path, code: str, message: str) -> Diagnostic:
     return Diagnostic(path, code, Severity.ERROR, message)
 
 
-def _log(diagnostics: list[Diagnostic]) -> None:
-    for found in diagnostics:
-        logger.log(logging.DEBUG if found.severity is Severity.INFO else logging.WARNING, "%s", found)
+__getattr__ = older_names(__name__)

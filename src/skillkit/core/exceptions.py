@@ -1,9 +1,6 @@
 """One hierarchy of errors; each says what is wrong, where, and what to do about it."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from skillkit.core.models import Diagnostic
+from skillkit.core.diagnostics import Diagnostic
 
 
 class SkillsUseError(Exception):
@@ -13,7 +10,7 @@ class SkillsUseError(Exception):
 class SkillParsingError(SkillsUseError):
     """A SKILL.md cannot be used as it is written."""
 
-    diagnostics: tuple["Diagnostic", ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     """Everything that was found in the file, the reason for the error last."""
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from skillkit.core.header import Value, shared
 from skillkit.core.models import NO_PERMISSIONS, NO_TRIGGERS, Permissions, Triggers
+from skillkit.core.simple_header import Value, shared
 
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
@@ -181,7 +181,6 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
         "requires": FieldRule("required_commands", required_commands),
         "min_agent_base_version": FieldRule("min_agent_base_version", semver),
         "max_agent_base_version": FieldRule("max_agent_base_version", semver),
-        "default_enabled": FieldRule("default_enabled", flag, denied=False),
     }
 )
 KNOWN = frozenset(FIELDS)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
 from skillkit.core import resources
 from skillkit.core.availability import Refusal, SkillPolicy, unavailable
 from skillkit.core.cache import CacheStats, ContentCache
-from skillkit.core.content import SkillFile, stamp_of
-from skillkit.core.discovery import MetadataMemo, Rename, SkillDiscovery
+from skillkit.core.compat import project_folder
+from skillkit.core.content import stamp_of
+from skillkit.core.discovery import Discovery, MetadataMemo, Rename
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import (
     Diagnostic,
     InitMode,
-    Skill,
     SkillMetadata,
     SkillSource,
     SourceType,
@@ -26,12 +26,13 @@ from skillkit.core.parser import SkillParser
 from skillkit.core.processors import checked, note_suspicious, render
 from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.scanning import SaidOnce, scan, skill_filter
+from skillkit.core.skill import Skill, read_document
 from skillkit.core.skill_index import SkillIndex
 from skillkit.core.sources import Folder, build_sources
+from skillkit.core.toolbox import Toolbox, toolbox_for
 from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS
 
 if TYPE_CHECKING:
-    from skillkit.core.toolbox import Toolbox
     from skillkit.core.watcher import Watcher
 
 logger = logging.getLogger(__name__)
@@ -83,10 +84,7 @@ class SkillManager:
         memo: MetadataMemo | None = None,
         rename: Rename | None = None,
     ) -> None:
-        older = skill_dir if skill_dir is not None else skills_dir
-        if older is not None and project_skill_dir is None:
-            logger.warning("Parameter 'skill_dir' is deprecated in v0.2. Use 'project_skill_dir' instead.")
-            project_skill_dir = older
+        project_skill_dir = project_folder(project_skill_dir, skill_dir, skills_dir)
         named = (project_skill_dir, anthropic_config_dir, plugin_dirs, additional_search_paths)
         if default_sources is None:
             default_sources = all(argument is None for argument in named)
@@ -102,7 +100,7 @@ class SkillManager:
         self.skills_dir = Path(project_skill_dir or Path.cwd() / ".claude" / "skills")
         self.policy = policy
         self.offer_recovered = offer_recovered
-        self._discovery = SkillDiscovery(
+        self._discovery = Discovery(
             SkillParser(strict=strict, recover=not strict),
             max_depth=max_depth,
             max_folders=max_folders,
@@ -276,8 +274,7 @@ class SkillManager:
             if text is not None:
                 return text
         note_suspicious(arguments, skill.name)
-        file = SkillFile(skill.skill_path, recovered=skill.recovered)
-        document = file.read(valid=self._discovery.known_stamp(path))
+        document = read_document(skill, valid=self._discovery.known_stamp(path))
         text = render(document.body, skill.base_dir, arguments, skill.name)
         self._cache.put(path, arguments, document.stamp, text)
         logger.debug("Loaded skill '%s' from %s", skill.name, path)
@@ -354,10 +351,8 @@ class SkillManager:
                 self._companions[name] = make()
             return cast("Companion", self._companions[name])
 
-    def _toolbox(self) -> "Toolbox":
-        from skillkit.core.toolbox import installed_toolbox
-
-        return self.companion("toolbox", lambda: installed_toolbox(self))
+    def _toolbox(self) -> Toolbox:
+        return self.companion("toolbox", lambda: toolbox_for(self))
 
     # Scanning
 

@@ -1,28 +1,22 @@
 """The nouns of the core: frozen, slotted data that says everything in its types."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from skillkit.core.cache import CacheStats, ContentCache
-from skillkit.core.content import SkillFile
+from skillkit.core.diagnostics import Diagnostic, Severity
 from skillkit.core.names import canonical_name
+from skillkit.core.older_names import older_names
 from skillkit.core.plugins import PluginManifest
-from skillkit.core.processors import render
-from skillkit.core.text import escape_hidden
 
 __all__ = [
-    "CacheStats",
-    "ContentCache",
     "Diagnostic",
     "InitMode",
     "Permissions",
     "PluginManifest",
     "QualifiedSkillName",
     "Severity",
-    "Skill",
     "SkillMetadata",
     "SkillSource",
     "SourceType",
@@ -50,31 +44,6 @@ class InitMode(str, Enum):
     ASYNC = "async"
 
 
-class Severity(str, Enum):
-    """An error keeps a skill from loading, a warning does not, an info is only worth knowing."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    INFO = "info"
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
-    """Something worth saying about a file, as data."""
-
-    path: Path
-    code: str
-    """The rule, such as `unknown-field`; docs/diagnostics.md lists them all."""
-    severity: Severity
-    message: str
-    line: int | None = None
-    column: int | None = None
-
-    def __str__(self) -> str:
-        place = f"{self.path}:{self.line}" if self.line else str(self.path)
-        return escape_hidden(f"{place}: {self.severity.value}: {self.message} [{self.code}]")
-
-
 @dataclass(frozen=True, slots=True)
 class SkillSource:
     """A folder that is searched for skills, and what it counts for when names collide."""
@@ -88,10 +57,6 @@ class SkillSource:
     """What stands before the colon in `label:skill`; the plugin's name or the kind of source."""
 
     def __post_init__(self) -> None:
-        if not os.path.exists(self.directory):
-            raise ValueError(f"Source directory does not exist: {self.directory}")
-        if not os.path.isdir(self.directory):
-            raise ValueError(f"Source path is not a directory: {self.directory}")
         if self.priority <= 0:
             raise ValueError(f"Priority must be positive, got: {self.priority}")
         if self.source_type is SourceType.PLUGIN and self.plugin_name is None:
@@ -179,17 +144,11 @@ class SkillMetadata:
     required_commands: tuple[str, ...] = ()
     min_agent_base_version: str | None = None
     max_agent_base_version: str | None = None
-    default_enabled: bool = True
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     """Every field that skillkit does not know."""
     recovered: bool = False
     """The header was broken or missing and this is a guess: usable by name, not offered to a model."""
     diagnostics: tuple[Diagnostic, ...] = field(default=(), compare=False)
-
-    def __post_init__(self) -> None:
-        # With a source it comes from a walk that has just read the file.
-        if self.source is None and not os.path.lexists(self.skill_path):
-            raise ValueError(f"Skill path does not exist: {self.skill_path}")
 
     @property
     def canonical_name(self) -> str:
@@ -210,29 +169,4 @@ class SkillMetadata:
         return self.skill_path.parent
 
 
-@dataclass(frozen=True)
-class Skill:
-    """Tier 2: a skill whose instructions are read when they are asked for."""
-
-    metadata: SkillMetadata
-    base_directory: Path
-    _file: SkillFile = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        file = SkillFile(self.metadata.skill_path, recovered=self.metadata.recovered)
-        object.__setattr__(self, "_file", file)
-
-    @property
-    def content(self) -> str:
-        """The instructions as they are on disk now, without the header."""
-        return self._file.read().body
-
-    def invoke(self, arguments: str | None = "") -> str:
-        """The instructions, ready for a model."""
-        return render(self.content, self.base_directory, arguments, self.metadata.name)
-
-    async def ainvoke(self, arguments: str | None = "") -> str:
-        """`invoke` without blocking the event loop."""
-        import asyncio
-
-        return await asyncio.to_thread(self.invoke, arguments)
+__getattr__ = older_names(__name__)

@@ -8,6 +8,7 @@ from sys import intern
 from typing import Any
 
 from skillkit.core.content import read_whole
+from skillkit.core.diagnostics import Diagnostic, Severity
 from skillkit.core.exceptions import (
     InvalidFrontmatterError,
     InvalidYAMLError,
@@ -15,14 +16,13 @@ from skillkit.core.exceptions import (
     SkillParsingError,
 )
 from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, correct_spelling
-from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Field, Split, load, split
-from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource
+from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Split, load, split
+from skillkit.core.models import SkillMetadata, SkillSource
 from skillkit.core.names import canonical_name, deviation, refusal
-from skillkit.core.plugins import MAX_MANIFEST_SIZE, parse_plugin_manifest
+from skillkit.core.older_names import older_names
 from skillkit.core.recovery import first_heading, quoted_values
+from skillkit.core.simple_header import Field
 from skillkit.core.text import escape_hidden, has_hidden
-
-__all__ = ["MAX_MANIFEST_SIZE", "RULES", "SkillParser", "parse_plugin_manifest"]
 
 logger = logging.getLogger(__name__)
 
@@ -132,15 +132,12 @@ class _Parse:
             values["source_label"] = self.source.label
             values["plugin_name"] = self.source.plugin_name
         values["name"], values["description"] = name, description
-        try:
-            return SkillMetadata(
-                skill_path=self.path,
-                recovered=self.recovered,
-                diagnostics=tuple(self.diagnostics),
-                **values,
-            )
-        except ValueError as error:
-            raise InvalidFrontmatterError(str(error)) from error
+        return SkillMetadata(
+            skill_path=self.path,
+            recovered=self.recovered,
+            diagnostics=tuple(self.diagnostics),
+            **values,
+        )
 
     # The header
 
@@ -388,3 +385,6 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
         if isinstance(value, dict):
             yield from _texts(list(value.values()))
+
+
+__getattr__ = older_names(__name__)

@@ -2,12 +2,10 @@
 
 import logging
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
-from typing import Any
 
 from skillkit.core.exceptions import ArgumentProcessingError, SizeLimitExceededError
+from skillkit.core.older_names import older_names
 
 logger = logging.getLogger(__name__)
 
@@ -15,7 +13,6 @@ MAX_ARGUMENT_BYTES = 1_000_000
 PLACEHOLDER = "$ARGUMENTS"
 _PLACEHOLDERS = re.compile(r"\$?\$ARGUMENTS")
 _MISSPELLED = re.compile(r"\$(?:arguments|Arguments|ARGUMENT)\b|\$ ARGUMENTS\b|\$\{ARGUMENTS\}")
-_WHITE_SPACE = re.compile(r"\s+")
 
 # Worth a line in the log, never a reason to refuse: plain look-ups, so that no argument costs time.
 _SUSPICIOUS = {
@@ -99,50 +96,8 @@ def note_suspicious(arguments: str, skill_name: str) -> None:
             logger.warning("Suspicious pattern detected in arguments for skill '%s': %s", skill_name, meaning)
 
 
-def normalize_arguments(arguments: str | None) -> str:
-    """`arguments` with white space collapsed, for programs that compare them."""
-    return _WHITE_SPACE.sub(" ", arguments).strip() if arguments else ""
-
-
 def _appended(body: str, arguments: str) -> str:
     return f"{body.rstrip(chr(10))}\n\nARGUMENTS: {arguments}" if arguments else body
 
 
-class ContentProcessor(ABC):
-    """One step between a body and what the model reads."""
-
-    @abstractmethod
-    def process(self, content: str, context: Mapping[str, Any]) -> str:
-        """`content` after this step; `context` has `arguments`, `base_directory`, `skill_name`."""
-
-
-class BaseDirectoryProcessor(ContentProcessor):
-    """Says where the skill's files are."""
-
-    def process(self, content: str, context: Mapping[str, Any]) -> str:
-        return header(str(context.get("base_directory", ""))) + content
-
-
-class ArgumentSubstitutionProcessor(ContentProcessor):
-    """Puts the arguments into the body."""
-
-    PLACEHOLDER_NAME = "ARGUMENTS"
-    MAX_ARGUMENT_LENGTH = MAX_ARGUMENT_BYTES
-
-    def process(self, content: str, context: Mapping[str, Any]) -> str:
-        arguments = checked(context.get("arguments"), str(context.get("skill_name", "unknown")))
-        skill_name = str(context.get("skill_name", "unknown"))
-        note_suspicious(arguments, skill_name)
-        return substitute(content, arguments, skill_name)
-
-
-class CompositeProcessor(ContentProcessor):
-    """Several steps, one after the other."""
-
-    def __init__(self, processors: Sequence[ContentProcessor]) -> None:
-        self.processors = list(processors)
-
-    def process(self, content: str, context: Mapping[str, Any]) -> str:
-        for processor in self.processors:
-            content = processor.process(content, context)
-        return content
+__getattr__ = older_names(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from skillkit.core.availability import SkillPolicy, out_of_range
-from skillkit.core.discovery import SkillDiscovery
+from skillkit.core.discovery import Discovery
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource, SourceType
 from skillkit.core.skill_index import NameTaken, SkillIndex
@@ -30,7 +30,7 @@ class Scan(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
 
-def scan(sources: Iterable[SkillSource], discovery: SkillDiscovery, policy: SkillPolicy | None) -> Scan:
+def scan(sources: Iterable[SkillSource], discovery: Discovery, policy: SkillPolicy | None) -> Scan:
     """Search the sources, the first of which has the first right to a name."""
     catalogue = SkillIndex()
     diagnostics: list[Diagnostic] = []

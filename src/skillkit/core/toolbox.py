@@ -1,15 +1,10 @@
-"""Tools for a model: the core knows their shape and asks whoever is installed to make them."""
+"""Tools for a model: the core knows their shape, a layer above makes them."""
 
 from collections.abc import Mapping
-from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol
+from importlib import import_module
+from typing import Protocol
 
-from skillkit.core.exceptions import ConfigurationError
-
-if TYPE_CHECKING:
-    from skillkit.core.manager import SkillManager
-
-GROUP = "skillkit.toolbox"
+_MAKER = ("skillkit.integrations.plain", "SkillTools")
 
 
 class Toolbox(Protocol):
@@ -20,15 +15,8 @@ class Toolbox(Protocol):
     async def call(self, name: str, arguments: Mapping[str, object] | str | None = None) -> str: ...
 
 
-def installed_toolbox(manager: "SkillManager") -> Toolbox:
-    """A toolbox for `manager`, made by the entry point that skillkit declares.
-
-    An entry point, because the tools live in a layer above the core, which imports nothing from there.
-    """
-    for found in entry_points(group=GROUP, name="default"):
-        toolbox: Toolbox = found.load()(manager)
-        return toolbox
-    raise ConfigurationError(
-        f"No package offers tools (entry point '{GROUP}'); skillkit was not installed completely. "
-        "Install it again: pip install --force-reinstall skillkit"
-    )
+def toolbox_for(manager: object) -> Toolbox:
+    """The tools of `manager`, made by a layer above the core; found by name when first asked for."""
+    module, name = _MAKER
+    toolbox: Toolbox = getattr(import_module(module), name)(manager)
+    return toolbox

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from skillkit.core.models import Diagnostic, Severity
+from skillkit.core.diagnostics import Diagnostic, Severity
 
 SKILL_FILE = "SKILL.md"
 MAX_DEPTH = 5

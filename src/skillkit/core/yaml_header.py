@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from skillkit.core.exceptions import InvalidFrontmatterError, InvalidYAMLError
-from skillkit.core.header import Field, Value, typed
+from skillkit.core.simple_header import Field, Value, typed
 
 MAX_DEPTH = 8
 _EventParser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -1,7 +1,6 @@
 """From a source to skills in memory: find them, choose, read and parse; nothing is written."""
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -201,13 +200,7 @@ def _choices(paths: Sequence[str], contents: Sequence[bytes]) -> list[Choice]:
 
 def manifest(content: bytes, folder: str, *, recover: bool = False) -> SkillMetadata:
     """The manifest of a skill that is not on disk yet."""
-    with tempfile.TemporaryDirectory(prefix="skillkit-") as place:
-        path = Path(place) / (folder if folder.isascii() and folder.isprintable() else "skill")
-        path = path / SKILL_FILE
-        path.parent.mkdir()
-        path.write_bytes(content)
-        try:
-            return SkillParser(recover=recover).parse_skill_file(path)
-        except SkillParsingError as error:
-            reason = str(error).replace(f"{place}/", "")
-            raise InstallError(f"The skill cannot be installed: {escape_hidden(reason)}") from error
+    try:
+        return SkillParser(recover=recover).parse(content, Path(folder, SKILL_FILE))
+    except SkillParsingError as error:
+        raise InstallError(f"The skill cannot be installed: {escape_hidden(str(error))}") from error

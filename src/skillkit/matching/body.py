@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from skillkit.core.content import SkillFile
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
+from skillkit.core.skill import read_document
 from skillkit.matching.calibration import BODY
 from skillkit.matching.commonness import commonness
 from skillkit.matching.request import Request
@@ -24,7 +24,7 @@ BodyReader = Callable[[SkillMetadata], str]
 
 def read_body(skill: SkillMetadata) -> str:
     """The instructions as they are on disk."""
-    return SkillFile(skill.skill_path, recovered=skill.recovered).read().body
+    return read_document(skill).body
 
 
 @dataclass(slots=True)

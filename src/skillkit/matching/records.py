@@ -118,7 +118,7 @@ _CODECS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     ),
 }
 _TUPLES = frozenset({"allowed_tools", "toolsets", "scripts", "scripts_ignore", "required_commands"})
-_FLAGS = frozenset({"disable_model_invocation", "user_invocable", "default_enabled", "recovered"})
+_FLAGS = frozenset({"disable_model_invocation", "user_invocable", "recovered"})
 _FIELDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     field.name: _CODECS.get(field.name)
     or ((list, _texts) if field.name in _TUPLES else (_same, _flag if field.name in _FLAGS else _text))

@@ -24,7 +24,8 @@ from skillkit import (
     SkillsUseError,
 )
 from skillkit.core import content
-from skillkit.core.content import MAX_SKILL_BYTES, SkillFile
+from skillkit.core import manager as facade
+from skillkit.core.content import MAX_SKILL_BYTES
 from skillkit.core.models import InitMode
 
 HEADER = "---\nname: pdf\ndescription: d\n---\n"
@@ -112,7 +113,7 @@ def test_the_same_question_is_answered_from_the_cache(
     manager: SkillManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = manager.invoke_skill("pdf", "x")
-    monkeypatch.setattr(SkillFile, "read", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(facade, "read_document", lambda *_: pytest.fail("read again"))
     assert manager.invoke_skill("pdf", "x") is first
     assert manager.invoke_skill("PDF", "x") is first
     stats = manager.get_cache_stats()

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from skillkit.core.exceptions import InvalidFrontmatterError, InvalidYAMLError, SkillParsingError
 from skillkit.core.fields import KNOWN
-from skillkit.core.header import HEAD_BYTES, MAX_HEADER_BYTES, Field, load, load_simple, split
+from skillkit.core.header import HEAD_BYTES, MAX_HEADER_BYTES, load, split
+from skillkit.core.simple_header import Field, load_simple
 from skillkit.core.yaml_header import MAX_DEPTH, load_yaml
 
 

@@ -211,10 +211,8 @@ async def test_the_cache_can_be_cleared_from_a_coroutine(skills_dir, write_skill
     assert await manager.aclear_cache() == 1
 
 
-def test_metadata_can_be_made_by_hand_for_a_file_that_exists(tmp_path):
+def test_metadata_can_be_made_by_hand(tmp_path):
     file = tmp_path / "SKILL.md"
-    with pytest.raises(ValueError, match="does not exist"):
-        SkillMetadata(name="x", description="y", skill_path=file)
     file.write_text("---\nname: x\ndescription: y\n---\nBody")
     metadata = SkillMetadata("x", "y", file, ("Read",))
     assert metadata.allowed_tools == ("Read",)
@@ -243,16 +241,10 @@ def test_malformed_qualified_names(text):
 
 
 def test_sources_check_themselves(tmp_path):
-    with pytest.raises(ValueError, match="does not exist"):
-        SkillSource(SourceType.CUSTOM, tmp_path / "missing", 1)
     with pytest.raises(ValueError, match="positive"):
         SkillSource(SourceType.CUSTOM, tmp_path, 0)
     with pytest.raises(ValueError, match="plugin_name"):
         SkillSource(SourceType.PLUGIN, tmp_path, 1)
-    file = tmp_path / "file"
-    file.touch()
-    with pytest.raises(ValueError, match="not a directory"):
-        SkillSource(SourceType.CUSTOM, file, 1)
 
 
 def test_every_public_name_can_be_imported_and_listed():

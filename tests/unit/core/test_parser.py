@@ -84,7 +84,6 @@ permissions: {env: [API_KEY, API_*], network: true, timeout: 2.5}
 requires: {commands: [git, jq]}
 min_agent_base_version: 0.1.0
 max_agent_base_version: 9.0.0
-default_enabled: false
 tags: [a, b]""",
     )
     assert metadata.license == "MIT"
@@ -106,7 +105,6 @@ tags: [a, b]""",
     assert metadata.required_commands == ("git", "jq")
     assert metadata.min_agent_base_version == "0.1.0"
     assert metadata.max_agent_base_version == "9.0.0"
-    assert metadata.default_enabled is False
     assert metadata.extra == {"tags": ["a", "b"]}
     assert codes(metadata) == ["unknown-field"]
 
@@ -279,7 +277,6 @@ def test_recovery_never_gains_a_permission(path: Path, grants: str, kind: str) -
         ("permissions: all", "permissions", Permissions()),
         ("disable-model-invocation: maybe", "disable_model_invocation", True),
         ("user-invocable: [x]", "user_invocable", False),
-        ("default_enabled: 2", "default_enabled", False),
         ("toolsets: {a: b}", "toolsets", ()),
         ("allowed-tools: {a: b}", "allowed_tools", ()),
         ("requires: git", "required_commands", ()),
@@ -441,9 +438,9 @@ def test_what_cannot_be_guessed_is_an_error_with_the_file_in_it(
     assert caught.value.diagnostics[-1].path == path
 
 
-def test_metadata_without_a_source_is_of_a_file_that_exists(tmp_path: Path) -> None:
-    with pytest.raises(InvalidFrontmatterError, match="does not exist"):
-        PLAIN.parse(skill("name: gone\ndescription: d"), tmp_path / "gone" / "SKILL.md")
+def test_bytes_are_parsed_wherever_they_come_from(tmp_path: Path) -> None:
+    path = tmp_path / "gone" / "SKILL.md"
+    assert PLAIN.parse(skill("name: gone\ndescription: d"), path).skill_path == path
 
 
 def test_what_quotes_do_not_mend_is_reported_as_it_was(path: Path) -> None:

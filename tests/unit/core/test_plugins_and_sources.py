@@ -238,8 +238,6 @@ def test_no_sources_is_said(project: Path, caplog: pytest.LogCaptureFixture) -> 
     ("change", "message"),
     [
         ({"priority": 0}, "positive"),
-        ({"directory": Path("/nonexistent-folder")}, "does not exist"),
-        ({"directory": Path(__file__)}, "not a directory"),
         ({"source_type": SourceType.PLUGIN}, "plugin_name required"),
     ],
 )

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from skillkit import ConfigurationError, SkillManager
-from skillkit.core import toolbox
+from skillkit import SkillManager
 from skillkit.disclosure import SkillContextProvider, SkillSession, Tool
 from skillkit.integrations import Conversation, SkillTools, result_text
 from skillkit.integrations.conversation import default_provider, run_blocking
@@ -141,12 +140,6 @@ async def test_a_manager_has_tools_of_its_own(manager):
     assert "already_active" in await manager.call("load_skill", '{"skill_id": "pdf", "arguments": "x"}')
     other = SkillTools(manager)
     assert "Read x." in await other.call("load_skill", {"skill_id": "pdf", "arguments": "x"})
-
-
-def test_an_incomplete_installation_is_said(manager, monkeypatch):
-    monkeypatch.setattr(toolbox, "entry_points", lambda **_: ())
-    with pytest.raises(ConfigurationError, match="not installed completely"):
-        manager.tools()
 
 
 async def test_an_entry_that_is_no_tool_call_is_the_programs_mistake(manager):

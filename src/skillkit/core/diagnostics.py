@@ -1,0 +1,32 @@
+"""What is worth saying about a file, as data."""
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from skillkit.core.text import escape_hidden
+
+
+class Severity(str, Enum):
+    """An error keeps a skill from loading, a warning does not, an info is only worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something worth saying about a file, as data."""
+
+    path: Path
+    code: str
+    """The rule, such as `unknown-field`; docs/diagnostics.md lists them all."""
+    severity: Severity
+    message: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return escape_hidden(f"{place}: {self.severity.value}: {self.message} [{self.code}]")

@@ -1,0 +1,63 @@
+"""Tier 2: a skill whose instructions are read when they are asked for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from skillkit.core.cache import Stamp
+from skillkit.core.content import read_whole
+from skillkit.core.exceptions import ContentLoadError
+from skillkit.core.header import split
+from skillkit.core.models import SkillMetadata
+from skillkit.core.parser import SkillParser
+from skillkit.core.processors import render
+
+
+class Document(NamedTuple):
+    """The instructions of a skill, and the state of the file they were read from."""
+
+    body: str
+    stamp: Stamp
+
+
+def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> Document:
+    """The body of a skill without its header.
+
+    The header is checked again unless the file is still in the state `valid`: instructions of a
+    file that has become invalid are not handed out.
+    """
+    data, stamp = read_whole(skill.skill_path)
+    if stamp != valid:
+        SkillParser(recover=skill.recovered).parse(data, skill.skill_path)
+    start = split(data).body_start
+    try:
+        text = data[start:].decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ContentLoadError(
+            f"Skill file contains invalid UTF-8: {skill.skill_path} (byte {start + error.start}). "
+            "Save it as UTF-8."
+        ) from error
+    return Document(text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n"), stamp)
+
+
+@dataclass(frozen=True)
+class Skill:
+    """A skill and the folder that its instructions speak of."""
+
+    metadata: SkillMetadata
+    base_directory: Path
+
+    @property
+    def content(self) -> str:
+        """The instructions as they are on disk now, without the header."""
+        return read_document(self.metadata).body
+
+    def invoke(self, arguments: str | None = "") -> str:
+        """The instructions, ready for a model."""
+        return render(self.content, self.base_directory, arguments, self.metadata.name)
+
+    async def ainvoke(self, arguments: str | None = "") -> str:
+        """`invoke` without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.invoke, arguments)
