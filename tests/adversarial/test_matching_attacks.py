@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from skillkit.core.cache import Stamp
 from skillkit.core.models import SkillMetadata, SourceType, Triggers
-from skillkit.matching import MatchingSettings, SkillMatcher, SqliteCatalogIndex
+from skillkit.matching import MatchingSettings, SkillMatcher
 
 QUIET = MatchingSettings()
 
@@ -109,7 +108,7 @@ def test_a_skill_cannot_put_itself_before_every_request():
         assert matcher.match("Make me laugh with a story about two penguins") == []
 
 
-def test_ten_thousand_skills_are_searched_and_bounded(tmp_path):
+def test_ten_thousand_skills_are_searched_and_bounded():
     library = [
         skill(
             f"skill-{number}", f"Handles topic{number} for team{number % 100}. " + "Shared boilerplate. " * 5
@@ -121,27 +120,3 @@ def test_ten_thousand_skills_are_searched_and_bounded(tmp_path):
     assert matcher.match(REQUEST)[0].skill is HONEST
     assert len(matcher.match("/skill-1 /skill-2 /skill-3 /skill-4")) == 3
     assert len(matcher.rank("shared boilerplate", limit=5)) == 5
-    index = SqliteCatalogIndex(tmp_path)
-    for one in library[:2_000]:
-        index.put(str(one.skill_path), Stamp(1, 2, 3), one)
-    assert index.search("topic1234", limit=1)[0].skill.name == "skill-1234"
-    index.close()
-
-
-def test_a_query_cannot_escape_into_the_search_language(tmp_path):
-    index = SqliteCatalogIndex(tmp_path)
-    index.put(str(HONEST.skill_path), Stamp(1, 2, 3), HONEST)
-    for query in (
-        '"',
-        "NEAR(",
-        "name:x",
-        "a*",
-        "a^b",
-        "'; DROP TABLE skills; --",
-        "\0pdf",
-        "AND OR NOT",
-        "c++",
-    ):
-        index.search(query)
-    assert index.search("pdf")[0].skill == HONEST
-    index.close()

@@ -7,7 +7,6 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from skillkit.core.cache import Stamp
 from skillkit.core.content import open_skill_file, stamp_of
@@ -31,15 +30,6 @@ logger = logging.getLogger(__name__)
 
 _MARGIN = 64
 
-
-class MetadataMemo(Protocol):
-    """Metadata remembered from an earlier run, valid for one state of its file."""
-
-    def get(self, path: str, stamp: Stamp) -> SkillMetadata | None: ...
-
-    def put(self, path: str, stamp: Stamp, metadata: SkillMetadata) -> None: ...
-
-
 Rename = Callable[[SkillMetadata], str | None]
 """What a skill is called instead of what its header says; None leaves it its name."""
 
@@ -54,14 +44,12 @@ class Discovery:
         max_depth: int = MAX_DEPTH,
         max_folders: int = MAX_FOLDERS,
         include_nested: bool = False,
-        memo: MetadataMemo | None = None,
         rename: Rename | None = None,
     ) -> None:
         self.parser = parser or SkillParser(recover=True)
         self.max_depth = max_depth
         self.max_folders = max_folders
         self.include_nested = include_nested
-        self.memo = memo
         self.rename = rename
         self._known: dict[str, tuple[Stamp, str, SkillMetadata | tuple[Diagnostic, ...]]] = {}
 
@@ -100,24 +88,17 @@ class Discovery:
         known = self._known.get(found.path)
         if known and known[0] == stamp and known[1] == source.label:
             return known[2]
-        result: SkillMetadata | tuple[Diagnostic, ...] | None = None
-        if self.memo is not None:
-            result = self.memo.get(found.path, stamp)
-            if result is not None and result.source_label != source.label:
-                result = None
-        if result is None:
-            path = Path(found.path)
-            try:
-                head, stamp = _head_of(found)
-            except _UnreadableError as error:
-                # Not remembered: it may become readable without a change to the file.
-                return () if error.code is None else (_failure(path, error.code, str(error)),)
-            try:
-                result = self.parser.parse(head, path, source)
-                if self.memo is not None:
-                    self.memo.put(found.path, stamp, result)
-            except SkillParsingError as error:
-                result = error.diagnostics
+        path = Path(found.path)
+        try:
+            head, stamp = _head_of(found)
+        except _UnreadableError as error:
+            # Not remembered: it may become readable without a change to the file.
+            return () if error.code is None else (_failure(path, error.code, str(error)),)
+        result: SkillMetadata | tuple[Diagnostic, ...]
+        try:
+            result = self.parser.parse(head, path, source)
+        except SkillParsingError as error:
+            result = error.diagnostics
         if isinstance(result, SkillMetadata):
             result = self._named(result)
         self._known[found.path] = (stamp, source.label, result)

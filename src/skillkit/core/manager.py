@@ -13,7 +13,7 @@ from skillkit.core.availability import Refusal, SkillPolicy, unavailable
 from skillkit.core.cache import CacheStats, ContentCache
 from skillkit.core.compat import project_folder
 from skillkit.core.content import stamp_of
-from skillkit.core.discovery import Discovery, MetadataMemo, Rename
+from skillkit.core.discovery import Discovery, Rename
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import (
     Diagnostic,
@@ -81,7 +81,6 @@ class SkillManager:
         strict: bool = False,
         offer_recovered: bool = False,
         policy: SkillPolicy | None = None,
-        memo: MetadataMemo | None = None,
         rename: Rename | None = None,
     ) -> None:
         project_skill_dir = project_folder(project_skill_dir, skill_dir, skills_dir)
@@ -105,7 +104,6 @@ class SkillManager:
             max_depth=max_depth,
             max_folders=max_folders,
             include_nested=include_nested,
-            memo=memo,
             rename=rename,
         )
         self._cache = ContentCache(max_cache_size)

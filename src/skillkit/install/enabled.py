@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 from skillkit.core.availability import Refusal, unavailable
-from skillkit.core.discovery import MetadataMemo
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.names import canonical_name
@@ -131,7 +130,6 @@ class EnabledSkills:
         bundled: bool = True,
         environment: Mapping[str, str] | None = None,
         selection: Selection | None = None,
-        memo: MetadataMemo | None = None,
     ) -> None:
         self.registry = InstallRegistry(home)
         self.selection = selection or Selection.current(self.registry, environment)
@@ -145,7 +143,6 @@ class EnabledSkills:
             bundled=bundled,
             policy=self.policy,
             rename=installed_names(self.registry),
-            memo=memo,
         )
         self.manager.discover()
 

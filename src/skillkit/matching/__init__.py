@@ -6,12 +6,9 @@ from skillkit.matching.matcher import Match, MatchResult, SkillMatcher
 from skillkit.matching.settings import MatchingSettings, Mode
 
 if TYPE_CHECKING:
-    from skillkit.matching.catalog_index import CatalogHit, CatalogIndex, SqliteCatalogIndex
     from skillkit.matching.evaluation import Evaluation, EvaluationCase, evaluate, read_cases
 
 __all__ = [
-    "CatalogHit",
-    "CatalogIndex",
     "Evaluation",
     "EvaluationCase",
     "Match",
@@ -19,14 +16,10 @@ __all__ = [
     "MatchingSettings",
     "Mode",
     "SkillMatcher",
-    "SqliteCatalogIndex",
     "evaluate",
     "read_cases",
 ]
 _LATER = {
-    "CatalogHit": "catalog_index",
-    "CatalogIndex": "catalog_index",
-    "SqliteCatalogIndex": "catalog_index",
     "Evaluation": "evaluation",
     "EvaluationCase": "evaluation",
     "evaluate": "evaluation",

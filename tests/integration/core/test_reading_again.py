@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from discovered import codes, make_manager, names
 
-from skillkit import SkillManager, SkillMetadata
+from skillkit import SkillManager
 from skillkit.core.cache import Stamp
-from skillkit.core.models import InitMode, SourceType
+from skillkit.core.models import InitMode
 
 # Reading again
 
@@ -83,41 +83,6 @@ def test_refresh_fills_a_manager_that_was_not(manager: SkillManager, write_skill
     write_skill("a")
     assert manager.refresh().added == ("project:a",)
     assert manager.init_mode is InitMode.SYNC
-
-
-class Memo:
-    """What an earlier run remembers."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, Stamp], SkillMetadata] = {}
-
-    def get(self, path: str, stamp: Stamp) -> SkillMetadata | None:
-        return self.kept.get((path, stamp))
-
-    def put(self, path: str, stamp: Stamp, metadata: SkillMetadata) -> None:
-        self.kept[path, stamp] = metadata
-
-
-def test_a_memo_saves_reading_until_a_file_changes(
-    skills_dir: Path, write_skill, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_skill("a")
-    write_skill("b")
-    write_skill("broken", header="name: [")
-    memo = Memo()
-    make_manager(skills_dir, memo=memo).discover()
-    reads = Reads(monkeypatch)
-    write_skill("b", description="Something else")
-    warm = make_manager(skills_dir, memo=memo)
-    warm.discover()
-    assert reads.taken() == ["b", "broken"]
-    assert names(warm) == ["a", "b"]
-    assert warm.invoke_skill("a").endswith("# Instructions\n")
-    other = SkillManager(
-        project_skill_dir="", anthropic_config_dir="", additional_search_paths=[skills_dir], memo=memo
-    )
-    other.discover()
-    assert other.get_skill("a").source is SourceType.CUSTOM
 
 
 def test_only_headers_are_read(skills_dir: Path, write_skill, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ from skillkit.agent.cli import output
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
-    from skillkit.core.discovery import MetadataMemo
     from skillkit.core.models import Diagnostic, SkillMetadata
     from skillkit.install.enabled import EnabledSkills, Selection, SkillStatus
     from skillkit.install.registry import InstalledSkill
@@ -55,7 +54,6 @@ def enabled_skills(
     paths: Iterable[Path] = (),
     *,
     selection: "Selection | None" = None,
-    memo: "MetadataMemo | None" = None,
 ) -> "EnabledSkills":
     """The skills of the usual places, of skillkit itself and of `paths`, with what is active."""
     import logging
@@ -63,7 +61,7 @@ def enabled_skills(
     from skillkit.install.enabled import EnabledSkills
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
-    enabled = EnabledSkills(search=paths, selection=selection, memo=memo)
+    enabled = EnabledSkills(search=paths, selection=selection)
     for notice in enabled.registry.notices:
         output.remark(escape_hidden(notice), "yellow")
     return enabled

@@ -128,9 +128,7 @@ def match(
 
 def remembered(folders: Iterable[Path]) -> "EnabledSkills":
     """What is found, read from the catalogue on disk wherever the files have not changed."""
-    from skillkit.matching.catalog_index import shared_index
-
-    return enabled_skills(folders, memo=shared_index())
+    return enabled_skills(folders)
 
 
 def matcher_of(enabled: "EnabledSkills", mode: str | None) -> "SkillMatcher":
