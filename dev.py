@@ -146,17 +146,20 @@ def system(_: list[str]) -> int:
 
 def prepare() -> None:
     """Make or bring up to date the environment; costs nothing when its inputs have not changed."""
-    digest = hashlib.sha256(sys.version.encode())
+    digest = hashlib.sha256()
     for name in INPUTS:
         digest.update((ROOT / name).read_bytes())
     stamp = ENVIRONMENT / "installed-from"
-    if stamp.is_file() and stamp.read_text() == digest.hexdigest():
+    before = stamp.read_text().split("\n", 1) if stamp.is_file() else []
+    wanted = [digest.hexdigest(), sys.version]
+    if before == wanted:
         return
     print("Setting up .venv (once, about a minute) …", file=sys.stderr)
-    venv.create(ENVIRONMENT, with_pip=True, clear=True)
+    if before[1:] != wanted[1:]:  # another Python; other versions of packages are pip's work
+        venv.create(ENVIRONMENT, with_pip=True, clear=True)
     command = [BIN / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     subprocess.run([*command, "-c", ROOT / "constraints.txt", "-e", f"{ROOT}[dev]"], check=True)
-    stamp.write_text(digest.hexdigest())
+    stamp.write_text("\n".join(wanted))
 
 
 def run(program: str, *arguments: str) -> int:

@@ -9,6 +9,7 @@ LAYERS = (
     ("scripts · toolsets", "sandbox, environments; classes as tools"),
     ("disclosure", "catalogue, envelope, budget, session, tools"),
     ("matching", "request → skills with scores and reasons"),
+    ("journal", "what happened to skills, on disk and as spans"),
     ("core", "SKILL.md → three tiers; PyYAML alone"),
 )
 STEPS = (
@@ -20,7 +21,11 @@ STEPS = (
 
 
 def draw() -> str:
-    card = Card(900, 520, "Layers of skillkit from agent to core, and the way of a skill into a prompt")
+    card = Card(
+        900,
+        114 + 58 * len(LAYERS),
+        "Layers of skillkit from agent to core, and the way of a skill into a prompt",
+    )
     card.text(32, 44, "The layers", size=18, bold=True)
     card.text(32, 66, "Each may import what is below it, never what is above.", "faint", size=13)
     for number, (name, what) in enumerate(LAYERS):

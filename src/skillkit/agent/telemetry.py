@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillkit.disclosure.tokens import TokenEstimator
-from skillkit.scripts.telemetry import sensitive_data_enabled
+from skillkit.journal.sensitive import redacted, sensitive_data_enabled
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
-
-_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +85,6 @@ class Trace:
             os.write(descriptor, line.encode("utf-8", "replace"))
         finally:
             os.close(descriptor)
-
-
-def redacted(text: str, environ: Mapping[str, str] = os.environ) -> str:
-    """`text` without the values of variables that hold secrets."""
-    for name, value in environ.items():
-        if len(value) >= 8 and any(part in name.upper() for part in _SECRET_NAMES):
-            text = text.replace(value, f"[{name}]").replace(json.dumps(value)[1:-1], f"[{name}]")
-    return text
 
 
 @contextmanager

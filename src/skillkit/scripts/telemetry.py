@@ -2,10 +2,10 @@
 
 import contextlib
 import logging
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from skillkit.journal.sensitive import sensitive_data_enabled
 from skillkit.scripts.models import ScriptRequest
 from skillkit.scripts.payloads import Payload
 
@@ -13,12 +13,6 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 logger = logging.getLogger("skillkit.scripts")
-
-_TRUE = frozenset({"1", "true", "yes", "on"})
-
-
-def sensitive_data_enabled(environ: Mapping[str, str] = os.environ) -> bool:
-    return environ.get("ENABLE_SENSITIVE_DATA", "").strip().lower() in _TRUE
 
 
 class ScriptSpan:

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from skillkit.agent.telemetry import redacted
+from skillkit.journal.sensitive import redacted
 
 
 def log_of(home: Path) -> list[dict]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from skillkit.agent.exceptions import AgentError, ProviderError
 from skillkit.agent.models.provider import ChatProvider
-from skillkit.agent.telemetry import redacted
+from skillkit.journal.sensitive import redacted
 
 
 def friendly(error: BaseException, provider: ChatProvider) -> AgentError:

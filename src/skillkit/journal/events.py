@@ -1,0 +1,69 @@
+"""An event: one thing that happened to a skill, as plain data."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+class Kind(StrEnum):
+    """What can happen. The values are stored: add, never rename."""
+
+    MATCHED = "matched"
+    """A request was compared with the skills."""
+    ACTIVATED = "activated"
+    """A skill came into use in a conversation."""
+    LOADED = "loaded"
+    """The model asked for the instructions of a skill."""
+    READ = "read"
+    """The model read a file of a skill."""
+    SCRIPT_ASKED = "script_asked"
+    SCRIPT_DENIED = "script_denied"
+    SCRIPT_RUN = "script_run"
+    TOOLSET_CALLED = "toolset_called"
+    REFUSED = "refused"
+    """Something of a skill was asked for and not given."""
+    TOKENS = "tokens"
+    """What one request to a model consisted of."""
+    CONSENTED = "consented"
+    INSTALLED = "installed"
+    UPDATED = "updated"
+    REMOVED = "removed"
+    TESTED = "tested"
+    LOST = "lost"
+    """Events that could not be written; `data.count` says how many."""
+    UNKNOWN = "unknown"
+    """Written by a newer skillkit or by somebody else."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Kind":
+        return cls.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened, and to whom."""
+
+    kind: Kind
+    skill: str = ""
+    """The id of the skill; empty where the event is about a request as a whole."""
+    digest: str = ""
+    """Of the skill's text or tree, whichever the event is about."""
+    data: Mapping[str, Json] = field(default_factory=dict)
+    conversation: str = ""
+    turn: int = 0
+    time: float = field(default_factory=time.time)
+    """Seconds since 1970."""
+
+
+class Writer(Protocol):
+    """Where events go. Neither call raises, waits for a disk or blocks an event loop."""
+
+    def record(self, event: Event) -> None:
+        """Keep an event; its place in a conversation is filled in where it has none."""
+
+    def close(self) -> None:
+        """Write what is waiting and stop."""

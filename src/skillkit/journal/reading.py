@@ -1,0 +1,203 @@
+"""Asking the journal: filtered, newest first, page by page, while others write."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from skillkit.core.exceptions import StateFileError
+from skillkit.journal.events import Event, Json, Kind
+from skillkit.journal.sqlite import check_format, size_of
+
+Answer = TypeVar("Answer")
+
+PAGE = 100
+_COLUMNS = "id, time, kind, conversation, turn, skill, digest, data"
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events are wanted; what is left empty does not matter."""
+
+    kinds: tuple[Kind, ...] = ()
+    skill: str = ""
+    conversation: str = ""
+    since: float = 0.0
+    text: str = ""
+    """Occurs somewhere in the data, the skill or the conversation."""
+
+    def clause(self) -> tuple[str, list[object]]:
+        """Return the condition in SQL with its values."""
+        conditions = ["1"]
+        values: list[object] = []
+        if self.kinds:
+            conditions.append(f"kind IN ({','.join('?' * len(self.kinds))})")
+            values.extend(kind.value for kind in self.kinds)
+        for column, value in (("skill", self.skill), ("conversation", self.conversation)):
+            if value:
+                conditions.append(f"{column} = ?")
+                values.append(value)
+        if self.since:
+            conditions.append("time >= ?")
+            values.append(self.since)
+        if self.text:
+            pattern = "%" + self.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+            conditions.append(
+                r"(data LIKE ? ESCAPE '\' OR skill LIKE ? ESCAPE '\' OR conversation LIKE ? ESCAPE '\')"
+            )
+            values.extend([pattern] * 3)
+        return " AND ".join(conditions), values
+
+
+ANYTHING = EventFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event with the number under which the journal keeps it."""
+
+    id: int
+    event: Event
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the event as data for a line of JSON."""
+        event = self.event
+        return {
+            "id": self.id,
+            "time": datetime.fromtimestamp(event.time, UTC).isoformat(timespec="milliseconds"),
+            "kind": event.kind.value,
+            "conversation": event.conversation,
+            "turn": event.turn,
+            "skill": event.skill,
+            "digest": event.digest,
+            "data": dict(event.data),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSummary:
+    """A conversation as far as skills are concerned."""
+
+    id: str
+    first: float
+    last: float
+    turns: int
+    events: int
+    skills: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JournalStats:
+    """How much there is."""
+
+    events: int
+    bytes: int
+    first: float | None
+    last: float | None
+    by_kind: dict[str, int]
+
+
+class JournalReader:
+    """Reads a journal without ever changing it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def events(
+        self, wanted: EventFilter = ANYTHING, *, before: int | None = None, limit: int = PAGE
+    ) -> list[StoredEvent]:
+        """Return the newest events, those with an id below `before`; empty when there is no journal."""
+        condition, values = wanted.clause()
+        if before is not None:
+            condition += " AND id < ?"
+            values.append(before)
+        order = f"SELECT {_COLUMNS} FROM event WHERE {condition} ORDER BY id DESC LIMIT ?"
+        return [_stored(row) for row in self._rows(order, [*values, limit])]
+
+    def since(self, identity: int, limit: int = PAGE) -> list[StoredEvent]:
+        """Return the events that came after one, oldest first: for whoever watches."""
+        order = f"SELECT {_COLUMNS} FROM event WHERE id > ? ORDER BY id LIMIT ?"
+        return [_stored(row) for row in self._rows(order, [identity, limit])]
+
+    def conversation(self, identity: str) -> list[StoredEvent]:
+        """Return everything of one conversation in the order in which it happened."""
+        order = f"SELECT {_COLUMNS} FROM event WHERE conversation = ? ORDER BY id"
+        return [_stored(row) for row in self._rows(order, [identity])]
+
+    def conversations(self, *, limit: int = PAGE, offset: int = 0) -> list[ConversationSummary]:
+        """Return the conversations, the one that was active last first."""
+        order = (
+            "SELECT conversation, min(time), max(time), count(DISTINCT turn), count(*),"
+            " group_concat(DISTINCT nullif(skill, '')) FROM event WHERE conversation <> ''"
+            " GROUP BY conversation ORDER BY max(id) DESC LIMIT ? OFFSET ?"
+        )
+        return [
+            ConversationSummary(
+                name, first, last, turns, events, tuple(sorted(skills.split(","))) if skills else ()
+            )
+            for name, first, last, turns, events, skills in self._rows(order, [limit, offset])
+        ]
+
+    def stats(self) -> JournalStats:
+        """Return how much the journal holds."""
+        rows = self._rows("SELECT kind, count(*), min(time), max(time) FROM event GROUP BY kind", [])
+        size = self._ask(size_of) if self.path.exists() else 0
+        firsts, lasts = [row[2] for row in rows], [row[3] for row in rows]
+        return JournalStats(
+            sum(row[1] for row in rows),
+            size,
+            min(firsts, default=None),
+            max(lasts, default=None),
+            {row[0]: row[1] for row in rows},
+        )
+
+    def export(self, wanted: EventFilter = ANYTHING) -> Iterator[str]:
+        """Yield every event as a line of JSON, oldest first."""
+        condition, values = wanted.clause()
+        after = 0
+        while True:
+            order = f"SELECT {_COLUMNS} FROM event WHERE {condition} AND id > ? ORDER BY id LIMIT 1000"
+            page = [_stored(row) for row in self._rows(order, [*values, after])]
+            if not page:
+                return
+            for stored in page:
+                yield json.dumps(stored.to_json(), ensure_ascii=False)
+            after = page[-1].id
+
+    def query(self, order: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return the rows of a SELECT, for views of the journal that are not here."""
+        return self._rows(order, values)
+
+    def _rows(self, order: str, values: Sequence[object]) -> list[Any]:
+        if not self.path.exists():
+            return []
+        return self._ask(lambda database: database.execute(order, tuple(values)).fetchall())
+
+    def _ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        try:
+            # Not `immutable`: a writer may be at work, and its write-ahead log is part of the truth.
+            with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+                check_format(database, self.path)
+                return question(database)
+        except sqlite3.Error as error:
+            raise StateFileError(
+                f"The journal {self.path} cannot be read: {error}. Move it away to start a new one."
+            ) from error
+
+
+def _stored(row: tuple[int, float, str, str, int, str, str, str]) -> StoredEvent:
+    identity, time, kind, conversation, turn, skill, digest, data = row
+    return StoredEvent(identity, Event(Kind(kind), skill, digest, _data(data), conversation, turn, time))
+
+
+def _data(text: str) -> dict[str, Json]:
+    """Return what another process may have written by hand as a mapping, whatever it is."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return {"unreadable": text}
+    return data if isinstance(data, dict) else {"value": data}

@@ -1,0 +1,40 @@
+"""What of a text may be kept: all of it only with ENABLE_SENSITIVE_DATA, a secret never."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+
+from skillkit.journal.events import Json
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
+_SHORTEST_SECRET = 8
+MAX_TEXT = 16 * 1024
+"""Characters of one text that are kept; the length beside it is that of the whole."""
+
+
+def sensitive_data_enabled(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether the user allowed texts of requests, arguments and outputs to be kept."""
+    return environ.get("ENABLE_SENSITIVE_DATA", "").strip().lower() in _TRUE
+
+
+def redacted(text: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Return `text` without the values of variables that hold secrets."""
+    for name, value in environ.items():
+        if len(value) >= _SHORTEST_SECRET and any(part in name.upper() for part in _SECRET_NAMES):
+            text = text.replace(value, f"[{name}]").replace(json.dumps(value)[1:-1], f"[{name}]")
+    return text
+
+
+def described(text: str, environ: Mapping[str, str] = os.environ) -> dict[str, Json]:
+    """Return what may be kept of a text: its length and digest, and itself where that is allowed.
+
+    The digest is made of the text without secrets, so that nobody can confirm a guess at one.
+    """
+    plain = redacted(text, environ)
+    digest = hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    kept: dict[str, Json] = {"length": len(text), "digest": digest}
+    if sensitive_data_enabled(environ):
+        kept["text"] = plain[:MAX_TEXT]
+    return kept

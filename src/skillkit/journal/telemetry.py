@@ -1,0 +1,100 @@
+"""The same events as OpenTelemetry spans and counters, for those who have a collector."""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from skillkit.journal.events import Event, Json, Kind, Writer
+from skillkit.journal.place import here
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+
+_SPANS = {
+    Kind.LOADED: "skill.load",
+    Kind.ACTIVATED: "skill.activate",
+    Kind.SCRIPT_RUN: "skill.script",
+    Kind.READ: "skill.read",
+    Kind.TOOLSET_CALLED: "skill.toolset",
+}
+_TOOLS = {
+    Kind.LOADED: "load_skill",
+    Kind.READ: "read_skill_resource",
+    Kind.SCRIPT_RUN: "script_run",
+}
+_NUMBERS = ("exit_code", "duration_ms", "tokens", "stdout_bytes", "stderr_bytes")
+
+
+class TelemetryWriter:
+    """Hands events to OpenTelemetry where it is installed; costs a look at that otherwise."""
+
+    def __init__(self, provider: "TracerProvider | None" = None) -> None:
+        """`provider` takes the place of the one that the program set for all."""
+        try:
+            from opentelemetry import metrics, trace
+        except ImportError:
+            self._tracer = self._counter = None
+            return
+        self._tracer = trace.get_tracer("skillkit", tracer_provider=provider)
+        self._counter = metrics.get_meter("skillkit").create_counter(
+            "skillkit.skill.events", description="What happened to skills, by kind and skill."
+        )
+
+    def record(self, event: Event) -> None:
+        if self._tracer is None or self._counter is None:
+            return
+        self._counter.add(1, {"skillkit.event": event.kind.value, "gen_ai.skill.name": event.skill})
+        if (name := _SPANS.get(event.kind)) is None:
+            return
+        duration = event.data.get("duration_ms")
+        length = int(duration * 1e6) if isinstance(duration, int | float) else 0
+        end = time.time_ns()
+        span = self._tracer.start_span(name, start_time=end - length, attributes=_attributes(event))
+        if error := event.data.get("error"):
+            from opentelemetry.trace import Status, StatusCode
+
+            span.set_attribute("error.type", str(error))
+            span.set_status(Status(StatusCode.ERROR))
+        span.end(end)
+
+    def close(self) -> None:
+        """The collector's own shutdown sends what waits."""
+
+
+class Writers:
+    """Several writers as one."""
+
+    def __init__(self, writers: Sequence[Writer]) -> None:
+        self._writers = tuple(writers)
+
+    def record(self, event: Event) -> None:
+        for writer in self._writers:
+            writer.record(event)
+
+    def close(self) -> None:
+        for writer in self._writers:
+            writer.close()
+
+
+def _attributes(event: Event) -> dict[str, str | int | float]:
+    """Return the names of the emerging convention and, beside them, those that were here before."""
+    attributes: dict[str, str | int | float] = {
+        "gen_ai.skill.name": event.skill,
+        "skill.name": event.skill,
+    }
+    if tool := _TOOLS.get(event.kind):
+        attributes["gen_ai.operation.name"] = "execute_tool"
+        attributes["gen_ai.tool.name"] = tool
+    conversation = event.conversation or here().conversation
+    if conversation:
+        attributes["gen_ai.conversation.id"] = conversation
+    if event.digest:
+        attributes["skillkit.skill.digest"] = event.digest
+    resource = event.data.get("path") or event.data.get("script")
+    if isinstance(resource, str):
+        attributes["gen_ai.skill.resource.name"] = resource
+    for name in _NUMBERS:
+        value: Json = event.data.get(name)
+        if isinstance(value, int | float):
+            attributes["process.exit.code" if name == "exit_code" else f"skillkit.{name}"] = value
+    return attributes

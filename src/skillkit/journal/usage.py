@@ -1,0 +1,123 @@
+"""How skills are used: counted from the journal, one row a skill."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from skillkit.journal.events import Json, Kind
+from skillkit.journal.reading import EventFilter, JournalReader, StoredEvent
+
+ALWAYS_BEATEN_FROM = 3
+"""Requests in which a skill was near and the same other skill was taken, before it is worth a word."""
+
+
+@dataclass(slots=True)
+class SkillUsage:
+    """What the journal knows of one skill."""
+
+    skill: str
+    matched: int = 0
+    loaded: int = 0
+    read: int = 0
+    run: int = 0
+    failed: int = 0
+    called: int = 0
+    tokens: int = 0
+    """Of its instructions, each time they went into a conversation."""
+    last: float | None = None
+    missed: int = 0
+    """Loaded by the model or the user although no request had matched it in that turn."""
+    beaten_by: Counter[str] = field(default_factory=Counter)
+    near: int = 0
+    """Requests in which it was named among the nearest and not taken."""
+
+    @property
+    def never_used(self) -> bool:
+        return not (self.matched or self.loaded or self.read or self.run or self.called)
+
+    @property
+    def always_beaten_by(self) -> str | None:
+        """Return the skill that was taken every time this one was merely near."""
+        if not self.matched and self.near >= ALWAYS_BEATEN_FROM and self.beaten_by:
+            [(winner, count)] = self.beaten_by.most_common(1)
+            return winner if count == self.near else None
+        return None
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "skill": self.skill,
+            "matched": self.matched,
+            "loaded": self.loaded,
+            "read": self.read,
+            "run": self.run,
+            "failed": self.failed,
+            "called": self.called,
+            "tokens": self.tokens,
+            "last": self.last,
+            "missed": self.missed,
+            "never_used": self.never_used,
+            "always_beaten_by": self.always_beaten_by,
+        }
+
+
+def usage(reader: JournalReader, skills: Iterable[str] = (), since: float = 0.0) -> list[SkillUsage]:
+    """Return a row for each of `skills` and for every other one that the journal names, most used first."""
+    rows: dict[str, SkillUsage] = {name: SkillUsage(name) for name in skills}
+    before = None
+    pages: list[list[StoredEvent]] = []
+    while page := reader.events(EventFilter(since=since), before=before, limit=5_000):
+        pages.append(page)
+        before = page[-1].id
+    matched_in_turn: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for page in reversed(pages):
+        for stored in reversed(page):
+            _count(rows, matched_in_turn, stored)
+    return sorted(
+        rows.values(), key=lambda row: (-(row.matched + row.loaded + row.run + row.called), row.skill)
+    )
+
+
+def _count(
+    rows: dict[str, SkillUsage], matched_in_turn: dict[tuple[str, int], set[str]], stored: StoredEvent
+) -> None:
+    event = stored.event
+    turn = (event.conversation, event.turn)
+    if event.kind is Kind.MATCHED:
+        taken = _ids(event.data.get("matched"))
+        for skill in taken:
+            row = rows.setdefault(skill, SkillUsage(skill))
+            row.matched += 1
+            row.last = event.time
+        matched_in_turn[turn].update(taken)
+        for skill in (near for near in _ids(event.data.get("near")) if taken):
+            row = rows.setdefault(skill, SkillUsage(skill))
+            row.near += 1
+            row.beaten_by[taken[0]] += 1
+        return
+    if not event.skill:
+        return
+    row = rows.setdefault(event.skill, SkillUsage(event.skill))
+    match event.kind:
+        case Kind.ACTIVATED:
+            tokens = event.data.get("tokens")
+            row.tokens += tokens if isinstance(tokens, int) else 0
+        case Kind.LOADED:
+            row.loaded += 1
+            row.missed += event.skill not in matched_in_turn[turn]
+        case Kind.READ:
+            row.read += 1
+        case Kind.SCRIPT_RUN:
+            row.run += 1
+            row.failed += bool(event.data.get("error"))
+        case Kind.TOOLSET_CALLED:
+            row.called += 1
+            row.failed += bool(event.data.get("failed"))
+        case _:
+            return
+    row.last = event.time
+
+
+def _ids(found: Json) -> list[str]:
+    """Return the ids in `[{"id": …}, …]`, whatever else another writer may have put there."""
+    entries = found if isinstance(found, list) else []
+    return [entry["id"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]  # type: ignore[misc]

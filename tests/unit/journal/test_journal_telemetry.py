@@ -1,0 +1,45 @@
+"""Events as spans with the names of the emerging convention."""
+
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from skillkit.journal import Event, Kind, at
+from skillkit.journal.sensitive import described
+from skillkit.journal.telemetry import TelemetryWriter, Writers
+
+
+def test_a_run_is_a_span_with_both_vocabularies() -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    writer = TelemetryWriter(provider)
+    data = {"script": "status.py", "exit_code": 3, "duration_ms": 12.5, "error": "failed"}
+    with at("talk", 2):
+        Writers([writer]).record(Event(Kind.SCRIPT_RUN, "pdf", "digest", data))
+        writer.record(Event(Kind.MATCHED))
+    [span] = exporter.get_finished_spans()
+    assert span.name == "skill.script"
+    assert span.end_time - span.start_time == 12_500_000
+    assert not span.status.is_ok
+    assert dict(span.attributes) == {
+        "gen_ai.skill.name": "pdf",
+        "skill.name": "pdf",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "script_run",
+        "gen_ai.conversation.id": "talk",
+        "skillkit.skill.digest": "digest",
+        "gen_ai.skill.resource.name": "status.py",
+        "process.exit.code": 3,
+        "skillkit.duration_ms": 12.5,
+        "error.type": "failed",
+    }
+
+
+def test_of_a_text_only_length_and_digest_are_kept_unless_the_user_allows_more() -> None:
+    secret = {"A_TOKEN": "hunter22hunter22"}
+    kept = described("my hunter22hunter22", secret)
+    assert (kept["length"], "text" in kept) == (19, False)
+    allowed = described("my hunter22hunter22", {**secret, "ENABLE_SENSITIVE_DATA": "1"})
+    assert allowed == {**kept, "text": "my [A_TOKEN]"}
+    assert described("my [A_TOKEN]", {})["digest"] == kept["digest"]
