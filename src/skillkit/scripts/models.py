@@ -82,10 +82,6 @@ class ScriptRequest:
     other_sources: bool = False
     """May name its own indexes, direct URLs and path dependencies."""
 
-    @property
-    def script_path(self) -> Path:
-        return self.base_dir / self.script
-
 
 class Outcome(str, Enum):
     """How a run ended."""
@@ -97,7 +93,7 @@ class Outcome(str, Enum):
     DISK_LIMIT = "disk_limit"
     CANCELLED = "cancelled"
     REFUSED = "refused"
-    """No sandbox that holds, and no allowance to run without one."""
+    """The tree is not the approved one, or no sandbox holds and none may be done without."""
     DEPENDENCY = "dependency"
     """An interpreter or a package is missing or cannot be had within the rules."""
     BROKEN = "broken"

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from skillkit.core.disk import agent_home
-from skillkit.core.exceptions import ConfigurationError, ContentLoadError, PathSecurityError
+from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.path_resolver import open_beneath
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.environments import (
@@ -27,23 +27,14 @@ from skillkit.scripts.inline_metadata import (
 )
 from skillkit.scripts.interpreters import PYTHON, Interpreter, MissingInterpreterError, find_interpreter
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
-from skillkit.scripts.sandbox.backend import (
-    SEARCH_PATH,
-    Backend,
-    Confinement,
-    OutOfReachError,
-    SandboxError,
-    needs_reachable_files,
-    unreachable,
-)
+from skillkit.scripts.pinned_run import PinnedRun
+from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, needs_reachable_files, unreachable
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
-from skillkit.scripts.staging import readable_skill
+from skillkit.scripts.trees import ChangedTreeError, TreeStore
 
-_PYTHON_OPTIONS = ("-E", "-s", "-B", "-X", "utf8")
-_LOCALE = ("LANG", "LANGUAGE")
 _WIDE_STORE = Path("/var/cache/skillkit/environments")
 """Where root keeps environments when its own folder is closed to the user that scripts run as."""
-_Files = dict[tuple[Path, str], tuple[tuple[int, int, int], InlineMetadata, bytes]]
+_KEPT_HEADS = 1024
 
 
 def environment_folders() -> tuple[Path, ...]:
@@ -73,7 +64,8 @@ class LocalRunner:
         self._concurrency = concurrency or max(4, 2 * (os.cpu_count() or 1))
         self._pool = self._new_pool()
         self._process = os.getpid()
-        self._parsed: _Files = {}
+        self._trees = TreeStore((home or agent_home()) / "trees")
+        self._heads: dict[tuple[str, str], tuple[InlineMetadata, bytes]] = {}
 
     def run(self, request: ScriptRequest) -> ScriptResult:
         """Run one request to its end. Interrupting the caller kills the script."""
@@ -124,31 +116,33 @@ class LocalRunner:
         except (NoSandboxError, ConfigurationError) as error:
             return ScriptResult(Outcome.REFUSED, "none", message=str(error))
         try:
-            with readable_skill(request, backend) as readable:
-                return self._in_backend(readable, backend, cancellation)
+            reachable = needs_reachable_files(backend)
+            with self._trees.pinned(request.base_dir, request.digest, reachable=reachable) as tree:
+                return self._prepare(PinnedRun(request, tree, backend, cancellation))
+        except ChangedTreeError as error:
+            return ScriptResult(Outcome.REFUSED, backend.name, message=str(error))
         except (MissingInterpreterError, DependencyError, InlineMetadataError, OutOfReachError) as error:
             message = f"{request.script}: {error}" if isinstance(error, InlineMetadataError) else str(error)
             return ScriptResult(Outcome.DEPENDENCY, backend.name, message=message)
         except CancelledError as error:
             return ScriptResult(Outcome.CANCELLED, backend.name, message=str(error))
-        except (SandboxError, ContentLoadError, PathSecurityError, OSError) as error:
+        except (SkillsUseError, OSError) as error:
             return ScriptResult(Outcome.BROKEN, backend.name, message=str(error))
 
-    def _in_backend(
-        self, request: ScriptRequest, backend: Backend, cancellation: Cancellation
-    ) -> ScriptResult:
-        metadata, first_bytes = self._read(request)
+    def _prepare(self, run: PinnedRun) -> ScriptResult:
+        request = run.request
+        metadata, first_bytes = self._read_head(run)
         interpreter = find_interpreter(request.script, first_bytes)
         if interpreter.kind != PYTHON:
-            return self._start(request, backend, interpreter, None, cancellation)
-        with self._store_for(backend).in_use(
-            request.script_path,
+            return self._start(run, interpreter, None)
+        with self._store_for(run.backend).in_use(
+            run.tree / request.script,
             metadata,
             Allowances(request.source_builds, request.other_sources),
-            reachable=needs_reachable_files(backend),
-            cancellation=cancellation,
+            reachable=needs_reachable_files(run.backend),
+            cancellation=run.cancellation,
         ) as environment:
-            return self._start(request, backend, interpreter, environment, cancellation)
+            return self._start(run, interpreter, environment)
 
     def _store_for(self, backend: Backend) -> EnvironmentStore:
         """Root's own folder only for backends that can show it to the user that scripts run as."""
@@ -159,18 +153,14 @@ class LocalRunner:
         return self.environments if unreachable(existing) is None else self._wide
 
     def _start(
-        self,
-        request: ScriptRequest,
-        backend: Backend,
-        interpreter: Interpreter,
-        environment: Environment | None,
-        cancellation: Cancellation,
+        self, run: PinnedRun, interpreter: Interpreter, environment: Environment | None
     ) -> ScriptResult:
+        request, backend = run.request, run.backend
         work = backend.work_folder()
-        confinement = _confinement(request, backend, interpreter, environment, work)
+        confinement = run.confinement(interpreter, environment, work)
         started = time.perf_counter()
         running = backend.start(confinement, work)
-        ended = run_to_end(running, request.limits, cancellation)
+        ended = run_to_end(running, request.limits, run.cancellation)
         duration = (time.perf_counter() - started) * 1000
         if ended.failure and ended.outcome is Outcome.EXITED:
             self.sandbox.forget()
@@ -187,66 +177,22 @@ class LocalRunner:
             message=_said_of(ended.outcome, request, ended.stdout, ended.stderr),
         )
 
-    def _read(self, request: ScriptRequest) -> tuple[InlineMetadata, bytes]:
-        """The PEP 723 block and the first bytes of the script, read again only when it has changed."""
-        with open_beneath(request.base_dir, request.script) as descriptor:
-            found = os.fstat(descriptor)
-            stamp = (found.st_ino, found.st_size, found.st_mtime_ns)
-            known = self._parsed.get(place := (request.base_dir, request.script))
-            if known is not None and known[0] == stamp:
-                return known[1], known[2]
-            if found.st_size > MAX_SCRIPT_SIZE:
+    def _read_head(self, run: PinnedRun) -> tuple[InlineMetadata, bytes]:
+        """The PEP 723 block and the first bytes of the script, read once for each digest."""
+        key = (run.request.digest, run.request.script)
+        if (known := self._heads.get(key)) is not None:
+            return known
+        with open_beneath(run.tree, run.request.script) as descriptor:
+            if os.fstat(descriptor).st_size > MAX_SCRIPT_SIZE:
                 raise InlineMetadataError(f"larger than {MAX_SCRIPT_SIZE} bytes")
             with os.fdopen(os.dup(descriptor), "rb") as file:
                 content = file.read(MAX_SCRIPT_SIZE)
         is_python = b"# /// script" in content
         metadata = parse_inline_metadata(content.decode("utf-8", "replace") if is_python else "")
-        self._parsed[place] = (stamp, metadata, content[:256])
+        if len(self._heads) >= _KEPT_HEADS:
+            self._heads.clear()
+        self._heads[key] = metadata, content[:256]
         return metadata, content[:256]
-
-
-def _confinement(
-    request: ScriptRequest,
-    backend: Backend,
-    interpreter: Interpreter,
-    environment: Environment | None,
-    work: str,
-) -> Confinement:
-    script = os.fspath(request.script_path)
-    readable = {request.base_dir, *request.read_paths}
-    programs = []
-    if environment is None:
-        command = (*interpreter.command, script)
-        readable.update(interpreter.folders)
-        programs.append(os.path.dirname(interpreter.command[0]))
-    else:
-        command = (str(environment.program), *_PYTHON_OPTIONS, *interpreter.command, script)
-        readable.update((environment.folder, environment.python.prefix))
-        programs.append(os.fspath(environment.folder / "bin"))
-    search = SEARCH_PATH if backend.confines else os.environ.get("PATH", SEARCH_PATH)
-    base = {
-        "PATH": ":".join(dict.fromkeys([*programs, *search.split(":")])),
-        "HOME": work,
-        "TMPDIR": work,
-        **{name: value for name, value in os.environ.items() if name in _LOCALE or name.startswith("LC_")},
-        "SKILL_NAME": request.skill,
-        "SKILL_BASE_DIR": os.fspath(request.base_dir),
-        "SKILL_VERSION": request.version or "",
-    }
-    return Confinement(
-        command=(*command, *request.arguments),
-        folder=request.script_path.parent,
-        environment={name: _passable(value) for name, value in {**base, **request.environment}.items()},
-        limits=request.limits,
-        read_only=tuple(sorted(readable)),
-        writable=tuple(sorted(request.write_paths)),
-        network=request.network,
-    )
-
-
-def _passable(value: str) -> str:
-    """What a header says may hold what no environment can."""
-    return os.fsdecode(os.fsencode(value.replace("\0", "").encode("utf-8", "surrogateescape")))
 
 
 def _said_of(outcome: Outcome, request: ScriptRequest, stdout: Captured, stderr: Captured) -> str:

@@ -18,7 +18,7 @@ from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.models import Limits, Outcome
 from skillkit.scripts.pythons import find_python
-from skillkit.scripts.sandbox.backend import Backend, Confinement, SandboxError, needs_reachable_files
+from skillkit.scripts.sandbox.backend import Backend, Confinement, Mount, SandboxError, needs_reachable_files
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.sandbox.landlock import Landlock
 from skillkit.scripts.sandbox.sandbox_exec import SandboxExec
@@ -182,7 +182,7 @@ def self_test(backend: Backend) -> str | None:
                     "ROOT": "1" if os.geteuid() == 0 else "0",
                 },
                 limits=Limits(timeout=30),
-                read_only=(python.prefix,),
+                read_only=(Mount(python.prefix, python.prefix),),
             )
             ended = run_to_end(backend.start(confinement, work), confinement.limits, cancellation)
     except (SandboxError, SkillsUseError) as error:

@@ -9,20 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from skillkit.core.availability import Refusal
-from skillkit.core.digest import tree_digest
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.shipped import is_as_shipped
 from skillkit.disclosure.tools import Tool
 from skillkit.toolsets.base import AgentToolset, as_tool
 from skillkit.toolsets.exceptions import ToolsetError
-from skillkit.toolsets.modules import import_module, plain_file
+from skillkit.toolsets.modules import SkillSources, import_module
 
 logger = logging.getLogger(__name__)
 
 AUTO_PREFIX = "SKILL_AUTO_PREFIX"
-_MAX_FILES = 4096
-_MAX_BYTES = 256 << 20
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -103,15 +100,13 @@ class ToolsetLoader:
     def load_toolset(self, skill: SkillMetadata, definition: str) -> LoadedToolset:
         """One toolset of one skill; ToolsetError if it may not or cannot be loaded."""
         module, name = definition_parts(skill, definition)
-        root = self._checked_root(skill, definition)
+        sources = self._trusted_sources(skill, definition)
         path = module.split(".")
-        if (
-            plain_file(skill.base_dir, [*path[:-1], f"{path[-1]}.py"]) is None
-            and plain_file(skill.base_dir, [*path, "__init__.py"]) is None
-        ):
+        if sources.find(path) is None:
             raise _error(skill, definition, f"there is no file {'/'.join(path)}.py in its folder")
+        root = f"{_safe(skill.canonical_name)}_{sources.digest.rpartition(':')[2][:16]}"
         try:
-            imported = import_module(skill.base_dir, root, module)
+            imported = import_module(sources, root, module)
         except ModuleNotFoundError as error:
             package = (error.name or "").partition(".")[0]
             if error.name is None or package == "skillkit_skills":
@@ -138,17 +133,17 @@ class ToolsetLoader:
         except (Exception, SystemExit) as error:
             raise _error(skill, definition, f"{type(error).__name__}: {error}") from error
 
-    def _checked_root(self, skill: SkillMetadata, definition: str) -> str:
-        """The name of the skill's root package, once it is known that its code may be imported."""
+    def _trusted_sources(self, skill: SkillMetadata, definition: str) -> SkillSources:
+        """The skill's code, once it is known that exactly these bytes may be imported."""
         if (refused := self.skills.refusal(skill)) is not None:
             raise _error(skill, definition, refused.reason)
         try:
-            digest = tree_digest(skill.base_dir, max_files=_MAX_FILES, max_bytes=_MAX_BYTES).digest
+            sources = SkillSources.read(skill.base_dir)
         except (SkillsUseError, RecursionError) as error:
             raise _error(skill, definition, str(error)) from error
-        if not self._trust.trusts(skill, digest):
+        if not self._trust.trusts(skill, sources.digest):
             raise _error(skill, definition, "the skill is not trusted; its code would run in this process")
-        return f"{_safe(skill.canonical_name)}_{digest.rpartition(':')[2][:16]}"
+        return sources
 
 
 def collect_tools(loaded: Iterable[LoadedToolset], *, auto_prefix: bool = False) -> tuple[Tool, ...]:

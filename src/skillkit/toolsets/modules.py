@@ -5,34 +5,95 @@ and nothing else, so `sys.path` stays as it is, relative imports work, and two s
 of the same name have two modules.
 """
 
-import importlib.machinery
+import hashlib
 import importlib.util
 import os
-import stat
 import sys
 import types
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from threading import RLock
 
+from skillkit.core.digest import FileDigest, TreeDigest, open_tree
+from skillkit.core.exceptions import SizeLimitExceededError
+
 _NAMESPACE = "skillkit_skills"
+_MAX_FILES = 4096
+_MAX_BYTES = 256 << 20
+_CHUNK = 1 << 20
 _lock = RLock()
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
-    """Reads source and writes nothing: bytecode beside it would change the skill's digest."""
+@dataclass(frozen=True, slots=True)
+class SkillSources:
+    """The Python files of a skill as they were when its digest was taken, by relative path."""
 
-    def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
-        return None
+    base: Path
+    digest: str
+    files: Mapping[str, bytes]
+
+    @classmethod
+    def read(cls, base: Path) -> "SkillSources":
+        """Digest the whole tree and keep what can be imported: it is not read from the disk again."""
+        digests: dict[str, FileDigest] = {}
+        sources: dict[str, bytes] = {}
+        total = 0
+        for path, descriptor in open_tree(base, max_files=_MAX_FILES):
+            content = hashlib.sha256()
+            kept = bytearray()
+            size = 0
+            while chunk := os.read(descriptor, _CHUNK):
+                size += len(chunk)
+                if total + size > _MAX_BYTES:
+                    raise SizeLimitExceededError(f"{base} has more than {_MAX_BYTES:,} bytes")
+                content.update(chunk)
+                if path.endswith(".py"):
+                    kept += chunk
+            total += size
+            executable = bool(os.fstat(descriptor).st_mode & 0o111)
+            digests[path] = FileDigest(content.hexdigest(), size, executable)
+            if path.endswith(".py"):
+                sources[path] = bytes(kept)
+        return cls(base, TreeDigest.of(digests).digest, sources)
+
+    def find(self, parts: Sequence[str]) -> str | None:
+        """The file of the module or package with these parts of a name."""
+        path = "/".join(parts)
+        candidates = (f"{path}.py", f"{path}/__init__.py") if parts else ("__init__.py",)
+        return next((candidate for candidate in candidates if candidate in self.files), None)
+
+    def has_folder(self, parts: Sequence[str]) -> bool:
+        prefix = "".join(f"{part}/" for part in parts)
+        return any(path.startswith(prefix) for path in self.files)
+
+
+class _Loader(SourceLoader):
+    """Gives the importer the bytes that were digested; beside modules a skill's data is on disk."""
+
+    def __init__(self, fullname: str, sources: SkillSources, path: str) -> None:
+        self._fullname = fullname
+        self._sources = sources
+        self._path = os.fspath(sources.base / path)
+
+    def get_filename(self, fullname: str) -> str:
+        return self._path
+
+    def get_data(self, path: str | bytes) -> bytes:
+        relative = os.path.relpath(os.fsdecode(path), self._sources.base)
+        if (known := self._sources.files.get(relative)) is not None:
+            return known
+        with open(path, "rb") as file:
+            return file.read()
 
 
 class _SkillFinder(MetaPathFinder):
-    """Finds modules beneath the folders that were registered, and never outside them."""
+    """Finds modules in the sources that were registered, and nowhere else."""
 
     def __init__(self) -> None:
-        self.roots: dict[str, Path] = {}
+        self.roots: dict[str, SkillSources] = {}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
@@ -41,42 +102,36 @@ class _SkillFinder(MetaPathFinder):
         root, _, module = rest.partition(".")
         if namespace != _NAMESPACE or root not in self.roots:
             return None
-        base = self.roots[root]
+        sources = self.roots[root]
         parts = module.split(".") if module else []
-        folder = base.joinpath(*parts)
-        if parts and (source := plain_file(base, [*parts[:-1], f"{parts[-1]}.py"])) is not None:
-            return importlib.util.spec_from_file_location(
-                fullname, source, loader=_Loader(fullname, str(source))
-            )
-        start = plain_file(base, [*parts, "__init__.py"])
-        if start is not None:
+        source = sources.find(parts)
+        if source is not None:
             return importlib.util.spec_from_file_location(
                 fullname,
-                start,
-                loader=_Loader(fullname, str(start)),
-                submodule_search_locations=[str(folder)],
+                sources.base / source,
+                loader=_Loader(fullname, sources, source),
+                # Empty: no finder looks for a package's modules on the disk.
+                submodule_search_locations=[] if source.endswith("__init__.py") else None,
             )
-        if not folder.is_dir():
+        if not sources.has_folder(parts):
             return None
-        package = ModuleSpec(fullname, None, is_package=True)
-        package.submodule_search_locations = [str(folder)]
-        return package
+        return ModuleSpec(fullname, None, is_package=True)
 
 
 _finder = _SkillFinder()
 
 
-def import_module(base: Path, root: str, module: str) -> types.ModuleType:
-    """Import `module` of the skill at `base`; a failure leaves nothing of it behind."""
+def import_module(sources: SkillSources, root: str, module: str) -> types.ModuleType:
+    """Import `module` of a skill; a failure leaves nothing of it behind."""
     name = f"{_NAMESPACE}.{root}"
     with _lock:
         if _finder not in sys.meta_path:
-            sys.meta_path.append(_finder)
+            sys.meta_path.insert(0, _finder)
         if _NAMESPACE not in sys.modules:
             namespace = types.ModuleType(_NAMESPACE)
             namespace.__path__ = []
             sys.modules[_NAMESPACE] = namespace
-        _finder.roots[root] = base
+        _finder.roots[root] = sources
         before = set(sys.modules)
         try:
             return importlib.import_module(f"{name}.{module}")
@@ -84,17 +139,3 @@ def import_module(base: Path, root: str, module: str) -> types.ModuleType:
             for imported in [key for key in sys.modules if key.startswith(name) and key not in before]:
                 del sys.modules[imported]
             raise
-
-
-def plain_file(base: Path, parts: Sequence[str]) -> Path | None:
-    """The regular file at `parts` beneath `base`, if no component of the way is a link."""
-    path = base
-    for position, part in enumerate(parts):
-        path = path / part
-        try:
-            mode = os.lstat(path).st_mode
-        except OSError:
-            return None
-        if not (stat.S_ISREG(mode) if position == len(parts) - 1 else stat.S_ISDIR(mode)):
-            return None
-    return path

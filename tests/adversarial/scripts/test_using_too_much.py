@@ -84,9 +84,11 @@ def test_everything_dies_when_our_own_process_is_killed(workshop, backend):
         import sys
         from pathlib import Path
         from skillkit.scripts import LocalRunner, ScriptRequest
+        from skillkit.scripts.digests import DigestMemo
         base, home, sandbox, marker = sys.argv[1:]
-        runner = LocalRunner(Path(home), sandbox=sandbox)
-        runner.run(ScriptRequest("daemons", Path(base), "", "scripts/run.py", (marker,), unsandboxed=True))
+        runner, digest = LocalRunner(Path(home), sandbox=sandbox), DigestMemo().digest(Path(base))
+        script = "scripts/run.py"
+        runner.run(ScriptRequest("daemons", Path(base), digest, script, (marker,), unsandboxed=True))
         """
     )
     command = [sys.executable, "-c", program, workshop.folder / "daemons", workshop.home, backend, marker]
@@ -412,11 +414,13 @@ def test_no_zombie_stays_when_orphans_come_to_our_own_process(workshop, backend)
         import ctypes, os, sys
         from pathlib import Path
         from skillkit.scripts import LocalRunner, ScriptRequest
+        from skillkit.scripts.digests import DigestMemo
         base, home, sandbox = sys.argv[1:]
         assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # orphans of ours become our children
-        runner = LocalRunner(Path(home), sandbox=sandbox)
+        runner, digest = LocalRunner(Path(home), sandbox=sandbox), DigestMemo().digest(Path(base))
+        request = ScriptRequest("daemons", Path(base), digest, "scripts/run.py", ("x",), unsandboxed=True)
         for _ in range(5):
-            runner.run(ScriptRequest("daemons", Path(base), "", "scripts/run.py", ("x",), unsandboxed=True))
+            runner.run(request)
         try:
             os.waitpid(-1, os.WNOHANG)
             print("children left")
@@ -436,11 +440,12 @@ def test_interrupting_a_sync_call_kills_the_script(workshop):
         import json, signal, sys
         from pathlib import Path
         from skillkit.scripts import LocalRunner, ScriptRequest
+        from skillkit.scripts.digests import DigestMemo
         base, home, marker = sys.argv[1:]
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        runner = LocalRunner(Path(home))
+        runner, digest = LocalRunner(Path(home)), DigestMemo().digest(Path(base))
         try:
-            runner.run(ScriptRequest("daemons", Path(base), "", "scripts/run.py", (marker,)))
+            runner.run(ScriptRequest("daemons", Path(base), digest, "scripts/run.py", (marker,)))
         except KeyboardInterrupt:
             print(json.dumps("interrupted"))
         """

@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from skillkit.core.availability import Refusal
 from skillkit.scripts import AsRequested, Grants, LocalRunner, Outcome, ScriptRequest, ScriptTools
+from skillkit.scripts.digests import DigestMemo
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.sandbox.landlock import Landlock
 from skillkit.scripts.sandbox.unconfined import Unconfined
@@ -60,11 +61,16 @@ def test_everything_asked_for_can_be_granted_at_once(workshop, monkeypatch):
 
 
 def test_the_script_starts_in_its_own_folder_and_may_import_its_neighbours(workshop, backend):
-    base = workshop.skill(tell_py="import json, os, near; print(json.dumps([os.getcwd(), near.VALUE]))")
+    base = workshop.skill(
+        tell_py="""
+        import json, os, near
+        print(json.dumps([os.path.relpath(os.getcwd(), os.environ["SKILL_BASE_DIR"]), near.VALUE]))
+        """
+    )
     (base / "scripts" / "near.py").write_text("VALUE = 'near'")
     tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend)
     answer = tools.script_run("demo", "tell")
-    assert answer["result"] == [str(base / "scripts"), "near"], answer
+    assert answer["result"] == ["scripts", "near"], answer
     assert not (base / "scripts" / "__pycache__").exists()
 
 
@@ -233,7 +239,9 @@ def test_a_sandbox_that_breaks_after_its_self_test_says_so_and_is_tested_again(w
     runner = workshop.runners[-1]
     assert tools.script_run("demo", "tell")["success"]
     base = workshop.folder / "demo"
-    request = ScriptRequest("demo", base, "", "scripts/tell.py", read_paths=(workshop.folder / "gone",))
+    request = ScriptRequest(
+        "demo", base, DigestMemo().digest(base), "scripts/tell.py", read_paths=(workshop.folder / "gone",)
+    )
     result = runner.run(request)
     assert result.outcome is Outcome.BROKEN
     assert "before the script started" in result.message
@@ -244,7 +252,7 @@ def test_a_script_that_went_away_is_an_answer_too(workshop):
     base = workshop.skill("demo", tell_py="print(1)")
     runner = LocalRunner(workshop.home)
     workshop.runners.append(runner)
-    result = runner.run(ScriptRequest("demo", base, "", "scripts/gone.py"))
+    result = runner.run(ScriptRequest("demo", base, DigestMemo().digest(base), "scripts/gone.py"))
     assert result.outcome is Outcome.BROKEN
     assert "gone.py" in result.message
 

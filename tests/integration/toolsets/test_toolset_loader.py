@@ -163,6 +163,21 @@ def test_a_changed_skill_is_loaded_anew(write, load):
     assert [call(old)["result"], call(new)["result"]] == [1, 2]
 
 
+def test_a_module_that_is_imported_later_comes_from_the_bytes_that_were_trusted(write, load):
+    later = "from .later import say\n            return say()"
+    base = write(
+        "lazy",
+        "toolsets.x:X",
+        **{
+            "toolsets/x.py": HELLO.replace("Hello", "X", 1).replace('return f"Hello {name}"', later),
+            "toolsets/later.py": "def say(): return 'approved'",
+        },
+    )
+    (tool,) = load().tools
+    (base / "toolsets" / "later.py").write_text("def say(): return 'other'")
+    assert asyncio.run(tool.handler(name="x"))["result"] == "approved"
+
+
 @pytest.mark.parametrize("why", ["untrusted", "disabled", "bundled only", "linked"])
 def test_nothing_is_imported_before_the_skill_is_enabled_and_trusted(write, load, tmp_path, why):
     trace = tmp_path / "imported"

@@ -15,7 +15,7 @@ from skillkit.scripts.interpreters import MissingInterpreterError, find_interpre
 from skillkit.scripts.models import Limits
 from skillkit.scripts.pythons import satisfies
 from skillkit.scripts.sandbox import sandbox_exec, seccomp
-from skillkit.scripts.sandbox.backend import Confinement, folder_size
+from skillkit.scripts.sandbox.backend import Confinement, Mount, folder_size
 from skillkit.scripts.sandbox.supervisor import remove_tree
 from skillkit.scripts.uv import find_uv, pip_settings, uv_settings
 
@@ -87,8 +87,8 @@ def test_the_profile_for_macos_denies_all_and_names_what_is_allowed(tmp_path):
         tmp_path,
         {},
         Limits(),
-        read_only=(tmp_path / 'a"b',),
-        writable=(tmp_path / "out",),
+        read_only=(Mount(tmp_path / 'a"b', tmp_path / 'a"b'),),
+        writable=(Mount(tmp_path / "out", tmp_path / "out"),),
     )
     profile = sandbox_exec.profile(confinement, "/work")
     assert profile.startswith("(version 1)\n(deny default)")

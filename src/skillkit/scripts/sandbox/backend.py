@@ -46,6 +46,14 @@ class OutOfReachError(SkillsUseError):
     """A file that the script needs cannot be read by the user it is to run as."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Mount:
+    """What of this machine the script sees, and where; a backend without mounts shows it in place."""
+
+    source: Path
+    target: Path
+
+
 @dataclass(frozen=True, slots=True)
 class Confinement:
     """A command and everything it may touch; what is not named here does not exist for it."""
@@ -55,8 +63,8 @@ class Confinement:
     """Where it starts."""
     environment: Mapping[str, str]
     limits: Limits
-    read_only: tuple[Path, ...] = ()
-    writable: tuple[Path, ...] = ()
+    read_only: tuple[Mount, ...] = ()
+    writable: tuple[Mount, ...] = ()
     network: bool = False
 
 
@@ -144,7 +152,8 @@ def hand_over(work: str, confinement: Confinement) -> int | None:
     user = another_user()
     if user is None:
         return None
-    for path in (*confinement.read_only, Path(confinement.command[0])):
+    sources = (mount.source for mount in confinement.read_only)
+    for path in (*sources, Path(confinement.command[0])):
         if (blocked := unreachable(path)) is not None:
             os.rmdir(work)
             raise OutOfReachError(

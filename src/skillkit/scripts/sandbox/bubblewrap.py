@@ -251,13 +251,12 @@ def _mounts(confinement: Confinement) -> list[str]:
     arguments += ["--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     arguments += ["--perms", "1777", "--size", work, "--tmpfs", WORK_FOLDER]
     parents: set[str] = set()
-    for option, paths in (
-        ("--ro-bind", confinement.read_only),
-        ("--bind", confinement.writable),
-    ):
-        for path in sorted(paths):
-            arguments += _parents(path, parents)
-            arguments += [option, os.fspath(path), os.fspath(path)]
+    mounts = [("--ro-bind", mount) for mount in confinement.read_only]
+    mounts += [("--bind", mount) for mount in confinement.writable]
+    # Folders before what is in them: a granted project folder does not cover the skill's pinned copy.
+    for option, mount in sorted(mounts, key=lambda item: item[1].target):
+        arguments += _parents(mount.target, parents)
+        arguments += [option, os.fspath(mount.source), os.fspath(mount.target)]
     return [*arguments, "--remount-ro", "/"]
 
 

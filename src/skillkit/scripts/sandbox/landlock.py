@@ -13,6 +13,7 @@ from skillkit.scripts.sandbox.backend import (
     SYSTEM_FILES,
     SYSTEM_FOLDERS,
     Confinement,
+    Mount,
     hand_over,
 )
 from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, new_work_folder
@@ -58,11 +59,15 @@ class Landlock:
                 filter=seccomp.build_filter(
                     network=confinement.network, own_namespaces=False, machine=platform.machine()
                 ),
-                read_only=(*map(os.path.realpath, system), *map(str, confinement.read_only)),
+                read_only=(*map(os.path.realpath, system), *_sources(confinement.read_only)),
                 devices=DEVICES,
-                writable=(work, *map(str, confinement.writable)),
+                writable=(work, *_sources(confinement.writable)),
             ),
         )
+
+
+def _sources(mounts: tuple[Mount, ...]) -> list[str]:
+    return [os.fspath(mount.source) for mount in mounts]
 
 
 def _version() -> int:

@@ -47,8 +47,8 @@ class SandboxExec:
 
 def profile(confinement: Confinement, work: str) -> str:
     """The rules for one run, in the language of `sandbox-exec`."""
-    readable = [*_SYSTEM, *(os.path.realpath(path) for path in confinement.read_only)]
-    writable = [work, *(os.path.realpath(path) for path in confinement.writable)]
+    readable = [*_SYSTEM, *(os.path.realpath(mount.source) for mount in confinement.read_only)]
+    writable = [work, *(os.path.realpath(mount.source) for mount in confinement.writable)]
     if confinement.network:
         readable += _NETWORK
     rules = [
