@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from skillkit.core.availability import Refusal
 from skillkit.scripts import AsRequested, Grants, LocalRunner, Outcome, ScriptRequest, ScriptTools
 from skillkit.scripts.digests import DigestMemo
+from skillkit.scripts.sandbox import seccomp
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.sandbox.landlock import Landlock
 from skillkit.scripts.sandbox.unconfined import Unconfined
@@ -204,6 +205,17 @@ class Leaky:
 
 def test_a_backend_that_does_not_hold_fails_its_self_test():
     assert "a script can read a file" in (self_test(Leaky()) or "")
+
+
+def test_a_hole_for_unix_sockets_fails_the_self_test(monkeypatch):
+    if reason := Landlock().missing():
+        pytest.skip(f"landlock: {reason}")
+    monkeypatch.setattr(seccomp, "_sockets", lambda families, types: [seccomp._ALLOWED])
+    seccomp.build_filter.cache_clear()
+    try:
+        assert self_test(Landlock()) == "a script can send to a unix socket"
+    finally:
+        seccomp.build_filter.cache_clear()
 
 
 @pytest.mark.parametrize("backend", [Bubblewrap(), Landlock()], ids=lambda backend: backend.name)

@@ -19,9 +19,9 @@ _KILL = 0x80000000
 _DENIED = (_RETURN, 0, 0, _ERROR | errno.EPERM)
 _ALLOWED = (_RETURN, 0, 0, _ALLOW)
 _NUMBER, _ARCHITECTURE = 0, 4
-_AF_INET, _AF_INET6 = 2, 10
+_AF_UNIX, _AF_INET, _AF_INET6 = 1, 2, 10
 _NEW_NAMESPACES = 0x7E020000
-_SOCK_DGRAM, _SOCK_TYPE_MASK = 2, 0xF
+_SOCK_STREAM, _SOCK_DGRAM, _SOCK_SEQPACKET, _SOCK_TYPE_MASK = 1, 2, 5, 0xF
 # TIOCSTI, TIOCLINUX type into a terminal; FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR need no writable descriptor.
 _IOCTLS = (0x5412, 0x541C, 0x40086602, 0x401C5820)
 _X32 = 0x40000000
@@ -279,27 +279,31 @@ def build_filter(*, network: bool, own_namespaces: bool = True, machine: str = p
             denied,
         ],
     )
-    # A datagram socket of a pair can be connected again, to anybody; a stream cannot.
-    program += _when(
-        numbers["socketpair"],
-        [
-            (_LOAD_WORD, 0, 0, _argument(1)),
-            (_AND, 0, 0, _SOCK_TYPE_MASK),
-            (_JUMP_EQUAL, 0, 1, _SOCK_DGRAM),
-            denied,
-            allowed,
-        ],
-    )
-    families = [
-        (_LOAD_WORD, 0, 0, _argument(0)),
-        (_JUMP_EQUAL, 2, 0, _AF_INET),
-        (_JUMP_EQUAL, 1, 0, _AF_INET6),
-        denied,
-        allowed,
-    ]
+    # A datagram socket of a pair can be connected again, to anybody; a stream cannot. Other types of
+    # unix sockets are turned into datagrams by the kernel, so only those that are known may pass.
+    pairs = _sockets((_AF_UNIX,), (_SOCK_STREAM, _SOCK_SEQPACKET))
+    program += _when(numbers["socketpair"], pairs)
+    families = _sockets((_AF_INET, _AF_INET6), (_SOCK_STREAM, _SOCK_DGRAM))
     program += _when(numbers["socket"], families if network else [denied])
     program.append(allowed)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def _sockets(families: tuple[int, ...], types: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
+    """Allow sockets of these families and these types, and no others."""
+    last = len(families) - 1
+    return [
+        (_LOAD_WORD, 0, 0, _argument(0)),
+        *(
+            (_JUMP_EQUAL, last - position, 2 + len(types) if position == last else 0, family)
+            for position, family in enumerate(families)
+        ),
+        (_LOAD_WORD, 0, 0, _argument(1)),
+        (_AND, 0, 0, _SOCK_TYPE_MASK),
+        *((_JUMP_EQUAL, len(types) - position, 0, kind) for position, kind in enumerate(types)),
+        _DENIED,
+        _ALLOWED,
+    ]
 
 
 def _zero_or_denied(positions: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
