@@ -16,6 +16,9 @@ from pathlib import Path
 import pytest
 
 from skillkit.scripts import Grants, Limits
+from skillkit.scripts.sandbox.backend import Confinement
+from skillkit.scripts.sandbox.bubblewrap import Bubblewrap, BubblewrapRunning
+from skillkit.scripts.selection import SandboxSelection
 
 MIB = 1 << 20
 
@@ -457,3 +460,61 @@ def test_interrupting_a_sync_call_kills_the_script(workshop):
     output, _ = ours.communicate()
     assert json.loads(output) == "interrupted"
     assert processes_with(marker) == []
+
+
+@pytest.mark.parametrize("limit", ["NOFILE", "FSIZE"])
+def test_a_lower_hard_limit_of_the_shell_is_kept_and_nothing_breaks(workshop, confining, limit):
+    workshop.skill(
+        "quick",
+        run_py=f"import json, resource; print(json.dumps(resource.getrlimit(resource.RLIMIT_{limit})))",
+    )
+    program = textwrap.dedent(
+        """
+        import resource, sys
+        from pathlib import Path
+        from skillkit.scripts import LocalRunner, ScriptRequest
+        from skillkit.scripts.digests import DigestMemo
+        base, home, sandbox, limit = sys.argv[1:]
+        lower = {"NOFILE": 300, "FSIZE": 100 << 20}[limit]
+        digest = DigestMemo().digest(Path(base))
+        request = ScriptRequest("quick", Path(base), digest, "scripts/run.py")
+        runner = LocalRunner(Path(home), sandbox=sandbox)
+        resource.setrlimit(getattr(resource, "RLIMIT_" + limit), (lower, lower))
+        result = runner.run(request)
+        print(lower, result.message, result.stdout.data.decode())
+        """
+    )
+    command = [sys.executable, "-c", program, workshop.folder / "quick", workshop.home, confining, limit]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    lower, message = ran.stdout.strip().split(" ", 1)
+    assert json.loads(message) == [int(lower), int(lower)]
+
+
+def test_files_of_the_machine_are_not_counted_before_the_root_has_changed(workshop, monkeypatch):
+    """On a busy machine bwrap may need longer for its mounts than the first look takes to come."""
+    if SandboxSelection(workshop.home / "cache").reason(Bubblewrap()):
+        pytest.skip("bwrap does not work here")
+    counted = []
+
+    def start(self: Bubblewrap, confinement: Confinement, work: str) -> BubblewrapRunning:
+        opened = BubblewrapRunning.open_gate
+
+        def open_gate(running: BubblewrapRunning, gate: int, confinement: Confinement) -> None:
+            again = os.dup(gate)
+            null = os.open(os.devnull, os.O_WRONLY)
+            opened(running, null, confinement)  # everything but the opening
+            counted.append(running.usage().files)
+            opened_first = os.write(again, b"x")
+            assert opened_first == 1
+            os.close(again)
+            os.close(gate)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(BubblewrapRunning, "open_gate", open_gate)
+            return original(self, confinement, work)
+
+    original = Bubblewrap.start
+    monkeypatch.setattr(Bubblewrap, "start", start)
+    workshop.skill("quick", run_py="print(1)")
+    assert workshop.tools(sandbox="bwrap").script_run("quick", "run")["result"] == 1
+    assert counted == [0]

@@ -18,7 +18,8 @@ from skillkit.scripts.sandbox import seccomp
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.sandbox.landlock import Landlock
 from skillkit.scripts.sandbox.unconfined import Unconfined
-from skillkit.scripts.selection import SandboxSelection, self_test
+from skillkit.scripts.selection import SANDBOXES, NoSandboxError, SandboxSelection
+from skillkit.scripts.self_test import self_test
 
 ENVIRONMENT = "import json, os; print(json.dumps(dict(os.environ)))"
 
@@ -179,6 +180,62 @@ def test_the_self_test_is_remembered_for_the_machine_and_repeated_when_it_change
     assert retested == tested
     again.forget()
     assert not (tmp_path / "sandbox.json").exists()
+
+
+def test_a_failed_self_test_is_tried_again_and_not_kept_on_disk(tmp_path, monkeypatch):
+    """A busy machine or a limit of one shell says nothing about the next process."""
+    if reason := SandboxSelection(tmp_path).reason(Landlock()):
+        pytest.skip(f"landlock: {reason}")
+    file = tmp_path / "sandbox.json"
+    file.write_text(file.read_text().replace("null", '"bwrap failed with exit code 137"'))
+    assert SandboxSelection(tmp_path).reason(Landlock()) is None
+    file.unlink()
+    verdicts = ["no memory today"]
+    tests = "skillkit.scripts.selection.self_test"
+    monkeypatch.setattr(tests, lambda backend: verdicts.pop() if verdicts else None)
+    selection = SandboxSelection(tmp_path, "landlock")
+    with pytest.raises(NoSandboxError, match="no memory today"):
+        selection.choose()
+    assert "landlock" not in file.read_text()
+    with pytest.raises(NoSandboxError, match="no memory today"):
+        selection.choose()
+    monkeypatch.setattr("skillkit.scripts.selection._TRY_AGAIN", 0.0)
+    selection.forget()
+    verdicts.append("no memory today")
+    with pytest.raises(NoSandboxError):
+        selection.choose()
+    assert selection.choose().name == "landlock"
+    assert SandboxSelection(tmp_path, "landlock").choose().name == "landlock"
+
+
+@pytest.fixture
+def added_sandboxes(tmp_path, monkeypatch):
+    """An installed package with two sandboxes, of which one cannot be imported."""
+    metadata = tmp_path / "walls-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: walls\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(
+        "[skillkit.sandboxes]\nwalls = walls:Walls\nbroken = walls_absent:Walls\n"
+    )
+    (tmp_path / "walls.py").write_text(
+        "from skillkit.scripts.sandbox.landlock import Landlock\nclass Walls(Landlock):\n    name = 'walls'\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    SANDBOXES.__dict__.pop("_added", None)  # remembered for the life of a program
+    yield
+    SANDBOXES.__dict__.pop("_added", None)
+
+
+@pytest.mark.usefixtures("added_sandboxes")
+def test_a_package_adds_a_sandbox_by_name(workshop, caplog):
+    if reason := Landlock().missing():
+        pytest.skip(f"landlock: {reason}")
+    workshop.skill("demo", tell_py="print(1)")
+    answer = workshop.tools(sandbox="walls").script_run("demo", "tell")
+    assert (answer.get("result"), answer["meta"]["backend"]) == (1, "walls"), answer
+    assert workshop.tools(sandbox="auto").script_run("demo", "tell")["meta"]["backend"] != "walls"
+    assert SandboxSelection(workshop.home).report()["walls"] == ""
+    assert "Update or remove the package walls" in caplog.text
 
 
 def test_a_damaged_memory_of_self_tests_is_made_anew(tmp_path):

@@ -175,8 +175,9 @@ class BubblewrapRunning:
             limits = resource_limits(confinement.limits)
             limits[resource.RLIMIT_NPROC] = confinement.limits.processes
             for which, value in limits.items():
-                with contextlib.suppress(ValueError):  # it is lower already
-                    resource.prlimit(self.first, which, (value, value))
+                hard = resource.prlimit(self.first, which)[1]
+                lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
+                resource.prlimit(self.first, which, (lowest, lowest))
             os.write(gate, b"x")
         except (OSError, ValueError, KeyError):
             self._end()
@@ -216,11 +217,14 @@ class BubblewrapRunning:
         if self.first is None:
             return Usage()
         files = 0
-        for folder in (WORK_FOLDER, "/dev/shm"):
-            # The kernel holds their size; their number of files would fill its own memory.
-            with contextlib.suppress(OSError):
-                found = os.statvfs(f"/proc/{self.first}/root{folder}")
-                files += found.f_files - found.f_ffree
+        # The kernel holds their size; their number of files would fill its own memory. Before bwrap
+        # has changed the root these are the folders of this machine, full of files of others.
+        with contextlib.suppress(OSError):
+            root = f"/proc/{self.first}/root"
+            if not os.path.samestat(os.stat(f"{root}/"), os.stat("/")):
+                for folder in (WORK_FOLDER, "/dev/shm"):
+                    found = os.statvfs(root + folder)
+                    files += found.f_files - found.f_ffree
         return Usage(memory=tree_memory(self.first), files=files)
 
     def finish(self) -> int:
