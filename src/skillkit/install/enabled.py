@@ -11,7 +11,8 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.registry import InstalledSkill, InstallRegistry
+from skillkit.install.record import InstalledSkill
+from skillkit.install.registry import InstallRegistry
 from skillkit.install.trust import Standing, TrustJudge, TrustStore
 
 VARIABLE = "AGENT_SKILLS"

@@ -1,12 +1,35 @@
 """What can go wrong on the way from a repository into the store."""
 
 from collections.abc import Sequence
+from enum import Enum
 
 from skillkit.core.exceptions import SkillNotFoundError, SkillSecurityError, SkillsUseError, StateFileError
 
 
+class Remedy(Enum):
+    """What the user can do about an error; the program that asked says how it is done there."""
+
+    ALLOW_MORE = "raise the limits of files and bytes"
+    ANOTHER_NAME = "install it under another name"
+    CHOOSE = "say which skills, or all"
+    CONSENT = "say yes beforehand"
+    CONSENT_COMMIT = "say yes beforehand to a full commit"
+    CONSENT_DIGEST = "say yes beforehand to a digest"
+    CONSENT_LOCK = "say yes beforehand to the lock"
+    GIVE_PATH = "say where in the source to look"
+    OVERWRITE_EDITS = "update and overwrite the edits, which are kept for rollback"
+    UPDATE = "update the installed one"
+    WRITE_LOCK = "write a lock"
+
+
 class InstallError(SkillsUseError):
     """A skill could not be installed, updated, removed or checked."""
+
+    def __init__(self, message: str, *, remedy: Remedy | None = None, skill: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+        self.skill = skill
+        """The name of the installed skill that the remedy is for."""
 
 
 class SourceError(InstallError):
@@ -41,7 +64,7 @@ class ManyFoundError(InstallError):
     """The source holds several skills and nobody said which; `names` are the choices."""
 
     def __init__(self, message: str, names: Sequence[str]) -> None:
-        super().__init__(message)
+        super().__init__(message, remedy=Remedy.CHOOSE)
         self.names = tuple(names)
 
 

@@ -1,8 +1,8 @@
-"""From a source to skills in memory: find them, choose, read and parse; nothing is written."""
+"""From an open source to skills in memory: find them, choose, read and parse; nothing is written."""
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from skillkit.core.exceptions import SkillParsingError
@@ -10,20 +10,12 @@ from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.parser import SkillParser
 from skillkit.core.text import escape_hidden, one_line
-from skillkit.install.exceptions import InstallError, ManyFoundError
-from skillkit.install.git import GitRemote, Resolved
-from skillkit.install.source import FolderSource, GitSource, Source
-from skillkit.install.tree import (
-    SKILL_FILE,
-    RepositoryTree,
-    SkillTree,
-    TreeLimits,
-    read_folder,
-    read_skills,
-)
+from skillkit.install.exceptions import InstallError, ManyFoundError, UnsafeTreeError
+from skillkit.install.sources.layout import LeftOut, Listing
+from skillkit.install.sources.source import OpenSource, Source
+from skillkit.install.tree import SKILL_FILE, SkillTree, TreeLimits
 
-_MAX_HEADER_FILE = 1024 * 1024
-LAYOUTS = "the root, skill/, skills/*/, plugins/*/skills/*/, */, .claude/skills/*/, .agents/skills/*/"
+_SHOWN = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +28,7 @@ class Choice:
 
 
 Chooser = Callable[[Sequence[Choice]], Sequence[str]]
-"""Answers the paths of the choices that are wanted."""
+"""Return the paths of the choices that are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,120 +46,83 @@ class FetchedSkill:
 
     tree: SkillTree
     metadata: SkillMetadata
-    subpath: str
+    source: Source
+    """Where it is, as it should be remembered."""
+    revision: str | None
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """What came from a source."""
+    """What came from a source, and what of it was left out."""
 
-    source: Source
-    resolved: Resolved | None
     skills: tuple[FetchedSkill, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
 
-def fetch(
-    source: Source,
-    wanted: Wanted,
-    *,
-    limits: TreeLimits | None = None,
-    remote: Callable[[str], GitRemote] = GitRemote,
-) -> Fetched:
-    """The wanted skills of `source`."""
-    if isinstance(source, FolderSource):
-        return _from_folder(source, wanted, limits or TreeLimits())
-    with remote(source.url) as opened:
-        return from_remote(opened, source, wanted, limits or TreeLimits())
+def fetch(opened: OpenSource, start: str, wanted: Wanted, limits: TreeLimits) -> Fetched:
+    """Return the wanted skills beneath `start`; one of many that cannot be used costs only itself."""
+    listing = opened.listing(start)
+    paths = _chosen(opened, start, listing, wanted)
+    skills, left_out = [], list(listing.left_out) if wanted.everything else []
+    for path, found in zip(paths, _read(opened, paths, limits), strict=True):
+        if isinstance(found, FetchedSkill):
+            skills.append(found)
+        elif len(paths) == 1 or not wanted.everything:
+            raise found
+        else:
+            left_out.append(LeftOut(path, str(found)))
+    return Fetched(tuple(skills), tuple(left_out))
 
 
-def from_remote(remote: GitRemote, source: GitSource, wanted: Wanted, limits: TreeLimits) -> Fetched:
-    """The wanted skills of a repository that is already open."""
-    resolved = remote.resolve(source.ref)
-    remote.fetch(resolved.commit)
-    tree = RepositoryTree(remote, resolved.commit)
-
-    def headers(paths: Sequence[str]) -> list[bytes]:
-        oids = [tree.file_oid(path, SKILL_FILE) for path in paths]
-        remote.fetch_blobs(oids)
-        total = sum(size[1] for size in remote.sizes(oids) if size is not None)
-        if total > _MAX_HEADER_FILE * len(oids):
-            raise InstallError(f"SKILL.md files of {source} are too large to choose from")
-        return list(remote.read(oids, limit=total))
-
-    paths = _chosen(source, tree.skill_folders(source.path), wanted, headers)
-    skills = []
-    for path, content in zip(paths, read_skills(remote, tree, paths, limits), strict=True):
-        folder = path.rpartition("/")[2] or source.url.rpartition("/")[2].removesuffix(".git")
-        skills.append(FetchedSkill(content, manifest(content.skill_file, folder), path))
-    return Fetched(source, resolved, tuple(skills))
-
-
-def _from_folder(source: FolderSource, wanted: Wanted, limits: TreeLimits) -> Fetched:
-    def headers(paths: Sequence[str]) -> list[bytes]:
-        return [(source.folder / path / SKILL_FILE).read_bytes()[:_MAX_HEADER_FILE] for path in paths]
-
-    paths = _chosen(source, skill_folders(source.folder, source.path), wanted, headers)
-    skills = []
-    for path in paths:
-        folder = source.folder / path
-        content = read_folder(folder, limits)
-        skills.append(FetchedSkill(content, manifest(content.skill_file, folder.name), path))
-    return Fetched(source, None, tuple(skills))
-
-
-def skill_folders(root: Path, start: str = "") -> list[str]:
-    """Folders on disk that hold a SKILL.md where people put skills, the most direct first."""
-    base = root / start
-    patterns = (
-        *(".", "skill", ".claude/skills/*", ".agents/skills/*"),
-        *("plugins/*/skills/*", "skills/*", "*"),
-    )
-    found: list[str] = []
-    for pattern in patterns:
-        folders = [base] if pattern == "." else sorted(base.glob(pattern))
-        for folder in folders:
-            path = os.path.relpath(folder, root)
-            path = "" if path == "." else path
-            skill = folder / SKILL_FILE
-            if path not in found and skill.is_file() and not skill.is_symlink():
-                found.append(path)
+def fetch_at(opened: OpenSource, path: str, limits: TreeLimits) -> FetchedSkill:
+    """Return the skill in the folder `path` of the source."""
+    (found,) = _read(opened, [path], limits)
+    if isinstance(found, InstallError):
+        raise found
     return found
 
 
-def _chosen(
-    source: Source,
-    found: list[str],
-    wanted: Wanted,
-    headers: Callable[[Sequence[str]], list[bytes]],
-) -> list[str]:
+def _read(
+    opened: OpenSource, paths: Sequence[str], limits: TreeLimits
+) -> Iterator[FetchedSkill | InstallError]:
+    for path, tree in zip(paths, opened.read(paths, limits), strict=True):
+        if isinstance(tree, InstallError):
+            yield tree
+            continue
+        source = opened.followed.within(path)
+        if SKILL_FILE not in tree.files:
+            yield InstallError(f"There is no skill in {source} any more: it holds no {SKILL_FILE}")
+            continue
+        folder = path.rpartition("/")[2] or source.root_name
+        try:
+            yield FetchedSkill(tree, manifest(tree.skill_file, folder), source, opened.revision)
+        except InstallError as error:
+            yield error
+
+
+def _chosen(opened: OpenSource, start: str, listing: Listing, wanted: Wanted) -> Sequence[str]:
+    found, source = listing.folders, opened.followed.within(start)
     if not found:
-        raise InstallError(f"No skill in {source}. Looked for SKILL.md in {LAYOUTS}.")
+        reasons = "".join(f"\n  {left}" for left in listing.left_out)
+        kind = UnsafeTreeError if any(left.refused for left in listing.left_out) else InstallError
+        raise kind(f"No skill in {source}: no folder in it holds a {SKILL_FILE}.{reasons}")
     if wanted.names:
-        return _named(source, found, wanted.names, headers)
+        return _named(opened, source, found, wanted.names)
     if wanted.everything:
         return found
-    if found[0] == source.path or len(found) == 1:
+    if found[0] == start or len(found) == 1:
         return found[:1]
-    choices = _choices(found, headers(found))
+    choices = list_choices(opened, found)
     if wanted.chooser is None:
         names = [choice.name for choice in choices]
-        raise ManyFoundError(
-            f"{source} holds {len(names)} skills: {', '.join(names[:30])}"
-            f"{' …' if len(names) > 30 else ''}. Say which with --skill NAME, or --all.",
-            names,
-        )
+        raise ManyFoundError(f"{source} holds {len(names)} skills: {_listed(names)}.", names)
     picked = list(wanted.chooser(choices))
     if not picked:
         raise InstallError("Nothing was chosen, so nothing was installed.")
     return picked
 
 
-def _named(
-    source: Source,
-    found: list[str],
-    names: Sequence[str],
-    headers: Callable[[Sequence[str]], list[bytes]],
-) -> list[str]:
+def _named(opened: OpenSource, source: Source, found: Sequence[str], names: Sequence[str]) -> list[str]:
     by_folder = {canonical_name(path.rpartition("/")[2]): path for path in reversed(found)}
     by_name: dict[str, str] | None = None
     paths = []
@@ -175,22 +130,33 @@ def _named(
         path = by_folder.get(canonical_name(name))
         if path is None:
             if by_name is None:
-                choices = _choices(found, headers(found))
+                choices = list_choices(opened, found)
                 by_name = {canonical_name(choice.name): choice.path for choice in reversed(choices)}
             path = by_name.get(canonical_name(name))
         if path is None:
-            known = ", ".join(sorted({*by_folder, *(by_name or {})} - {""})[:30])
-            raise InstallError(f"{source} has no skill '{escape_hidden(name)}'. It has: {known}")
+            known = sorted({*by_folder, *(by_name or {})} - {""})
+            near = get_close_matches(canonical_name(name), known, 3, 0.5)
+            near += [other for other in known if canonical_name(name) in other and other not in near]
+            hint = f" Near it: {_listed(near)}." if near else ""
+            raise InstallError(
+                f"{source} has no skill '{escape_hidden(name)}'.{hint} It has: {_listed(known)}"
+            )
         paths.append(path)
     return list(dict.fromkeys(paths))
 
 
-def _choices(paths: Sequence[str], contents: Sequence[bytes]) -> list[Choice]:
+def _listed(names: Sequence[str]) -> str:
+    more = f" … and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def list_choices(opened: OpenSource, paths: Sequence[str]) -> list[Choice]:
+    """Return name and description of each skill; what is wrong with it in place of a description."""
     choices = []
-    for path, content in zip(paths, contents, strict=True):
-        folder = path.rpartition("/")[2]
+    for path, content in zip(paths, opened.headers(paths), strict=True):
+        folder = path.rpartition("/")[2] or opened.followed.root_name
         try:
-            metadata = manifest(content, folder or "skill")
+            metadata = manifest(content, folder)
             name, description = metadata.name, one_line(metadata.description)
         except InstallError as error:
             name, description = folder, str(error)

@@ -1,13 +1,13 @@
-"""What became of a source since a skill was installed: newer, moved, rewritten, taken over."""
+"""Whether the sources of installed skills hold something newer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from skillkit.core.text import escape_hidden
-from skillkit.install.exceptions import GitError, InstallError, NetworkError
-from skillkit.install.git import GitRemote, Resolved
-from skillkit.install.registry import InstalledSkill
+from skillkit.install.exceptions import InstallError
+from skillkit.install.record import InstalledSkill
+from skillkit.install.sources.source import Access, OpenSource, Source
+from skillkit.install.tree import SkillTree
 
 _AT_ONCE = 8
 
@@ -18,79 +18,53 @@ class Freshness:
 
     skill: InstalledSkill
     latest: str | None = None
-    """The commit of its branch or tag now."""
+    """The revision of its source now."""
+    outdated: bool = False
+    """Whether its files are others there."""
     note: str = ""
     error: str = ""
 
-    @property
-    def outdated(self) -> bool:
-        return self.latest is not None and self.latest != self.skill.commit_sha
+
+def group_by_source(skills: Iterable[InstalledSkill]) -> dict[Source, list[InstalledSkill]]:
+    """Return the skills that one opening of their source serves."""
+    groups: dict[Source, list[InstalledSkill]] = {}
+    for skill in skills:
+        groups.setdefault(skill.source.within(""), []).append(skill)
+    return groups
 
 
-def tracked_ref(skill: InstalledSkill) -> str | None:
-    """What an update follows: the tag, the branch, or the one commit that was asked for."""
-    if skill.tag:
-        return f"refs/tags/{skill.tag}"
-    return f"refs/heads/{skill.branch}" if skill.branch else skill.commit_sha
+def freshness(
+    skills: Sequence[InstalledSkill], access: Access, stored: Callable[[InstalledSkill], SkillTree]
+) -> list[Freshness]:
+    """Ask every source once, several at a time; one that does not answer is an error of its skills.
 
+    `stored` returns the files of an installed skill, to be compared with those of the source.
+    """
 
-def freshness(skills: Sequence[InstalledSkill], remote: Callable[[str], GitRemote]) -> list[Freshness]:
-    """Ask every source at once; one that does not answer is an error of its own."""
-
-    def ask(skill: InstalledSkill) -> Freshness:
-        if skill.git_url is None:
-            return Freshness(skill, note="taken from a folder")
-        if not (skill.branch or skill.tag):
-            return Freshness(skill, skill.commit_sha, note="pinned to its commit")
+    def ask(group: tuple[Source, list[InstalledSkill]]) -> list[Freshness]:
+        source, members = group
+        if source.pinned:
+            return [Freshness(skill, skill.revision, note="pinned to its version") for skill in members]
         try:
-            with remote(skill.git_url) as opened:
-                resolved = opened.resolve(tracked_ref(skill))
-                notes = [*moved(resolved), *_moved_tag(skill, resolved.commit)]
+            with source.open(access) as opened:
+                return [_compare(opened, skill, stored) for skill in members]
         except InstallError as error:
-            return Freshness(skill, error=str(error))
-        return Freshness(skill, resolved.commit, "; ".join(notes))
+            return [Freshness(skill, error=str(error)) for skill in members]
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(ask, skills))
+        answers = [found for group in pool.map(ask, group_by_source(skills).items()) for found in group]
+    order = {skill.name_canonical: place for place, skill in enumerate(skills)}
+    return sorted(answers, key=lambda found: order[found.skill.name_canonical])
 
 
-def moved(resolved: Resolved | None) -> tuple[str, ...]:
-    """Where the address led to instead of where it used to lead."""
-    if resolved is None or resolved.redirected_to is None:
-        return ()
-    return (f"the address leads to another one now: {escape_hidden(resolved.redirected_to)}",)
-
-
-def what_happened(remote: GitRemote, old: InstalledSkill, new: InstalledSkill) -> list[str]:
-    """How the source got from the installed commit to the new one, if not by plain growth."""
-    if old.commit_sha is None or new.commit_sha is None or old.commit_sha == new.commit_sha:
-        return []
-    notes = list(_moved_tag(old, new.commit_sha)) if old.tag == new.tag else []
+def _compare(
+    opened: OpenSource, skill: InstalledSkill, stored: Callable[[InstalledSkill], SkillTree]
+) -> Freshness:
+    now = opened.revision
+    if now is not None and now == skill.revision:
+        return Freshness(skill, now, note="; ".join(opened.notes))
     try:
-        grew = remote.has_ancestor(new.commit_sha, old.commit_sha)
-    except NetworkError:
-        return [*notes, "whether the new commit grew out of the old one could not be checked"]
-    except GitError as error:
-        return [*notes, f"its history could not be checked: {error}"]
-    if grew is None:
-        notes.append(
-            f"the repository does not have the installed commit {old.commit_sha[:8]} any more: its "
-            "history was rewritten, or the name now belongs to another repository"
-        )
-    elif not grew:
-        what = f"branch '{new.branch}'" if new.branch else "history"
-        notes.append(
-            f"the {escape_hidden(what)} was rewritten: the new commit did not grow out of "
-            f"{old.commit_sha[:8]}"
-        )
-    return notes
-
-
-def _moved_tag(skill: InstalledSkill, commit: str) -> tuple[str, ...]:
-    if not skill.tag or commit == skill.commit_sha:
-        return ()
-    before = (skill.commit_sha or "")[:8]
-    return (
-        f"the tag '{escape_hidden(skill.tag)}' was moved from {before} to {commit[:8]}; "
-        "an honest tag stays where it is",
-    )
+        same = opened.holds(skill.subpath, stored(skill))
+    except InstallError as error:
+        return Freshness(skill, now, error=str(error))
+    return Freshness(skill, now, not same, "; ".join((*opened.notes, *opened.moved(skill.revision))))

@@ -9,11 +9,11 @@ from skillkit.core.models import SkillMetadata
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import FileChange
 from skillkit.install.fetch import manifest
-from skillkit.install.git import GitRemote
 from skillkit.install.history import Freshness, freshness
-from skillkit.install.plan import ANY_SIZE
-from skillkit.install.registry import InstalledSkill, InstallRegistry
-from skillkit.install.tree import SkillTree, read_folder
+from skillkit.install.record import InstalledSkill
+from skillkit.install.registry import InstallRegistry
+from skillkit.install.sources.source import Access
+from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class InstallInspector:
         home: Path | None = None,
         *,
         progress: Callable[[str], object] = lambda text: None,
-        remote: Callable[[str], GitRemote] | None = None,
+        access: Access | None = None,
         registry: InstallRegistry | None = None,
     ) -> None:
         self.registry = registry or InstallRegistry(
@@ -65,7 +65,7 @@ class InstallInspector:
         self.home = self.registry.home
         self.store = self.registry.store
         self.progress = progress
-        self.remote = remote or (lambda url: GitRemote(url, progress=progress))
+        self.access = access or Access(progress)
 
     def list(self) -> Skills:
         """Every installed skill, by name."""
@@ -75,7 +75,7 @@ class InstallInspector:
         """Everything about one installed skill, read from what is on disk now."""
         skill = self.registry.get(name)
         edits = tuple(self.store.edits(skill.stored, skill.files))
-        tree = read_folder(self.store.path(skill.stored), ANY_SIZE)
+        tree = self._files(skill)
         return Info(skill, manifest(tree.skill_file, skill.name_canonical, recover=True), tree, edits)
 
     def verify(self, names: Sequence[str] = ()) -> Verifications:
@@ -88,7 +88,11 @@ class InstallInspector:
 
     def outdated(self, names: Sequence[str] = ()) -> Freshnesses:
         """Compare installed skills with their sources."""
-        return freshness(self._selected(names), self.remote)
+        return freshness(self._selected(names), self.access, self._files)
+
+    def _files(self, skill: InstalledSkill) -> SkillTree:
+        """The files of an installed skill as they are now."""
+        return read_folder(self.store.path(skill.stored), ANY_SIZE)
 
     async def averify(self, names: Sequence[str] = ()) -> Verifications:
         return await asyncio.to_thread(self.verify, names)

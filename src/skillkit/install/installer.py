@@ -1,7 +1,7 @@
 """SkillInstaller: moves skills from sources into the store, and back out again."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +16,12 @@ from skillkit.install.exceptions import (
     LocalEditsError,
     NameConflictError,
     NotInstalledError,
+    Remedy,
 )
-from skillkit.install.fetch import Chooser, Wanted, fetch, from_remote, manifest
-from skillkit.install.git import GitRemote
-from skillkit.install.history import moved, tracked_ref, what_happened
+from skillkit.install.fetch import Chooser, Wanted, fetch, fetch_at, manifest
 from skillkit.install.inspection import InstallInspector, Skills
 from skillkit.install.lockfile import read_lock, write_lock
 from skillkit.install.plan import (
-    ANY_SIZE,
     Plan,
     is_installed,
     make_plan,
@@ -31,19 +29,15 @@ from skillkit.install.plan import (
     offer_of,
     refuse_conflict,
     refuse_other_versions,
-    version_of,
 )
 from skillkit.install.proposal import Consent, Proposal, ProposedSkill, refuse_unattended
-from skillkit.install.registry import (
-    MAX_PREVIOUS,
-    InstalledSkill,
-    InstallRegistry,
-    RegistryState,
-    RemovedSkill,
-)
-from skillkit.install.source import GitSource, Source, parse_source
+from skillkit.install.record import InstalledSkill
+from skillkit.install.registry import MAX_PREVIOUS, InstallRegistry, RegistryState, RemovedSkill
+from skillkit.install.sources.kinds import parse_source
+from skillkit.install.sources.layout import LeftOut
+from skillkit.install.sources.source import Access, OpenSource, Source
 from skillkit.install.sync import compare, fetch_locked, refuse_drift
-from skillkit.install.tree import TreeLimits, read_folder
+from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
 from skillkit.install.trust import MAX_BYTES, MAX_FILES, TrustStore
 
 
@@ -60,10 +54,10 @@ class SkillInstaller(InstallInspector):
         consent: Consent = refuse_unattended,
         limits: TreeLimits | None = None,
         progress: Callable[[str], object] = lambda text: None,
-        remote: Callable[[str], GitRemote] | None = None,
+        access: Access | None = None,
         registry: InstallRegistry | None = None,
     ) -> None:
-        super().__init__(home, progress=progress, remote=remote, registry=registry)
+        super().__init__(home, progress=progress, access=access, registry=registry)
         self.trust_store = TrustStore(self.home)
         self.consent = consent
         self.limits = limits or TreeLimits()
@@ -80,32 +74,37 @@ class SkillInstaller(InstallInspector):
         everything: bool = False,
         chooser: Chooser | None = None,
         name: str | None = None,
-    ) -> Skills:
-        """Install the wanted skills of a source, all of them or none."""
+    ) -> "AddedSkills":
+        """Install the wanted skills of a source, all of them or none.
+
+        With `everything`, one that cannot be installed is left out with the reason.
+        """
         if isinstance(source, str):
             source = parse_source(source, ref=ref, path=path)
         wanted = Wanted(tuple(skills), everything, chooser)
-        fetched = fetch(source, wanted, limits=self.limits, remote=self.remote)
+        with source.open(self.access) as opened:
+            fetched = fetch(opened, source.path, wanted, self.limits)
+            notes = opened.notes
         if name is not None and len(fetched.skills) != 1:
-            raise InstallError("--name is for one skill; say which with --skill NAME")
-        plans = [make_plan(self.registry, fetched, skill, name) for skill in fetched.skills]
-        _refuse_twins(plans)
+            raise InstallError("Another name is for one skill", remedy=Remedy.CHOOSE)
+        left_out = list(fetched.left_out)
+        plans = _without_twins(
+            [make_plan(self.registry, skill, name) for skill in fetched.skills],
+            left_out if everything else None,
+        )
         state = self.registry.load()
         for plan in plans:
             refuse_other_versions(plan)
             refuse_conflict(state, self.store, plan)
         fresh = [plan for plan in plans if not is_installed(state, plan)]
-        if not fresh:
-            return [state.skills[plan.skill.name_canonical] for plan in plans]
-        pinned = isinstance(source, GitSource) and source.pinned
-        notes = moved(fetched.resolved)
-        offers = tuple(offer_of(plan, self.store, notes=notes) for plan in fresh)
-        self._ask(Proposal("add", offers, pinned))
-        with self.registry.transaction() as state:
-            for plan in fresh:
-                refuse_conflict(state, self.store, plan)
-                self._install(state, plan)
-            return [state.skills[plan.skill.name_canonical] for plan in plans]
+        if fresh:
+            offers = tuple(offer_of(plan, self.store, notes=notes) for plan in fresh)
+            self._ask(Proposal("add", offers, source.pinned, tuple(left_out)))
+            with self.registry.transaction() as state:
+                for plan in fresh:
+                    refuse_conflict(state, self.store, plan)
+                    self._install(state, plan)
+        return AddedSkills([state.skills[plan.skill.name_canonical] for plan in plans], left_out)
 
     def _install(self, state: RegistryState, plan: Plan) -> InstalledSkill:
         """Write the files and say in `state` that they are what is installed, and approved."""
@@ -145,16 +144,16 @@ class SkillInstaller(InstallInspector):
         if edits and not overwrite_edits:
             listed = ", ".join(str(change) for change in edits[:10])
             raise LocalEditsError(
-                f"'{old.name}' was edited here ({listed}). Nothing was changed. "
-                f"`agent skill update {old.name_canonical} --overwrite-edits` replaces the files "
-                "and keeps yours for rollback."
+                f"'{old.name}' was edited here ({listed}). Nothing was changed.",
+                remedy=Remedy.OVERWRITE_EDITS,
+                skill=old.name_canonical,
             )
         plan, notes = self._latest(old, ref)
         refuse_other_versions(plan)
         if plan.skill.digest == old.digest and not edits:
             return self._moved_on(old, plan.skill)
         notes += tuple(f"local edit is kept for rollback: {change}" for change in edits)
-        pinned = ref is not None and GitSource("", ref).pinned
+        pinned = ref is not None and plan.skill.source.pinned
         self._ask(Proposal("update", (offer_of(plan, self.store, old, notes),), pinned))
         with self.registry.transaction() as state:
             current = state.get(name)
@@ -166,37 +165,27 @@ class SkillInstaller(InstallInspector):
 
     def _latest(self, old: InstalledSkill, ref: str | None) -> tuple[Plan, tuple[str, ...]]:
         """What would be installed now, and what there is to say about how it came there."""
-        wanted = Wanted(())
-        if old.git_url is None:
-            source = parse_source(old.folder or "", path=old.subpath, ref=ref)
-            fetched = fetch(source, wanted, limits=self.limits, remote=self.remote)
-            return make_plan(self.registry, fetched, fetched.skills[0], old.name), ()
-        git_source = GitSource(old.git_url, ref or tracked_ref(old), old.subpath)
-        with self.remote(git_source.url) as remote:
-            fetched = from_remote(remote, git_source, wanted, self.limits)
-            notes = list(moved(fetched.resolved))
-            if fetched.skills[0].subpath != old.subpath:
-                raise InstallError(
-                    f"'{old.name}' is not at '{old.subpath}' in {old.git_url} any more; there is "
-                    f"'{fetched.skills[0].subpath}'. Remove it and add it again."
-                )
-            plan = make_plan(self.registry, fetched, fetched.skills[0], old.name)
-            notes += what_happened(remote, old, plan.skill)
+        source = old.source if ref is None else old.source.at(ref)
+        with source.open(self.access) as opened:
+            return self._newest(opened, old)
+
+    def _newest(self, opened: OpenSource, old: InstalledSkill) -> tuple[Plan, tuple[str, ...]]:
+        found = fetch_at(opened, old.subpath, self.limits)
+        plan = make_plan(self.registry, found, old.name)
+        notes = [*opened.notes]
+        if opened.followed.follows == old.source.follows:
+            notes += opened.moved(old.revision)
+        notes += opened.history(old.revision)
         if canonical_name(plan.metadata.name) != canonical_name(old.declared_name or old.name):
             notes.append(f"it calls itself '{escape_hidden(plan.metadata.name)}' now")
         return plan, tuple(notes)
 
     def _moved_on(self, old: InstalledSkill, new: InstalledSkill) -> InstalledSkill:
         """The same bytes at another commit: only the record changes."""
-        if (old.commit_sha, old.branch, old.tag) == (new.commit_sha, new.branch, new.tag):
+        if (old.revision, old.source) == (new.revision, new.source):
             return old
         with self.registry.transaction() as state:
-            skill = replace(
-                state.get(old.name),
-                commit_sha=new.commit_sha,
-                branch=new.branch or old.branch,
-                tag=new.tag,
-            )
+            skill = replace(state.get(old.name), revision=new.revision, source=new.source)
             state.skills[skill.name_canonical] = skill
             return skill
 
@@ -211,7 +200,7 @@ class SkillInstaller(InstallInspector):
             skill.name,
             skill.origin,
             skill.digest,
-            skill.commit_sha,
+            skill.revision,
             file_count=len(skill.files),
             notes=notes,
         )
@@ -231,7 +220,7 @@ class SkillInstaller(InstallInspector):
         target = self._rollback_target(state, canonical)
         if self.store.edits(target.stored, target.files):
             raise DriftError(
-                f"The earlier version of '{target.name}' ({version_of(target)}) is damaged in the "
+                f"The earlier version of '{target.name}' ({target.version}) is damaged in the "
                 "store. It was not brought back."
             )
         if current is None and self.store.occupied(canonical):
@@ -288,7 +277,7 @@ class SkillInstaller(InstallInspector):
         plan = compare(self.registry, self.registry.load(), locked)
         if frozen:
             refuse_drift(plan)
-        plans = fetch_locked(self.registry, plan.wanted, self.limits, self.remote)
+        plans = fetch_locked(self.registry, plan.wanted, self.limits, self.access)
         plans += [self._installed_plan(skill) for skill in plan.unapproved]
         if not plans:
             return []
@@ -318,7 +307,9 @@ class SkillInstaller(InstallInspector):
             listed = ", ".join(str(change) for change in info.edits[:10])
             raise LocalEditsError(
                 f"'{info.skill.name}' was edited here ({listed}); what would be approved is not "
-                "what was installed. Update it with --overwrite-edits first."
+                "what was installed.",
+                remedy=Remedy.OVERWRITE_EDITS,
+                skill=info.skill.name_canonical,
             )
         if info.skill.trusted:
             return info.skill
@@ -372,13 +363,30 @@ class SkillInstaller(InstallInspector):
         return await asyncio.to_thread(self.rollback, name)
 
 
-def _refuse_twins(plans: Sequence[Plan]) -> None:
-    """Two skills of one source must not want one name."""
-    seen: dict[str, Plan] = {}
+class AddedSkills(list[InstalledSkill]):
+    """The skills that are installed now, and what of the source was left out."""
+
+    def __init__(self, skills: Iterable[InstalledSkill], left_out: Iterable[LeftOut]) -> None:
+        super().__init__(skills)
+        self.left_out = tuple(left_out)
+
+
+def _without_twins(plans: Sequence[Plan], left_out: list[LeftOut] | None) -> list[Plan]:
+    """The plans with one for each name: copies are one skill, and of two that differ the first is taken.
+
+    The other goes to `left_out`, or is an error where that is None.
+    """
+    kept: dict[str, Plan] = {}
     for plan in plans:
-        twin = seen.setdefault(plan.skill.name_canonical, plan)
-        if twin is not plan:
+        twin = kept.setdefault(plan.skill.name_canonical, plan)
+        if twin.skill.digest == plan.skill.digest:
+            continue
+        if left_out is None:
             raise NameConflictError(
                 f"Two skills of the source are called '{plan.skill.name}': {twin.skill.origin} and "
-                f"{plan.skill.origin}. Add them one by one, with --path and --name."
+                f"{plan.skill.origin}. Add them one by one, under different names.",
+                remedy=Remedy.ANOTHER_NAME,
             )
+        reason = f"another skill '{plan.skill.name}' of the source is taken, {twin.skill.subpath}"
+        left_out.append(LeftOut(plan.skill.subpath, reason))
+    return list(kept.values())

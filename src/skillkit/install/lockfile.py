@@ -11,12 +11,13 @@ from skillkit.core.digest import FileDigest, TreeDigest
 from skillkit.core.disk import replace_file
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.exceptions import InstallError, LockFileError
-from skillkit.install.registry import InstalledSkill, installable
-from skillkit.install.source import FULL_COMMIT, GitSource, parse_ref, parse_source, parse_subpath
+from skillkit.install.exceptions import InstallError, LockFileError, Remedy
+from skillkit.install.record import InstalledSkill, installable
+from skillkit.install.sources.kinds import parse_source, source_as_data, source_from_data, source_of_record
+from skillkit.install.sources.source import Source
 
 LOCK_FILE = "skills.lock"
-FORMAT = 1
+FORMAT = 2
 MAX_LOCK = 4 * 1024 * 1024
 MAX_SKILLS = 1000
 
@@ -26,11 +27,10 @@ class LockedSkill:
     """One skill, byte for byte."""
 
     name: str
-    source: GitSource
-    """Pinned to the commit."""
-    commit: str
-    branch: str | None
-    tag: str | None
+    source: Source
+    """What an update follows."""
+    revision: str | None
+    """What the source was then, exactly."""
     digest: str
     files: Mapping[str, FileDigest] = field(hash=False)
 
@@ -41,17 +41,17 @@ def read_lock(path: Path) -> list[LockedSkill]:
         with open(path, "rb") as file:
             data = file.read(MAX_LOCK + 1)
     except FileNotFoundError:
-        raise LockFileError(f"There is no {path}. Write one with `agent skill sync --write`.") from None
+        raise LockFileError(f"There is no {path}", remedy=Remedy.WRITE_LOCK) from None
     except OSError as error:
         raise LockFileError(f"Cannot read {path}: {error.strerror}") from error
     if len(data) > MAX_LOCK:
         raise LockFileError(f"{path} is larger than {MAX_LOCK:,} bytes")
     try:
         content = json.loads(data)
-        if content["version"] != FORMAT:
+        if content["version"] not in (1, FORMAT):
             raise LockFileError(
                 f"{path} has the format {escape_hidden(str(content['version']))[:20]}; "
-                f"this skillkit reads {FORMAT}"
+                f"this skillkit reads up to {FORMAT}"
             )
         entries = content["skills"]
         if len(entries) > MAX_SKILLS:
@@ -70,7 +70,7 @@ def read_lock(path: Path) -> list[LockedSkill]:
 
 def write_lock(path: Path, skills: Sequence[InstalledSkill]) -> None:
     """Lock `skills`. One that came from a folder cannot be restored elsewhere and is refused."""
-    local = [skill.name for skill in skills if skill.git_url is None or skill.commit_sha is None]
+    local = [skill.name for skill in skills if not skill.source.portable]
     if local:
         raise LockFileError(
             f"Taken from a folder and so on no other machine: {', '.join(local)}. "
@@ -78,11 +78,8 @@ def write_lock(path: Path, skills: Sequence[InstalledSkill]) -> None:
         )
     entries = {
         skill.name: {
-            "source": skill.git_url,
-            "path": skill.subpath,
-            "commit": skill.commit_sha,
-            "branch": skill.branch,
-            "tag": skill.tag,
+            "source": source_as_data(skill.source),
+            "revision": skill.revision,
             "digest": skill.digest,
             "files": {
                 name: {"sha256": file.sha256, "size": file.size, "executable": file.executable}
@@ -98,12 +95,7 @@ def write_lock(path: Path, skills: Sequence[InstalledSkill]) -> None:
 def _locked(name: str, entry: Mapping[str, Any]) -> LockedSkill:
     if not installable(name):
         raise LockFileError(f"'{escape_hidden(name)[:80]}' cannot be the name of a skill")
-    commit = entry["commit"]
-    if not isinstance(commit, str) or not FULL_COMMIT.fullmatch(commit):
-        raise LockFileError(f"'{name}' is not locked to a full commit")
-    source = parse_source(entry["source"])
-    if not isinstance(source, GitSource) or source.ref is not None:
-        raise LockFileError(f"'{name}' does not come from a repository")
+    source, revision = _source(name, entry)
     digests = {
         path: FileDigest(str(file["sha256"]), int(file["size"]), file["executable"] is True)
         for path, file in entry["files"].items()
@@ -111,13 +103,21 @@ def _locked(name: str, entry: Mapping[str, Any]) -> LockedSkill:
     tree = TreeDigest.of(digests)
     if tree.digest != entry["digest"]:
         raise LockFileError(f"The files of '{name}' do not add up to its digest")
-    branch, tag = entry.get("branch"), entry.get("tag")
-    return LockedSkill(
-        name,
-        GitSource(source.url, commit, parse_subpath(entry.get("path", ""))),
-        commit,
-        None if branch is None else parse_ref(branch),
-        None if tag is None else parse_ref(tag),
-        tree.digest,
-        MappingProxyType(digests),
-    )
+    return LockedSkill(name, source, revision, tree.digest, MappingProxyType(digests))
+
+
+def _source(name: str, entry: Mapping[str, Any]) -> tuple[Source, str | None]:
+    """Where a locked skill is from; in the first format a text beside commit, branch and tag."""
+    if isinstance(entry["source"], str):
+        fields = {"git_url": entry["source"], "subpath": entry.get("path", "")}
+        fields |= {key: entry.get(key) for key in ("branch", "tag")}
+        source: Source = source_of_record({**fields, "commit_sha": entry["commit"]})
+        revision = entry["commit"]
+    else:
+        source, revision = source_from_data(entry["source"]), entry["revision"]
+    # What a lock names is somebody else's word: it has to be what a user could have typed.
+    typed = parse_source(source.location)
+    if (typed.kind, typed.location) != (source.kind, source.location) or not source.portable:
+        raise LockFileError(f"'{name}' does not come from a source that can be locked")
+    source.fixed(revision)
+    return source, revision

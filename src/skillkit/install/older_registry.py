@@ -16,7 +16,8 @@ from typing import Any
 from skillkit.core.disk import make_folder, sync_folder
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import canonical_name
-from skillkit.install.registry import InstalledSkill, installable
+from skillkit.install.record import InstalledSkill, installable
+from skillkit.install.sources.git import source_from_git_fields
 from skillkit.install.store import SkillStore
 from skillkit.install.tree import SKILL_FILE, read_folder
 
@@ -71,6 +72,7 @@ def _taken(record: dict[str, Any], folder: Path, store: SkillStore) -> Installed
     """The record of `folder`, which is in the store now; None when it cannot be there."""
     try:
         tree = read_folder(folder)
+        source = source_from_git_fields(record)
     except SkillsUseError:
         return None
     if SKILL_FILE not in tree.files:
@@ -83,9 +85,7 @@ def _taken(record: dict[str, Any], folder: Path, store: SkillStore) -> Installed
         files=tree.digest.files,
         installed_path=str(store.link(canonical)),
         installed_at=record["installed_at"],
-        git_url=record["git_url"],
-        commit_sha=record.get("commit_sha"),
-        branch=record.get("branch"),
-        tag=record.get("tag"),
+        source=source,
+        revision=record.get("commit_sha"),
     )
     return replace(skill, stored=store.put(tree, canonical, skill.as_data()))

@@ -10,16 +10,13 @@ from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden, one_line
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import diff_lines, file_changes
-from skillkit.install.exceptions import InstallError, NameConflictError
-from skillkit.install.fetch import Fetched, FetchedSkill, manifest
-from skillkit.install.git import Resolved
+from skillkit.install.exceptions import InstallError, NameConflictError, Remedy
+from skillkit.install.fetch import FetchedSkill, manifest
 from skillkit.install.proposal import ProposedSkill
-from skillkit.install.registry import InstalledSkill, InstallRegistry, RegistryState, installable
-from skillkit.install.source import GitSource
+from skillkit.install.record import InstalledSkill, installable
+from skillkit.install.registry import InstallRegistry, RegistryState
 from skillkit.install.store import LOW_SPACE, SkillStore
-from skillkit.install.tree import SkillTree, TreeLimits, read_folder
-
-ANY_SIZE = TreeLimits(max_files=1 << 40, max_bytes=1 << 40)
+from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +28,17 @@ class Plan:
     metadata: SkillMetadata
 
 
-def make_plan(
-    registry: InstallRegistry, fetched: Fetched, found: FetchedSkill, name: str | None = None
-) -> Plan:
+def make_plan(registry: InstallRegistry, found: FetchedSkill, name: str | None = None) -> Plan:
     """What would be installed; `name` is used instead of the one in SKILL.md."""
     declared = found.metadata.name
     chosen = name or declared
     if not installable(chosen):
         raise InstallError(
             f"'{escape_hidden(chosen)}' cannot be the name of an installed skill (letters, digits, "
-            "hyphens, at most 64). Give another with --name."
+            "hyphens, at most 64)",
+            remedy=Remedy.ANOTHER_NAME,
         )
     canonical = canonical_name(chosen)
-    source = fetched.source
-    resolved = fetched.resolved or Resolved("")
     skill = InstalledSkill(
         name=chosen,
         name_canonical=canonical,
@@ -52,12 +46,8 @@ def make_plan(
         files=found.tree.digest.files,
         installed_path=str(registry.store.link(canonical)),
         installed_at=registry.now().isoformat(timespec="seconds"),
-        git_url=source.url if isinstance(source, GitSource) else None,
-        commit_sha=resolved.commit or None,
-        branch=resolved.branch,
-        tag=resolved.tag,
-        subpath=found.subpath,
-        folder=None if isinstance(source, GitSource) else str(source.folder),
+        source=found.source,
+        revision=found.revision,
         declared_name=declared if canonical_name(declared) != canonical else "",
     )
     return Plan(skill, found.tree, found.metadata)
@@ -66,35 +56,32 @@ def make_plan(
 def is_installed(state: RegistryState, plan: Plan) -> bool:
     """Whether exactly this is there already, from the same place and approved."""
     old = state.skills.get(plan.skill.name_canonical)
-    return (
-        old is not None and old.digest == plan.skill.digest and same_origin(old, plan.skill) and old.trusted
-    )
-
-
-def same_origin(one: InstalledSkill, other: InstalledSkill) -> bool:
-    return (one.git_url, one.folder, one.subpath) == (other.git_url, other.folder, other.subpath)
+    return old is not None and old.digest == plan.skill.digest and old.same_origin(plan.skill) and old.trusted
 
 
 def refuse_conflict(state: RegistryState, store: SkillStore, plan: Plan) -> None:
     """Raises NameConflictError, naming both sources, when the name is taken."""
     new = plan.skill
     old = state.skills.get(new.name_canonical)
-    if old is not None and not same_origin(old, new):
+    if old is not None and not old.same_origin(new):
         raise NameConflictError(
-            f"'{new.name}' is already installed from {old.origin} ({version_of(old)}). "
-            f"The new one is {new.origin} ({version_of(new)}). "
-            "Install it under another name with --name, or remove the other one first."
+            f"'{new.name}' is already installed from {old.origin} ({old.version}). "
+            f"The new one is {new.origin} ({new.version}).",
+            remedy=Remedy.ANOTHER_NAME,
+            skill=new.name_canonical,
         )
     if old is not None and old.digest != new.digest:
         raise NameConflictError(
-            f"'{new.name}' is already installed from {old.origin} at {version_of(old)}; "
-            f"the new one is {version_of(new)} of {new.origin}. "
-            f"Use `agent skill update {new.name_canonical}`, or install both with --name."
+            f"'{new.name}' is already installed from {old.origin} at {old.version}; "
+            f"the new one is {new.version} of {new.origin}.",
+            remedy=Remedy.UPDATE,
+            skill=new.name_canonical,
         )
     if store.occupied(new.name_canonical):
         raise NameConflictError(
             f"'{new.name}' from {new.origin} has the name of something you put there yourself: "
-            f"{store.link(new.name_canonical)}. Install it with --name, or move that."
+            f"{store.link(new.name_canonical)}. Move that, or install the skill under another name.",
+            remedy=Remedy.ANOTHER_NAME,
         )
 
 
@@ -103,11 +90,6 @@ def refuse_other_versions(plan: Plan) -> None:
     reason = out_of_range(plan.metadata)
     if reason is not None:
         raise InstallError(f"{escape_hidden(reason)}. Nothing was changed.")
-
-
-def version_of(skill: InstalledSkill) -> str:
-    """A version in a few characters."""
-    return skill.commit_sha[:8] if skill.commit_sha else skill.digest[7:19]
 
 
 def offer(
@@ -151,8 +133,8 @@ def offer_of(
         plan.metadata,
         name=skill.name,
         origin=skill.origin,
-        commit=skill.commit_sha,
-        ref=skill.tag or skill.branch,
+        commit=skill.revision,
+        ref=skill.source.follows,
         notes=notes,
     )
     if old is None:
@@ -160,7 +142,7 @@ def offer_of(
     before, card = _as_it_is(store, old)
     return replace(
         new,
-        previous_commit=old.commit_sha,
+        previous_commit=old.revision,
         previous_digest=old.digest,
         changes=file_changes(before.digest.files, plan.tree.digest.files),
         diff=tuple(diff_lines(_contents(before), _contents(plan.tree))),

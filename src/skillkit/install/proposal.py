@@ -6,7 +6,8 @@ from typing import Literal
 
 from skillkit.install.capabilities import Capabilities
 from skillkit.install.changes import FileChange
-from skillkit.install.exceptions import ConsentError
+from skillkit.install.exceptions import ConsentError, Remedy
+from skillkit.install.sources.layout import LeftOut
 
 Action = Literal["add", "update", "remove", "trust", "sync", "rollback"]
 
@@ -41,6 +42,8 @@ class Proposal:
     offers: tuple[ProposedSkill, ...]
     pinned: bool = False
     """The user named the exact commits or digests beforehand."""
+    left_out: tuple[LeftOut, ...] = ()
+    """What of the source would not be installed, and why."""
 
 
 Consent = Callable[[Proposal], bool]
@@ -50,19 +53,18 @@ def refuse_unattended(proposal: Proposal) -> bool:
     """The answer where there is nobody to ask and nothing was said beforehand."""
     names = ", ".join(offer.name for offer in proposal.offers)
     raise ConsentError(
-        f"Not done: {proposal.action} {names} needs your consent and there is nobody to ask. "
-        + _REMEDIES[proposal.action]
+        f"Not done: {proposal.action} {names} needs your consent and there is nobody to ask.",
+        remedy=_REMEDIES[proposal.action],
     )
 
 
-_PIN = "Pass --yes together with a full commit (--ref), or --trusted."
-_REMEDIES: dict[Action, str] = {
-    "add": _PIN,
-    "update": _PIN,
-    "sync": "Pass --yes after reading skills.lock, or --trusted.",
-    "trust": "Pass --yes together with --digest.",
-    "remove": "Pass --yes.",
-    "rollback": "Pass --yes.",
+_REMEDIES: dict[Action, Remedy] = {
+    "add": Remedy.CONSENT_COMMIT,
+    "update": Remedy.CONSENT_COMMIT,
+    "sync": Remedy.CONSENT_LOCK,
+    "trust": Remedy.CONSENT_DIGEST,
+    "remove": Remedy.CONSENT,
+    "rollback": Remedy.CONSENT,
 }
 
 

@@ -2,116 +2,27 @@
 
 import logging
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from skillkit.core.digest import FileDigest
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked, sync_folder
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.exceptions import NotInstalledError, RegistryError
+from skillkit.install.exceptions import InstallError, NotInstalledError, RegistryError
+from skillkit.install.older_registry import carried_over, older_records
+from skillkit.install.record import InstalledSkill
 from skillkit.install.store import SkillStore
 
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-_STORED = re.compile(r"[0-9a-f]{64}/[a-z0-9][a-z0-9-]{0,63}(?:\.[0-9]{1,2})?")
-_INSTALLABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 TRASH_DAYS = 7
 MAX_PREVIOUS = 5
-
-
-def installable(name: str) -> bool:
-    """Whether a skill can be installed under `name`: it becomes a folder on every kind of disk."""
-    return _INSTALLABLE.fullmatch(name) is not None and name != "__pycache__"
-
-
-@dataclass(frozen=True, slots=True)
-class InstalledSkill:
-    """One version of a skill in the store, and where it came from."""
-
-    name: str
-    name_canonical: str
-    digest: str
-    files: Mapping[str, FileDigest] = field(hash=False)
-    installed_path: str
-    installed_at: str
-    stored: str = ""
-    """Where in the store the files are; empty while they are not there yet."""
-    git_url: str | None = None
-    """None for a skill that was taken from a folder."""
-    commit_sha: str | None = None
-    branch: str | None = None
-    tag: str | None = None
-    subpath: str = ""
-    folder: str | None = None
-    """The folder a local skill was taken from."""
-    declared_name: str = ""
-    """What SKILL.md calls itself, when it was installed under another name."""
-    trusted_digest: str | None = None
-    """The digest the user said yes to."""
-    previous: "tuple[InstalledSkill, ...]" = field(default=(), hash=False)
-    """Earlier versions, the latest first."""
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the user approved exactly these bytes."""
-        return self.trusted_digest == self.digest
-
-    @property
-    def origin(self) -> str:
-        """The source in words."""
-        inside = f" ({self.subpath})" if self.subpath else ""
-        return escape_hidden(f"{self.git_url or self.folder or 'unknown'}{inside}")
-
-    def as_data(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            name: getattr(self, name) for name in self.__slots__ if name not in ("files", "previous")
-        }
-        data["trusted"] = self.trusted
-        data["files"] = {
-            path: {"sha256": file.sha256, "size": file.size, "executable": file.executable}
-            for path, file in self.files.items()
-        }
-        data["previous"] = [version.as_data() for version in self.previous]
-        return data
-
-    @staticmethod
-    def from_data(data: Any) -> "InstalledSkill":
-        """Raises ValueError, KeyError or TypeError for anything that is not a record of ours."""
-        name = _text(data["name"])
-        if not installable(name) or data["name_canonical"] != canonical_name(name):
-            raise ValueError("a name that cannot be used")
-        digest = _digest(data["digest"])
-        optional = ("git_url", "commit_sha", "branch", "tag", "folder")
-        trusted = data.get("trusted_digest")
-        return InstalledSkill(
-            name=name,
-            name_canonical=canonical_name(name),
-            digest=digest,
-            files=MappingProxyType(
-                {
-                    _text(path): FileDigest(
-                        _text(file["sha256"]), int(file["size"]), file["executable"] is True
-                    )
-                    for path, file in data["files"].items()
-                }
-            ),
-            installed_path=_text(data["installed_path"]),
-            installed_at=_text(data["installed_at"]),
-            stored=_stored(data["stored"]),
-            subpath=_text(data.get("subpath") or ""),
-            declared_name=_text(data.get("declared_name") or ""),
-            trusted_digest=_digest(trusted) if trusted and data.get("trusted") is True else None,
-            previous=tuple(InstalledSkill.from_data(item) for item in data.get("previous", ())),
-            **{key: _text(data[key]) for key in optional if data.get(key) is not None},
-        )
+_NO_RECORD = (KeyError, TypeError, ValueError, AttributeError, InstallError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +44,7 @@ class RegistryState:
     """By canonical name."""
     removed: list[RemovedSkill] = field(default_factory=list)
     selection: str | None = None
-    """What `agent skill enable` chose, in the words of AGENT_SKILLS; None when nobody chose."""
+    """Which skills the user enabled, in the words of AGENT_SKILLS; None when nobody chose."""
 
     def get(self, name: str) -> InstalledSkill:
         skill = self.skills.get(canonical_name(name))
@@ -166,9 +77,9 @@ class RegistryState:
             return RegistryState(
                 {skill.name_canonical: skill for skill in skills},
                 removed,
-                None if selection is None else _text(selection),
+                selection if selection is None or isinstance(selection, str) else None,
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except _NO_RECORD as error:
             raise DamagedFileError(f"with a record that cannot be read ({error})") from error
 
     def kept(self) -> set[str]:
@@ -256,8 +167,6 @@ class InstallRegistry:
 
     def _carry_over(self) -> RegistryState | None:
         """The state that a registry of the form before versions becomes; None when it is none."""
-        from skillkit.install.older_registry import carried_over, older_records
-
         try:
             records = older_records(self.file.path.read_bytes())
         except FileNotFoundError:
@@ -271,8 +180,7 @@ class InstallRegistry:
         self.file.write(state.as_data())
         self._notice(
             f"{self.file.path} was of an older form; it is kept as {kept}. Carried over {len(skills)} of "
-            f"{len(records)} skills, their folders to {aside}. Approve them again with "
-            "`agent skill trust NAME`."
+            f"{len(records)} skills, their folders to {aside}. Approve them again before use."
         )
         return state
 
@@ -284,14 +192,14 @@ class InstallRegistry:
             record = self.store.record(path)
             try:
                 skill = InstalledSkill.from_data(record)
-            except (KeyError, TypeError, ValueError, AttributeError):
+            except _NO_RECORD:
                 continue
             if skill.name_canonical == name and path == _real(self.store.path(skill.stored)):
                 state.skills[name] = replace(skill, trusted_digest=None, previous=())
         self.file.write(state.as_data())
         self._notice(
             f"{self.file.path} was {reason}.{kept} Recovered {len(state.skills)} skills from the "
-            "store; approve them again with `agent skill trust NAME`."
+            "store; approve them again before use."
         )
         sync_folder(self.file.path.parent)
         return state
@@ -305,29 +213,10 @@ def _wanted(state: RegistryState) -> dict[str, str]:
     return {name: skill.stored for name, skill in state.skills.items()}
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is not text")
-    return value
-
-
-def _digest(value: Any) -> str:
-    kind, _, digits = _text(value).partition(":")
-    if kind != "sha256" or len(digits) != 64 or not set(digits) <= set("0123456789abcdef"):
-        raise ValueError("a digest that is none")
-    return _text(value)
-
-
-def _stored(value: Any) -> str:
-    if not _STORED.fullmatch(_text(value)):
-        raise ValueError("a place that is not in the store")
-    return _text(value)
-
-
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path.parent), path.name)
 
 
 def _moment(value: Any) -> datetime:
-    moment = datetime.fromisoformat(_text(value))
+    moment = datetime.fromisoformat(value)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,17 +1,18 @@
 """Restoring what skills.lock says: all of it, exactly, or nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from skillkit.core.names import canonical_name
 from skillkit.install.changes import file_changes
-from skillkit.install.exceptions import DriftError, InstallError, LocalEditsError
-from skillkit.install.fetch import Wanted, fetch
-from skillkit.install.git import GitRemote
+from skillkit.install.exceptions import DriftError, LocalEditsError, Remedy
+from skillkit.install.fetch import FetchedSkill, fetch_at
 from skillkit.install.lockfile import LockedSkill
 from skillkit.install.plan import Plan, make_plan
-from skillkit.install.registry import InstalledSkill, InstallRegistry, RegistryState
+from skillkit.install.record import InstalledSkill
+from skillkit.install.registry import InstallRegistry, RegistryState
+from skillkit.install.sources.source import Access, Source
 from skillkit.install.tree import TreeLimits
 
 _AT_ONCE = 4
@@ -45,10 +46,11 @@ def compare(registry: InstallRegistry, state: RegistryState, locked: Sequence[Lo
         if edits:
             listed = ", ".join(str(change) for change in edits[:10])
             raise LocalEditsError(
-                f"'{installed.name}' was edited here ({listed}). Nothing was changed. Run "
-                f"`agent skill update {installed.name_canonical} --overwrite-edits` first."
+                f"'{installed.name}' was edited here ({listed}). Nothing was changed.",
+                remedy=Remedy.OVERWRITE_EDITS,
+                skill=installed.name_canonical,
             )
-        if installed.digest != entry.digest or installed.git_url != entry.source.url:
+        if installed.digest != entry.digest or installed.source.location != entry.source.location:
             different.append((entry, installed))
         elif not installed.trusted:
             unapproved.append(installed)
@@ -68,28 +70,31 @@ def refuse_drift(plan: SyncPlan) -> None:
 
 
 def fetch_locked(
-    registry: InstallRegistry,
-    wanted: Sequence[LockedSkill],
-    limits: TreeLimits,
-    remote: Callable[[str], GitRemote],
+    registry: InstallRegistry, wanted: Sequence[LockedSkill], limits: TreeLimits, access: Access
 ) -> list[Plan]:
-    """Every wanted skill, in memory and equal to its lock."""
+    """Every wanted skill, in memory and equal to its lock; each source is opened once."""
+    groups: dict[Source, list[LockedSkill]] = {}
+    for locked in wanted:
+        groups.setdefault(locked.source.fixed(locked.revision).within(""), []).append(locked)
 
-    def get(locked: LockedSkill) -> Plan:
-        fetched = fetch(locked.source, Wanted(), limits=limits, remote=remote)
-        skill = fetched.skills[0]
-        if skill.subpath != locked.source.path:
-            raise InstallError(f"{locked.source} holds no skill at '{locked.source.path}'")
-        if skill.tree.digest.digest != locked.digest:
-            changes = file_changes(locked.files, skill.tree.digest.files)
-            listed = ", ".join(str(change) for change in changes[:10])
-            raise DriftError(
-                f"{locked.source} is not what skills.lock says of '{locked.name}': {listed}. "
-                "Nothing was changed."
-            )
-        plan = make_plan(registry, fetched, skill, locked.name)
-        tracked = replace(plan.skill, branch=locked.branch, tag=locked.tag)
-        return replace(plan, skill=tracked)
+    def get(group: tuple[Source, list[LockedSkill]]) -> list[Plan]:
+        source, members = group
+        with source.open(access) as opened:
+            return [
+                _plan(registry, locked, fetch_at(opened, locked.source.path, limits)) for locked in members
+            ]
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(get, wanted))
+        plans = [plan for group in pool.map(get, groups.items()) for plan in group]
+    order = {canonical_name(locked.name): place for place, locked in enumerate(wanted)}
+    return sorted(plans, key=lambda plan: order[plan.skill.name_canonical])
+
+
+def _plan(registry: InstallRegistry, locked: LockedSkill, found: FetchedSkill) -> Plan:
+    if found.tree.digest.digest != locked.digest:
+        changes = file_changes(locked.files, found.tree.digest.files)
+        listed = ", ".join(str(change) for change in changes[:10])
+        raise DriftError(
+            f"{found.source} is not what the lock says of '{locked.name}': {listed}. Nothing was changed."
+        )
+    return make_plan(registry, replace(found, source=locked.source), locked.name)

@@ -15,7 +15,8 @@ from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_tem
 from skillkit.core.exceptions import SkillsUseError, StateFileError
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.shipped import is_as_shipped
-from skillkit.install.registry import InstalledSkill, InstallRegistry
+from skillkit.install.record import InstalledSkill
+from skillkit.install.registry import InstallRegistry
 
 if TYPE_CHECKING:
     from skillkit.scripts.policy import Grants

@@ -18,10 +18,10 @@ from skillkit.install.exceptions import (
     SourceError,
     UnsafeTreeError,
 )
-from skillkit.install.git import GitRemote
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.proposal import Proposal, Unattended
-from skillkit.install.source import parse_source
+from skillkit.install.sources.git_remote import GitRemote
+from skillkit.install.sources.kinds import parse_source
 from skillkit.install.tree import TreeLimits
 
 
@@ -444,7 +444,7 @@ def test_without_anybody_to_ask_nothing_is_installed(repository: Repository, hom
     commit = repository.commit({"SKILL.md": skill_text("quiet")})
     with pytest.raises(ConsentError):
         SkillInstaller(home).add(repository.url, ref=commit)
-    with pytest.raises(ConsentError, match="full commit"):
+    with pytest.raises(ConsentError, match="nobody to ask"):
         SkillInstaller(home, consent=Unattended(yes=True)).add(repository.url, ref="main")
     assert nothing_left(home)
     [skill] = SkillInstaller(home, consent=Unattended(yes=True)).add(repository.url, ref=commit)
@@ -500,7 +500,12 @@ def test_a_registry_that_names_a_place_outside_the_store_is_not_obeyed(
         "",
         "[]",
         "{",
-        '{"version": 2, "skills": {}}',
+        '{"version": 3, "skills": {}}',
+        '{"version": 2, "skills": {"x": {"source": {"kind": "folder", "folder": "/etc"}, "revision": null}}}',
+        '{"version": 2, "skills": {"x": {"source": {"kind": "git", "url": "ext::sh"}, "revision": "%s"}}}'
+        % ("0" * 40),
+        '{"version": 2, "skills": {"x": {"source": {"kind": "git", "url": 5}, "revision": "%s"}}}'
+        % ("0" * 40),
         '{"version": 1, "skills": {"../x": {}}}',
         '{"version": 1, "skills": {"x": {"source": "ext::sh -c true", "commit": "%s"}}}' % ("0" * 40),
         '{"version": 1, "skills": {"x": {"source": "--upload-pack=x", "commit": "%s"}}}' % ("0" * 40),
@@ -539,3 +544,23 @@ def test_git_is_gone_with_everything_it_started_when_it_is_stopped(tmp_path: Pat
     gone = subprocess.run(["kill", "-0", str(child)], capture_output=True, check=False)
     state = Path(f"/proc/{child}/stat")
     assert gone.returncode != 0 or (state.exists() and state.read_text().split()[2] == "Z")
+
+
+def test_hooks_that_the_user_configured_for_all_repositories_are_not_run(
+    repository: Repository, installer: SkillInstaller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`reference-transaction` runs whenever a fetch stores a ref, as the fallback for plain servers does."""
+    ran = tmp_path / "ran"
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for name in ("reference-transaction", "post-checkout", "pre-auto-gc"):
+        (hooks / name).write_text(f"#!/bin/sh\necho {name} >> {ran}\n")
+        (hooks / name).chmod(0o755)
+    configuration = tmp_path / "gitconfig"
+    configuration.write_text(f"[core]\n\thooksPath = {hooks}\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
+    repository.commit({"SKILL.md": skill_text("quiet")})
+    with GitRemote(repository.url) as remote:
+        remote._fetch_everything()
+    installer.add(repository.url)
+    assert not ran.exists()

@@ -15,9 +15,9 @@ from skillkit.install.exceptions import (
     RefNotFoundError,
     RepositoryNotFoundError,
 )
-from skillkit.install.git import GitRemote
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.proposal import Proposal
+from skillkit.install.sources.source import Access
 
 
 @pytest.fixture
@@ -37,9 +37,7 @@ def installer(tmp_path: Path, seen: list[Proposal] | None = None) -> SkillInstal
             seen.append(proposal)
         return True
 
-    return SkillInstaller(
-        tmp_path / "home", consent=consent, remote=lambda url: GitRemote(url, back_off=(0, 0))
-    )
+    return SkillInstaller(tmp_path / "home", consent=consent, access=Access(back_off=(0, 0)))
 
 
 def test_one_skill_of_a_thousand_files_transfers_and_writes_only_that_skill(

@@ -14,9 +14,10 @@ from skillkit.install.exceptions import (
     LocalEditsError,
     LockFileError,
     NotInstalledError,
+    Remedy,
 )
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.proposal import Unattended
+from skillkit.install.proposal import Proposal, Unattended
 from skillkit.install.registry import InstallRegistry
 
 # Local edits
@@ -37,8 +38,9 @@ def test_local_edits_are_found_and_never_thrown_away(
     [check] = installer.verify()
     assert [str(change) for change in check.edits] == ["changed: SKILL.md"]
     repository.commit({"SKILL.md": skill_text("pdf", body="Theirs.")})
-    with pytest.raises(LocalEditsError, match="overwrite-edits"):
+    with pytest.raises(LocalEditsError, match="was edited here") as refusal:
         installer.update("pdf")
+    assert (refusal.value.remedy, refusal.value.skill) == (Remedy.OVERWRITE_EDITS, "pdf")
     assert "My own words." in text_of(home, "pdf")
     installer.update("pdf", overwrite_edits=True)
     assert any("kept for rollback" in note for note in person.last.offers[0].notes)
@@ -183,8 +185,9 @@ def test_where_nobody_can_be_asked_trust_needs_the_digest(
     [skill] = installer.add(repository.url)
     installer.revoke("pdf")
     unattended = SkillInstaller(home, consent=Unattended(yes=True))
-    with pytest.raises(ConsentError, match="--digest"):
+    with pytest.raises(ConsentError) as refusal:
         unattended.trust("pdf")
+    assert refusal.value.remedy is Remedy.CONSENT_DIGEST
     assert unattended.trust("pdf", pinned=skill.digest).trusted
 
 
@@ -297,7 +300,8 @@ def test_a_skill_from_a_folder_cannot_be_locked(installer: SkillInstaller, tmp_p
     with pytest.raises(LockFileError, match="local"):
         installer.lock(tmp_path / "skills.lock")
     (folder / "SKILL.md").write_text(skill_text("local", body="Newer."))
-    assert installer.outdated()[0].note == "taken from a folder"
+    [fresh] = installer.outdated()
+    assert (fresh.outdated, fresh.latest) == (True, None)
     assert len(installer.update("local").previous) == 1
 
 
@@ -314,3 +318,22 @@ async def test_every_verb_can_be_awaited(installer: SkillInstaller, repository: 
     assert (await installer.averify())[0].intact
     await installer.aremove("pdf")
     assert installer.list() == []
+
+
+def test_an_update_that_another_one_overtook_is_refused(
+    repository: Repository, installer: SkillInstaller, home: Path
+) -> None:
+    """The person is asked about what is installed; what is installed meanwhile was not in the question."""
+    repository.commit({"SKILL.md": skill_text("pdf", body="One.")})
+    installer.add(repository.url)
+    second = repository.commit({"SKILL.md": skill_text("pdf", body="Two.")})
+
+    def overtaken(proposal: Proposal) -> bool:
+        installer.update("pdf", ref=second)
+        repository.commit({"SKILL.md": skill_text("pdf", body="Three.")})
+        return True
+
+    slow = SkillInstaller(home, consent=overtaken)
+    with pytest.raises(DriftError, match="by another process"):
+        slow.update("pdf")
+    assert "Two." in text_of(home, "pdf")

@@ -15,6 +15,7 @@ from skillkit.install.exceptions import (
     InstallError,
     ManyFoundError,
     NameConflictError,
+    Remedy,
 )
 from skillkit.install.fetch import Choice
 from skillkit.install.installer import SkillInstaller
@@ -69,11 +70,9 @@ def test_skills_are_found_where_people_put_them(
     assert (local.subpath, local.git_url, local.commit_sha) == (skill.subpath, None, None)
 
 
-def test_a_source_without_a_skill_says_where_it_looked(
-    installer: SkillInstaller, repository: Repository
-) -> None:
+def test_a_source_without_a_skill_says_so(installer: SkillInstaller, repository: Repository) -> None:
     repository.commit({"README.md": "Hello"})
-    with pytest.raises(InstallError, match="skills/\\*/"):
+    with pytest.raises(InstallError, match="no folder in it holds a SKILL"):
         installer.add(repository.url)
 
 
@@ -170,8 +169,9 @@ def test_adding_again_what_is_there_asks_nothing(
     assert installer.add(repository.url) == first
     assert len(person.asked) == 1
     repository.commit({"SKILL.md": skill_text("pdf", body="New.")})
-    with pytest.raises(NameConflictError, match="agent skill update"):
+    with pytest.raises(NameConflictError) as refusal:
         installer.add(repository.url)
+    assert (refusal.value.remedy, refusal.value.skill) == (Remedy.UPDATE, "pdf")
 
 
 def test_a_folder_of_the_users_own_is_never_replaced(
@@ -190,9 +190,10 @@ def test_a_folder_of_the_users_own_is_never_replaced(
 def test_two_skills_of_one_name_in_one_source_are_refused(
     installer: SkillInstaller, repository: Repository
 ) -> None:
-    repository.commit({"skills/a/SKILL.md": skill_text("same"), "skills/b/SKILL.md": skill_text("same")})
+    other = skill_text("same", body="Other.")
+    repository.commit({"skills/a/SKILL.md": skill_text("same"), "skills/b/SKILL.md": other})
     with pytest.raises(NameConflictError, match="skills/a"):
-        installer.add(repository.url, everything=True)
+        installer.add(repository.url, skills=["a", "b"])
     with pytest.raises(InstallError, match="one skill"):
         installer.add(repository.url, everything=True, name="x")
 
@@ -348,7 +349,7 @@ def test_a_pinned_skill_stays_until_it_is_told_otherwise(
     installer.add(repository.url, ref=first)
     second = repository.commit({"SKILL.md": skill_text("pdf", body="New.")})
     [fresh] = installer.outdated()
-    assert (fresh.outdated, fresh.note) == (False, "pinned to its commit")
+    assert (fresh.outdated, fresh.note) == (False, "pinned to its version")
     assert installer.update("pdf").commit_sha == first
     assert installer.update("pdf", ref=second).commit_sha == second
 

@@ -8,9 +8,9 @@ import pytest
 from skill_repositories import Repository, skill_text
 
 from skillkit.install.exceptions import GitError, UnsafeTreeError
-from skillkit.install.git import GitRemote
-from skillkit.install.process import FolderLimit, run
-from skillkit.install.tree import RepositoryTree
+from skillkit.install.sources.git_remote import GitRemote
+from skillkit.install.sources.git_tree import RepositoryTree
+from skillkit.install.sources.process import FolderLimit, run
 
 
 def python(code: str, folder: Path, *, limit: int = 1000, timeout: float = 60, disk: int = 10**9) -> object:
@@ -67,7 +67,7 @@ def test_a_file_that_is_a_folder_or_missing_is_no_skill_file(tmp_path: Path) -> 
         commit = remote.resolve(None).commit
         remote.fetch(commit)
         tree = RepositoryTree(remote, commit)
-        assert tree.skill_folders() == ["skills/a"]
+        assert tree.listing().folders == ("skills/a",)
         with pytest.raises(UnsafeTreeError, match="no plain file"):
             tree.file_oid("", "SKILL.md")
 

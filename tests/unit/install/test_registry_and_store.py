@@ -14,7 +14,8 @@ from skillkit.core.disk import locked, remove_tree
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillSecurityError
 from skillkit.install.exceptions import NotInstalledError, RegistryError
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.registry import InstalledSkill, InstallRegistry
+from skillkit.install.record import InstalledSkill
+from skillkit.install.registry import InstallRegistry
 from skillkit.install.trust import TrustStore
 
 

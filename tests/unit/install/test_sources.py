@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from skillkit.install.exceptions import SourceError
-from skillkit.install.source import FolderSource, GitSource, parse_source
+from skillkit.install.sources.folder import FolderSource
+from skillkit.install.sources.git import GitSource
+from skillkit.install.sources.kinds import parse_source
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 

@@ -34,6 +34,8 @@ class Asker:
         self.progress.pause()
         for offer in proposal.offers:
             show(offer, card=proposal.action not in ("remove",))
+        for left in proposal.left_out:
+            output.remark(f"Would be left out: {left}", "yellow")
         if not self.interactive or self.trusted:
             return Unattended(self.yes, self.trusted)(proposal)
         names = ", ".join(escape_hidden(offer.name) for offer in proposal.offers)

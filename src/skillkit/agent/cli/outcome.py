@@ -33,8 +33,9 @@ def run(arguments: Sequence[str]) -> int:
         return OK
     except SkillsUseError as error:
         from skillkit.agent.cli.output import complain
+        from skillkit.agent.cli.remedies import explain
 
-        complain(str(error))
+        complain(explain(error))
         return exit_code(error)
     return OK
 

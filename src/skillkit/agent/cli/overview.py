@@ -11,7 +11,7 @@ from skillkit.core.text import escape_hidden
 if TYPE_CHECKING:
     from skillkit.core.models import Diagnostic, SkillMetadata
     from skillkit.install.enabled import EnabledSkills, Selection, SkillStatus
-    from skillkit.install.registry import InstalledSkill
+    from skillkit.install.record import InstalledSkill
 
 
 def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
@@ -125,4 +125,4 @@ def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:
 
 
 def _source(label: str, record: "InstalledSkill | None") -> str:
-    return f"{label} {record.commit_sha[:8]}" if record and record.commit_sha else label
+    return f"{label} {record.revision[:8]}" if record and record.revision else label

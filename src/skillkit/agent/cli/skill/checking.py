@@ -92,7 +92,7 @@ def outdated(names: ManyInstalled = None, json: Json = False) -> None:
         rows = [
             (
                 item.skill.name,
-                (item.skill.commit_sha or "-")[:8],
+                (item.skill.revision or "-")[:8],
                 (item.latest or "?")[:8],
                 item.error or item.note or ("newer" if item.outdated else "up to date"),
             )
@@ -134,4 +134,4 @@ def sync(
         output.say("Everything is as skills.lock says.")
     else:
         for item in changed:
-            output.say(f"Installed {item.name} ({(item.commit_sha or item.digest)[:8]})", "green")
+            output.say(f"Installed {item.name} ({(item.revision or item.digest)[:8]})", "green")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.remedies import explain
 from skillkit.agent.cli.skill.options import (
     MAX_BYTES,
     MAX_FILES,
@@ -25,7 +26,7 @@ from skillkit.core.text import escape_hidden
 if TYPE_CHECKING:
     from skillkit.agent.cli.asking import Asker
     from skillkit.install.installer import SkillInstaller
-    from skillkit.install.registry import InstalledSkill
+    from skillkit.install.record import InstalledSkill
     from skillkit.install.tree import TreeLimits
 
 
@@ -142,12 +143,16 @@ def add(
             name=name,
         )
     if json:
-        output.print_json({"installed": [as_data(item) for item in installed]})
-        return
+        left_out = [{"path": left.path, "reason": left.reason} for left in installed.left_out]
+        output.print_json({"installed": [as_data(item) for item in installed], "left_out": left_out})
+        raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
     for item in installed:
         done = "Already there:" if item in before else "Installed"
-        output.say(f"{done} {item.name} ({_version(item)}) → {item.installed_path}", "green", whole=True)
+        output.say(f"{done} {item.name} ({item.version}) → {item.installed_path}", "green", whole=True)
     output.remark(f"To use it now: export AGENT_SKILLS={','.join(item.name_canonical for item in installed)}")
+    for left in installed.left_out:
+        output.remark(f"Left out {left}", "yellow")
+    raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
 
 
 def update(
@@ -182,21 +187,21 @@ def update(
             except SkillsUseError as error:
                 if len(wanted) == 1:
                     raise
-                output.complain(str(error))
+                output.complain(explain(error))
                 codes.append(outcome.exit_code(error))
-                results.append({"name": name, "error": str(error)})
+                results.append({"name": name, "error": explain(error)})
                 continue
             codes.append(outcome.OK)
             changed = before.digest != after.digest
             results.append({"name": after.name, "changed": changed, **as_data(after)})
             if not json and changed:
-                output.say(f"Updated {after.name}: {_version(before)} → {_version(after)}", "green")
+                output.say(f"Updated {after.name}: {before.version} → {after.version}", "green")
             elif not json and before.stored != after.stored:
                 output.say(
                     f"Put the approved files of {after.name} back; yours are kept for rollback", "green"
                 )
             elif not json:
-                output.say(f"{after.name} is up to date ({_version(after)})")
+                output.say(f"{after.name} is up to date ({after.version})")
     if json:
         output.print_json({"updated": results})
     raise typer.Exit(outcome.merge_exit_codes(codes))
@@ -219,7 +224,7 @@ def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
     if json:
         output.print_json({"restored": as_data(back)})
     else:
-        output.say(f"{back.name} is {_version(back)} again", "green")
+        output.say(f"{back.name} is {back.version} again", "green")
         if not back.trusted:
             output.remark(f"It is not trusted. Look at it with: agent skill trust {back.name_canonical}")
 
@@ -227,11 +232,5 @@ def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
 def as_data(skill: "InstalledSkill") -> dict[str, object]:
     """What programs learn of an installed skill."""
     data = skill.as_data()
-    data["previous"] = [version.commit_sha or version.digest for version in skill.previous]
+    data["previous"] = [version.revision or version.digest for version in skill.previous]
     return data
-
-
-def _version(skill: "InstalledSkill") -> str:
-    from skillkit.install.plan import version_of
-
-    return version_of(skill)

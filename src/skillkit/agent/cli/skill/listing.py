@@ -57,8 +57,7 @@ def list_skills(
 def info(name: Found, json: Json = False) -> None:
     """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
     from skillkit.install.capabilities import capabilities
-    from skillkit.install.plan import ANY_SIZE
-    from skillkit.install.tree import read_folder
+    from skillkit.install.tree import ANY_SIZE, read_folder
     from skillkit.toolsets.declared import declared_tools
 
     enabled = enabled_skills()
@@ -97,10 +96,10 @@ def info(name: Found, json: Json = False) -> None:
     if record is not None:
         rows += [
             ("from", record.origin),
-            ("commit", record.commit_sha or "-"),
-            ("follows", record.tag or record.branch or "nothing (pinned)"),
+            ("commit", record.revision or "-"),
+            ("follows", record.source.follows or "nothing (pinned)"),
             ("installed", record.installed_at),
-            ("earlier", ", ".join((old.commit_sha or old.digest)[:8] for old in record.previous) or "-"),
+            ("earlier", ", ".join((old.revision or old.digest)[:8] for old in record.previous) or "-"),
         ]
     rows += [("digest", tree.digest.digest), ("size", f"{len(tree.files)} files, {tree.size:,} bytes")]
     rows += [("edited", edit) for edit in edits]

@@ -1,4 +1,4 @@
-"""git as a courier: fixed arguments, a clean environment, objects only, nothing of theirs is run.
+"""git with fixed arguments and a clean environment: it transfers objects and runs nothing of theirs.
 
 A scratch repository that is bare and thrown away receives one commit; its objects are read, never
 checked out. What the user configured for reaching remotes (credentials, proxies, ssh) stays in
@@ -23,8 +23,9 @@ from skillkit.install.exceptions import (
     RefNotFoundError,
     RepositoryNotFoundError,
 )
-from skillkit.install.process import FolderLimit, run
-from skillkit.install.source import FULL_COMMIT
+from skillkit.install.sources.git_address import BRANCH, FULL_COMMIT, TAG
+from skillkit.install.sources.process import FolderLimit, run
+from skillkit.install.sources.source import BACK_OFF, TIMEOUT
 
 _PASSED_ON = (
     *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"),
@@ -67,8 +68,6 @@ _SCRATCH = "skillkit-git-"
 _FORGOTTEN = 24 * 3600
 MAX_ANSWER = 8 * 1024 * 1024
 MAX_PACK = 1024 * 1024 * 1024
-BACK_OFF = (0.5, 2.0)
-TIMEOUT = 600.0
 
 _NETWORK = (
     *("could not resolve host", "failed to connect", "couldn't connect", "connection refused"),
@@ -106,6 +105,13 @@ class Resolved:
     tag: str | None = None
     redirected_to: str | None = None
     """Where the address sent us, when the repository has moved."""
+
+    @property
+    def ref(self) -> str:
+        """What to ask for next time: the tag, the branch, or the one commit."""
+        if self.tag:
+            return f"{TAG}{self.tag}"
+        return f"{BRANCH}{self.branch}" if self.branch else self.commit
 
 
 class GitRemote:
@@ -154,15 +160,15 @@ class GitRemote:
         self.progress(f"Asking {self.url}")
         if ref is not None and FULL_COMMIT.fullmatch(ref):
             return Resolved(ref)
-        short = (ref or "HEAD").removeprefix("refs/heads/").removeprefix("refs/tags/")
+        short = (ref or "HEAD").removeprefix(BRANCH).removeprefix(TAG)
         wanted = ["HEAD"] if ref is None else [f"refs/heads/{short}", f"refs/tags/{short}"]
         answer = self._remote("ls-remote", "--symref", "--", _REMOTE, *wanted, f"refs/tags/{short}^{{}}")
         refs: dict[str, str] = {}
         head = None
         for line in answer.decode("utf-8", "replace").splitlines():
             value, _, name = line.partition("\t")
-            if value.startswith("ref: "):
-                head = value.removeprefix("ref: ").removeprefix("refs/heads/")
+            if value.startswith("ref: ") and name == "HEAD":  # a clone has refs/remotes/origin/HEAD too
+                head = value.removeprefix("ref: ").removeprefix(BRANCH)
             elif FULL_COMMIT.fullmatch(value):
                 refs[name] = value
         return self._chosen(ref, short, refs, head)

@@ -1,0 +1,28 @@
+"""How the user of the command line does what an error of the library advises."""
+
+from skillkit.install.exceptions import InstallError, Remedy
+
+_WORDS = {
+    Remedy.ALLOW_MORE: "Allow more with --max-files and --max-bytes if you expected that.",
+    Remedy.ANOTHER_NAME: "Install it under another name with --name, or remove the other one first.",
+    Remedy.CHOOSE: "Say which with --skill NAME, or --all.",
+    Remedy.CONSENT: "Pass --yes.",
+    Remedy.CONSENT_COMMIT: "Pass --yes together with a full commit (--ref), or --trusted.",
+    Remedy.CONSENT_DIGEST: "Pass --yes together with --digest.",
+    Remedy.CONSENT_LOCK: "Pass --yes after reading the lock, or --trusted.",
+    Remedy.GIVE_PATH: "Say where to look with --path.",
+    Remedy.OVERWRITE_EDITS: (
+        "`agent skill update {skill} --overwrite-edits` replaces the files and keeps yours for rollback."
+    ),
+    Remedy.UPDATE: "Use `agent skill update {skill}`, or install both with --name.",
+    Remedy.WRITE_LOCK: "Write one with `agent skill sync --write`.",
+}
+
+
+def explain(error: Exception) -> str:
+    """Return the message of an error and what to do about it here."""
+    text = str(error)
+    if not isinstance(error, InstallError) or error.remedy is None:
+        return text
+    words = _WORDS[error.remedy].format(skill=error.skill)
+    return f"{text} {words}" if text.endswith((".", ":", "!", "?")) else f"{text}. {words}"

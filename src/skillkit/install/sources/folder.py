@@ -1,0 +1,132 @@
+"""A folder on this machine, taken as it is."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from skillkit.core.text import escape_hidden
+from skillkit.install.exceptions import InstallError, SourceError
+from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills
+from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeLimits, read_folder
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSource(Source):
+    """A folder, and where in it to look."""
+
+    kind: ClassVar[str] = "folder"
+    form: ClassVar[str] = "./folder"
+
+    folder: Path
+    path: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "FolderSource | None":
+        if not text.startswith(("/", "./", "../", "~/")) and text not in (".", "..", "~"):
+            return None
+        folder = Path(text).expanduser()
+        if not folder.is_dir():
+            raise SourceError(f"There is no folder '{escape_hidden(text)}'")
+        return cls(folder.absolute())
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "FolderSource":
+        return cls(Path(data["folder"]), checked_path(data.get("path", "")))
+
+    def as_data(self) -> dict[str, str]:
+        return {"folder": str(self.folder), "path": self.path}
+
+    @property
+    def location(self) -> str:
+        return str(self.folder)
+
+    @property
+    def portable(self) -> bool:
+        return False
+
+    @property
+    def follows(self) -> str:
+        return "the folder as it is"
+
+    def at(self, version: str) -> "FolderSource":
+        raise SourceError(
+            f"A folder has no branches: '{self}' cannot be taken at '{escape_hidden(version)}'. "
+            f"For a repository on this machine write file://{self.folder.resolve()}"
+        )
+
+    def within(self, path: str) -> "FolderSource":
+        return replace(self, path=path)
+
+    def __str__(self) -> str:
+        return escape_hidden(str(self.folder / self.path))
+
+    @contextmanager
+    def open(self, access: Access) -> Iterator["OpenFolder"]:
+        if not self.folder.is_dir():
+            raise SourceError(f"There is no folder '{escape_hidden(str(self.folder))}' any more")
+        access.progress(f"Reading {self}")
+        yield OpenFolder(self)
+
+
+class OpenFolder(OpenSource):
+    """A folder that is being read."""
+
+    def __init__(self, source: FolderSource) -> None:
+        self.followed = source
+        self.revision = None
+        self._root = source.folder
+
+    def listing(self, start: str = "") -> Listing:
+        if not (self._root / start).is_dir():
+            raise InstallError(f"{self.followed.location} has no folder '{escape_hidden(start)}'")
+        return find_skills(self._look, start)
+
+    def _look(self, paths: Iterable[str]) -> dict[str, Folder]:
+        return {path: _folder(self._root / path) for path in paths}
+
+    def headers(self, paths: Sequence[str]) -> list[bytes]:
+        found = []
+        for path in paths:
+            with open(self._root / path / SKILL_FILE, "rb") as file:
+                found.append(file.read(MAX_HEADER_FILE))
+        return found
+
+    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
+        found: list[SkillTree | InstallError] = []
+        for path in paths:
+            try:
+                if not (self._root / path).is_dir():
+                    raise InstallError(
+                        f"{self.followed.location} has no folder '{escape_hidden(path)}' any more"
+                    )
+                found.append(read_folder(self._root / path, limits))
+            except InstallError as error:
+                found.append(error)
+        return found
+
+
+def _folder(path: Path) -> Folder:
+    has_skill, odd, names, unnamed = False, "", [], 0
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if _plain(entry.name):
+                        names.append(entry.name)
+                    else:
+                        unnamed += 1
+                elif entry.name == SKILL_FILE:
+                    has_skill = entry.is_file(follow_symlinks=False)
+                    odd = "" if has_skill else "a link or no plain file"
+    except PermissionError:
+        odd = "in a folder that cannot be read"
+    return Folder(has_skill, odd, tuple(sorted(names)), unnamed)
+
+
+def _plain(name: str) -> bool:
+    """Whether a folder's name can be shown and typed."""
+    return name.isascii() and name.isprintable()

@@ -1,0 +1,117 @@
+"""A git repository as a value: its address, what of it is wanted, and where in it to look."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from skillkit.core.text import escape_hidden
+from skillkit.install.exceptions import SourceError
+from skillkit.install.sources.git_address import BRANCH, FULL_COMMIT, TAG, parse_address, parse_ref
+from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+
+
+@dataclass(frozen=True, slots=True)
+class GitSource(Source):
+    """A repository, what of it is wanted, and where in it to look."""
+
+    kind: ClassVar[str] = "git"
+    form: ClassVar[str] = "owner/repo, an https://, ssh:// or file:// address"
+
+    url: str
+    ref: str | None = None
+    """A branch, a tag or a full commit; None is what the repository calls HEAD."""
+    path: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "GitSource | None":
+        address = parse_address(text)
+        return None if address is None else cls(address.url, address.ref, address.path)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "GitSource":
+        ref = data.get("ref")
+        return cls(data["url"], None if not ref else parse_ref(ref), checked_path(data.get("path", "")))
+
+    def as_data(self) -> dict[str, str]:
+        return {"url": self.url, **({"ref": self.ref} if self.ref else {}), "path": self.path}
+
+    @property
+    def location(self) -> str:
+        return self.url
+
+    @property
+    def pinned(self) -> bool:
+        return self.ref is not None and FULL_COMMIT.fullmatch(self.ref) is not None
+
+    @property
+    def branch(self) -> str | None:
+        """The branch that is followed, once it is known to be one."""
+        return self.ref.removeprefix(BRANCH) if self.ref and self.ref.startswith(BRANCH) else None
+
+    @property
+    def tag(self) -> str | None:
+        """The tag that is followed, once it is known to be one."""
+        return self.ref.removeprefix(TAG) if self.ref and self.ref.startswith(TAG) else None
+
+    @property
+    def follows(self) -> str | None:
+        return None if self.pinned else self.tag or self.branch or self.ref or "HEAD"
+
+    @property
+    def root_name(self) -> str:
+        return self.url.rpartition("/")[2].removesuffix(".git")
+
+    def at(self, version: str) -> "GitSource":
+        return replace(self, ref=parse_ref(version))
+
+    def fixed(self, revision: str | None) -> "GitSource":
+        if revision is None or not FULL_COMMIT.fullmatch(revision):
+            raise SourceError(f"{self} is not locked to a full commit")
+        return replace(self, ref=revision)
+
+    def within(self, path: str) -> "GitSource":
+        return replace(self, path=path)
+
+    def __str__(self) -> str:
+        ref = f"#{self.ref}" if self.ref else ""
+        return escape_hidden(f"{self.url}{ref}" + (f" ({self.path})" if self.path else ""))
+
+    @contextmanager
+    def open(self, access: Access) -> Iterator[OpenSource]:
+        # Whoever lists installed skills reads this value and never opens it.
+        from skillkit.install.sources.git_remote import GitRemote
+        from skillkit.install.sources.git_repository import OpenRepository
+
+        remote = GitRemote(
+            self.url, timeout=access.timeout, back_off=access.back_off, progress=access.progress
+        )
+        with remote:
+            resolved = remote.resolve(self.ref)
+            yield OpenRepository(replace(self, ref=resolved.ref), remote, resolved)
+
+
+def git_fields(source: Source, revision: str | None) -> dict[str, str | None]:
+    """Return the fields that registry.json has for every skill; None in those of another kind."""
+    if not isinstance(source, GitSource):
+        return dict.fromkeys(("git_url", "commit_sha", "branch", "tag"))
+    return {
+        "git_url": source.url,
+        "commit_sha": revision,
+        "branch": source.branch,
+        "tag": source.tag,
+    }
+
+
+def source_from_git_fields(data: Mapping[str, Any]) -> GitSource:
+    """Return the source of a record that has these fields and no `source`."""
+    ref: str | None
+    if data.get("tag"):
+        ref = f"{TAG}{parse_ref(data['tag'])}"
+    elif data.get("branch"):
+        ref = f"{BRANCH}{parse_ref(data['branch'])}"
+    else:
+        ref = data.get("commit_sha")
+    if not isinstance(data["git_url"], str):
+        raise SourceError("a repository without an address")
+    return GitSource(data["git_url"], ref, checked_path(data.get("subpath") or ""))

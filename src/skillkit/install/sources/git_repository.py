@@ -1,0 +1,89 @@
+"""A git repository at one commit, read as objects and never checked out."""
+
+import hashlib
+from collections.abc import Sequence
+
+from skillkit.core.text import escape_hidden
+from skillkit.install.exceptions import GitError, InstallError, NetworkError
+from skillkit.install.sources.git_remote import GitRemote, Resolved
+from skillkit.install.sources.git_tree import RepositoryTree, read_skills
+from skillkit.install.sources.layout import SKILL_FILE, Listing
+from skillkit.install.sources.source import OpenSource, Source
+from skillkit.install.tree import ANY_SIZE, MAX_HEADER_FILE, SkillTree, TreeLimits
+
+
+class OpenRepository(OpenSource):
+    """A repository at one commit; the commit is transferred when something of it is wanted."""
+
+    def __init__(self, followed: Source, remote: GitRemote, resolved: Resolved) -> None:
+        self.followed = followed
+        self.revision = self._commit = resolved.commit
+        self._remote = remote
+        self._resolved = resolved
+        self._fetched: RepositoryTree | None = None
+        if resolved.redirected_to is not None:
+            moved = escape_hidden(resolved.redirected_to)
+            self.notes = (f"the address leads to another one now: {moved}",)
+
+    @property
+    def _tree(self) -> RepositoryTree:
+        if self._fetched is None:
+            self._remote.fetch(self._commit)
+            self._fetched = RepositoryTree(self._remote, self._commit)
+        return self._fetched
+
+    def listing(self, start: str = "") -> Listing:
+        return self._tree.listing(start)
+
+    def headers(self, paths: Sequence[str]) -> list[bytes]:
+        oids = [self._tree.file_oid(path, SKILL_FILE) for path in paths]
+        self._remote.fetch_blobs(oids)
+        total = sum(size[1] for size in self._remote.sizes(oids) if size is not None)
+        if total > MAX_HEADER_FILE * len(oids):
+            raise InstallError(f"SKILL.md files of {self.followed} are too large to choose from")
+        return list(self._remote.read(oids, limit=total))
+
+    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
+        return read_skills(self._remote, self._tree, paths, limits)
+
+    def holds(self, path: str, tree: SkillTree) -> bool:
+        """Compare by git's own names of the files, so that none of them is transferred."""
+        here = {name: (_blob_oid(file.content), file.executable) for name, file in tree.files.items()}
+        return self._tree.files(path, ANY_SIZE) == here
+
+    def moved(self, revision: str | None) -> list[str]:
+        tag = self._resolved.tag
+        if revision is None or revision == self._commit or not tag:
+            return []
+        return [
+            f"the tag '{escape_hidden(tag)}' was moved from {revision[:8]} to {self._commit[:8]}; "
+            "an honest tag stays where it is"
+        ]
+
+    def history(self, revision: str | None) -> list[str]:
+        if revision is None or revision == self._commit:
+            return []
+        self._tree  # noqa: B018 - the new commit has to be here before its ancestors can be
+        try:
+            grew = self._remote.has_ancestor(self._commit, revision)
+        except NetworkError:
+            return ["whether the new commit grew out of the old one could not be checked"]
+        except GitError as error:
+            return [f"its history could not be checked: {error}"]
+        return self._growth(revision, grew)
+
+    def _growth(self, revision: str, grew: bool | None) -> list[str]:
+        if grew is None:
+            return [
+                f"the repository does not have the installed commit {revision[:8]} any more: its "
+                "history was rewritten, or the name now belongs to another repository"
+            ]
+        if grew:
+            return []
+        branch = self._resolved.branch
+        what = f"branch '{branch}'" if branch else "history"
+        return [f"the {escape_hidden(what)} was rewritten: the new commit did not grow out of {revision[:8]}"]
+
+
+def _blob_oid(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()

@@ -1,0 +1,143 @@
+"""Which kinds of sources there are: ours, and those of installed packages."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
+from skillkit.install.exceptions import SourceError
+from skillkit.install.sources.folder import FolderSource
+from skillkit.install.sources.git import GitSource, source_from_git_fields
+from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+
+GROUP = "skillkit.sources"
+MAX_TEXT = 2048
+_OURS: dict[str, type[Source]] = {kind.kind: kind for kind in (FolderSource, GitSource)}
+
+
+@cache
+def foreign_kinds() -> Mapping[str, type[Source]]:
+    """Kinds of installed packages by name; none of them can take the place of one of ours."""
+    kinds: dict[str, type[Source]] = {}
+    for entry in entry_points(group=GROUP):
+        loaded = entry.load()
+        if not (isinstance(loaded, type) and issubclass(loaded, Source) and loaded.kind == entry.name):
+            raise SourceError(
+                f"The entry point '{entry.name}' of {GROUP} is not a Source of that kind: {entry.value}"
+            )
+        if entry.name not in _OURS:
+            kinds[entry.name] = loaded
+    return kinds
+
+
+def find_kind(name: str) -> type[Source] | None:
+    """Return the kind of that name; installed packages are looked through only for one that is not ours."""
+    return _OURS.get(name) or foreign_kinds().get(name)
+
+
+def parse_source(text: str, *, ref: str | None = None, path: str | None = None) -> Source:
+    """Return the source that `text` names, at `ref` and within `path` where these are given.
+
+    Raises SourceError with what would be right.
+    """
+    source = _parse(text.strip())
+    if ref is not None:
+        taken = source.at(ref)
+        # A source that already names a version says so by being at it.
+        if source.as_data().get("ref") not in (None, taken.as_data().get("ref")):
+            raise SourceError(
+                f"Two refs: '{source}' names one and '{escape_hidden(ref)}' is beside it. Give one."
+            )
+        source = taken
+    if path is not None:
+        parsed = checked_path(path)
+        if source.path not in ("", parsed):
+            raise SourceError(f"Two paths: '{source.path}' in the source and '{parsed}' beside it. Give one.")
+        source = source.within(parsed)
+    return source
+
+
+def _parse(text: str) -> Source:
+    shown = escape_hidden(text[:100])
+    if not text or len(text) > MAX_TEXT or HIDDEN_OR_LAYOUT.search(text):
+        raise SourceError(f"'{shown}' is not a source: empty, too long or with hidden characters")
+    if text.startswith("-"):
+        raise SourceError(f"'{shown}' looks like an option, not like a source")
+    for kinds in (_OURS, foreign_kinds()):
+        for kind in kinds.values():
+            source = kind.parse(text)
+            if source is not None:
+                return source
+    hint = f" For the folder write ./{shown}." if Path(text).is_dir() else ""
+    forms = ", ".join(kind.form for kind in (*_OURS.values(), *foreign_kinds().values()))
+    raise SourceError(f"'{shown}' is not a source.{hint} Write {forms}.")
+
+
+def source_as_data(source: Source) -> dict[str, str]:
+    """Return a source as a registry or a lock keeps it."""
+    return {"kind": source.kind, **source.as_data()}
+
+
+def source_from_data(data: Mapping[str, Any]) -> Source:
+    """Return the source that a registry or a lock keeps. Raises SourceError for one that cannot be used.
+
+    A kind that nobody here knows is kept as it is and refuses to be opened.
+    """
+    for key, value in data.items():
+        if not isinstance(value, str) or HIDDEN_OR_LAYOUT.search(value) or len(value) > MAX_TEXT:
+            raise SourceError(f"The source's '{escape_hidden(str(key))[:40]}' is no plain text")
+    kind = find_kind(data["kind"])
+    return kind.from_data(data) if kind is not None else UnknownSource.from_data(data)
+
+
+def source_of_record(data: Mapping[str, Any]) -> Source:
+    """Return the source of a skill's record, also of one from before records had `source`."""
+    if isinstance(data.get("source"), dict):
+        return source_from_data(data["source"])
+    if data.get("git_url") is not None:
+        return source_from_git_fields(data)
+    return FolderSource(Path(data.get("folder") or "/"), checked_path(data.get("subpath") or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownSource(Source):
+    """A source of a kind whose package is not installed now."""
+
+    kind: str  # type: ignore[misc]
+    data: tuple[tuple[str, str], ...]
+    path: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> None:
+        return None
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "UnknownSource":
+        rest = tuple((key, value) for key, value in data.items() if key not in ("kind", "path"))
+        return cls(data["kind"], rest, checked_path(data.get("path", "")))
+
+    def as_data(self) -> dict[str, str]:
+        return {**dict(self.data), "path": self.path}
+
+    @property
+    def location(self) -> str:
+        return " ".join((self.kind, *(value for _, value in self.data)))
+
+    def at(self, version: str) -> "UnknownSource":
+        return self
+
+    def within(self, path: str) -> "UnknownSource":
+        return replace(self, path=path)
+
+    def __str__(self) -> str:
+        return escape_hidden(self.location)
+
+    def open(self, access: Access) -> AbstractContextManager[OpenSource]:
+        raise SourceError(
+            f"There is no kind of source '{escape_hidden(self.kind)}' here; "
+            "the package that brings it is not installed."
+        )

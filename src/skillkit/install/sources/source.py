@@ -1,0 +1,149 @@
+"""What every kind of source can do: resolve, list, fetch, say what is newer, describe itself."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
+from skillkit.install.exceptions import InstallError, SourceError
+from skillkit.install.sources.layout import Listing
+from skillkit.install.tree import ANY_SIZE, SkillTree, TreeLimits
+
+TIMEOUT = 600.0
+BACK_OFF = (0.5, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How sources are reached: what is said meanwhile, how long it may take, how often it is tried."""
+
+    progress: Callable[[str], object] = lambda text: None
+    timeout: float = TIMEOUT
+    """Seconds for one source, all tries together."""
+    back_off: tuple[float, ...] = BACK_OFF
+    """Pauses before the next try when a source cannot be reached."""
+
+
+class Source(ABC):
+    """A place that holds skills: a frozen value, which a registry or a lock can keep.
+
+    Implementations are dataclasses with a field `path`, where in the source to look. The entry point
+    group `skillkit.sources` makes a class of another package known.
+    """
+
+    __slots__ = ()
+    kind: ClassVar[str]
+    """What records call it."""
+    form: ClassVar[str]
+    """How users write it, for messages: `owner/repo`."""
+    path: str
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, text: str) -> Self | None:
+        """Return the source that `text` names; None for a text of another kind.
+
+        Raises SourceError for one of this kind that is refused.
+        """
+
+    @classmethod
+    @abstractmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """Return the source that `as_data` described. Raises SourceError, KeyError or TypeError."""
+
+    @abstractmethod
+    def as_data(self) -> dict[str, str]:
+        """Return everything that `from_data` needs, without `kind`."""
+
+    @property
+    @abstractmethod
+    def location(self) -> str:
+        """The place without version and path: two skills of one location have one author."""
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the source names the same bytes for ever."""
+        return False
+
+    @property
+    def portable(self) -> bool:
+        """Whether another machine finds the same there, so that a lock may name it."""
+        return True
+
+    @property
+    def follows(self) -> str | None:
+        """What an update goes to the newest of: a branch, a tag; None for one that cannot change."""
+        return None if self.pinned else "the newest"
+
+    @property
+    def root_name(self) -> str:
+        """What a skill at the top of the source is called when its header does not say."""
+        return self.location.rstrip("/").rpartition("/")[2]
+
+    @abstractmethod
+    def at(self, version: str) -> Self:
+        """Return the source at another version; raises SourceError where there are none."""
+
+    def fixed(self, revision: str | None) -> Self:
+        """Return the source at exactly `revision`, where it can be asked for that.
+
+        Raises SourceError for a revision that it cannot have.
+        """
+        return self if revision is None else self.at(revision)
+
+    @abstractmethod
+    def within(self, path: str) -> Self:
+        """Return the source with another path inside it."""
+
+    @abstractmethod
+    def open(self, access: Access) -> "AbstractContextManager[OpenSource]":
+        """Resolve the source and open it for reading."""
+
+
+class OpenSource(ABC):
+    """A source at one moment: what is read through it belongs together."""
+
+    revision: str | None
+    """What the source is now, exactly: a commit, a version, a digest; None where it has no such name."""
+    followed: Source
+    """The source as it should be remembered: with the branch or tag that was found."""
+    notes: tuple[str, ...] = ()
+    """What there is to say about how it was reached."""
+
+    @abstractmethod
+    def listing(self, start: str = "") -> Listing:
+        """Return the folders beneath `start` that hold a SKILL.md."""
+
+    @abstractmethod
+    def headers(self, paths: Sequence[str]) -> list[bytes]:
+        """Return the SKILL.md of each folder, to choose by."""
+
+    @abstractmethod
+    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
+        """Return the skills in these folders, complete and checked; an error in the place of a bad one."""
+
+    def holds(self, path: str, tree: SkillTree) -> bool:
+        """Whether the skill at `path` is exactly `tree`, so that there is nothing newer."""
+        now = self.read([path], ANY_SIZE)[0]
+        return isinstance(now, SkillTree) and now.digest == tree.digest
+
+    def moved(self, revision: str | None) -> list[str]:
+        """Return what is odd about the followed version being another than `revision` now."""
+        return []
+
+    def history(self, revision: str | None) -> list[str]:
+        """Return how the source came from `revision` to what it is now, if not by plain growth."""
+        return []
+
+
+def checked_path(text: str) -> str:
+    """A path inside a source; the empty text is its top. Raises SourceError for one that leaves it."""
+    shown = escape_hidden(text[:100])
+    if text.startswith("/") or "\\" in text or HIDDEN_OR_LAYOUT.search(text) or len(text) > 1024:
+        raise SourceError(f"'{shown}' is not a path inside a source")
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise SourceError(f"'{shown}' leaves the source")
+    return "/".join(parts[:-1] if parts[-1:] == ["SKILL.md"] else parts)
