@@ -14,6 +14,8 @@ from time import perf_counter
 
 from benchmarks.measure import record, table
 from skillkit import SkillManager
+from skillkit.core.authority import DefaultAuthority, Requester
+from skillkit.core.models import SkillMetadata
 from skillkit.scripts import Grants, LocalRunner, ScriptTools
 from skillkit.scripts.inline_metadata import parse_inline_metadata
 from skillkit.scripts.pythons import own_python
@@ -28,10 +30,10 @@ SCRIPTS = {
 MIB = 1 << 20
 
 
-class Allowing:
+class Allowing(DefaultAuthority):
     """Lets scripts run unsandboxed too, so that `none` can be measured."""
 
-    def grants(self, skill: object, digest: str) -> Grants:
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         return Grants(unsandboxed=True)
 
 

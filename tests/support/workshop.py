@@ -11,17 +11,19 @@ from pathlib import Path
 import pytest
 
 from skillkit import SkillManager
+from skillkit.core.authority import DefaultAuthority, Requester
+from skillkit.core.models import SkillMetadata
 from skillkit.scripts import Grants, Limits, LocalRunner, ScriptTools
 
 
 @dataclass
-class FixedPolicy:
+class FixedGrants(DefaultAuthority):
     """Grants the same to every skill and remembers for which digests it was asked."""
 
     given: Grants
     digests: list[str] = field(default_factory=list)
 
-    def grants(self, skill: object, digest: str) -> Grants:
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         self.digests.append(digest)
         return self.given
 
@@ -68,8 +70,8 @@ class Workshop:
     ) -> ScriptTools:
         runner = LocalRunner(self.home, sandbox=sandbox, concurrency=concurrency, progress=progress)
         self.runners.append(runner)
-        policy = FixedPolicy(grants or Grants())
-        return ScriptTools(self.manager(), runner, policy, limits=limits)
+        authority = FixedGrants(grants or Grants())
+        return ScriptTools(self.manager(), runner, authority, limits=limits)
 
 
 @pytest.fixture(scope="session")

@@ -18,9 +18,9 @@ from agent_framework import (
 from skillkit.agent.approvals import Approvals, Ask, Question
 from skillkit.agent.skills import spoken
 from skillkit.agent.telemetry import Next, Step, Stopwatch, TokenCount, Trace, count
+from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
-from skillkit.scripts.digests import DigestMemo
 
 _RUNS_CODE = ("script_run", "script_help")
 
@@ -95,7 +95,6 @@ class ScriptApproval(FunctionMiddleware):
         self.manager = manager
         self.approvals = approvals
         self.ask = ask
-        self._digests = DigestMemo()
 
     async def process(self, context: FunctionInvocationContext, call_next: Next) -> None:
         question = self._question(context) if context.function.name in _RUNS_CODE else None
@@ -106,13 +105,13 @@ class ScriptApproval(FunctionMiddleware):
         try:
             await call_next()
         finally:
-            self.approvals.used(question.digest)
+            self.approvals.forget_once()
 
     def _question(self, context: FunctionInvocationContext) -> Question | None:
         arguments = _arguments(context)
         try:
             skill = self.manager.get_skill(str(arguments.get("skill_name")))
-            digest = self._digests.digest(skill.base_dir)
+            digest = tree_digests.with_links(skill.base_dir).digest
         except SkillsUseError:
             return None  # the tool answers what is wrong
         if self.approvals.approved(skill, digest):

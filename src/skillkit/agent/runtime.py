@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from skillkit.agent.approvals import ApprovalFile, Approvals, Ask
+from skillkit.agent.approvals import Approvals, Ask
 from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import INSTRUCTIONS
@@ -59,8 +59,8 @@ class AgentRuntime:
     def __post_init__(self) -> None:
         self.store = ConversationStore(self.home)
         self.trace = Trace(self.conversation.id, self.home, on_step=self.observers.step)
-        self.approvals = Approvals(ApprovalFile(self.home))
         self.manager = self.enabled.manager
+        self.approvals = Approvals(self.manager.authority, self.enabled.registry.consents)
         self._agent: Agent[Any] | None = None
         self._skills: SkillProvider | None = None
 
@@ -146,17 +146,17 @@ class AgentRuntime:
         return self._agent
 
     def _build_skills(self) -> "SkillProvider":
-        from skillkit.agent.skills import ScriptToolSource, SkillProvider, ToolsetSource, TrustedCode
+        from skillkit.agent.skills import ScriptToolSource, SkillProvider, ToolsetSource
         from skillkit.disclosure import DisclosureSettings, SkillContextProvider, ToolSource
         from skillkit.matching import SkillMatcher
         from skillkit.scripts import ScriptTools
         from skillkit.toolsets import ToolsetLoader
 
         wishes = DisclosureSettings.from_environment()
-        loader = ToolsetLoader(self.manager, TrustedCode(self.enabled.judge))
+        loader = ToolsetLoader(self.manager)
         sources: list[ToolSource] = [
             ToolsetSource(self.manager, loader, self.observers.problem),
-            ScriptToolSource(self.manager, ScriptTools(self.manager, policy=self.approvals)),
+            ScriptToolSource(self.manager, ScriptTools(self.manager, authority=self.approvals)),
         ]
         small_model = self.provider.small
         disclosure = SkillContextProvider(

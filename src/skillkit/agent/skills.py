@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from skillkit.core.manager import SkillManager
     from skillkit.core.models import SkillMetadata
-    from skillkit.install.trust import TrustJudge
 
 STATE = "skills"
 _LOAD, _READ = "load_skill", "read_skill_resource"
@@ -51,17 +50,6 @@ class ScriptToolSource:
         asked = any(tool.name in session.heard for tool in tools)
         skills = self.manager.offered_skills() if asked else map(self.manager.get_skill, session.active_ids)
         return tools if any(find_scripts(skill) for skill in skills) else ()
-
-
-class TrustedCode:
-    """Lets the code of a skill into this process only when its exact bytes are trusted."""
-
-    def __init__(self, judge: "TrustJudge") -> None:
-        self.judge = judge
-
-    def trusts(self, skill: "SkillMetadata", digest: str) -> bool:
-        standing = self.judge.standing(skill)
-        return standing.trusted and standing.digest in (None, digest)
 
 
 class ToolsetSource:

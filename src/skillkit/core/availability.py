@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
 
 from skillkit._version import __version__
 from skillkit.core.models import SkillMetadata
@@ -15,12 +14,6 @@ class Refusal:
     code: str
     """`disabled`, `untrusted` or `unavailable`."""
     reason: str
-
-
-class SkillPolicy(Protocol):
-    """Who decides which of the discovered skills are enabled and trusted."""
-
-    def refusal(self, skill: SkillMetadata) -> Refusal | None: ...
 
 
 def unavailable(skill: SkillMetadata) -> Refusal | None:

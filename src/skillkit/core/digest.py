@@ -151,23 +151,3 @@ def _not_plain(path: str, folder: Path) -> str:
         f"'{escape_hidden(path)}' in {folder} is a symbolic link or a special file; "
         "a skill may hold plain files and folders only"
     )
-
-
-def tree_stamp(folder: Path) -> object:
-    """Changes whenever a file beneath `folder` does; None for a tree too large to look at."""
-    stamps: list[object] = []
-    waiting = [os.path.realpath(folder)]
-    try:
-        while waiting:
-            if len(stamps) > _MAX_ENTRIES:
-                return None
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    status = entry.stat(follow_symlinks=False)
-                    stamps.append((entry.path, status.st_ino, status.st_size, status.st_mode))
-                    stamps.append((status.st_mtime_ns, status.st_ctime_ns))
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-    except OSError:
-        return None
-    return tuple(stamps)

@@ -69,10 +69,13 @@ def _beside(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.urandom(8).hex()}")
 
 
-def clear_temporary(folder: Path) -> None:
-    """Delete what writers that were killed left in `folder`; call it with the lock held."""
+def clear_temporary(folder: Path, of: str = "") -> None:
+    """Delete what writers that were killed left in `folder`; call it with the lock held.
+
+    Where several files have locks of their own, `of` is the name of the one whose lock is held.
+    """
     for name in os.listdir(folder):
-        if _TEMPORARY.fullmatch(name):
+        if _TEMPORARY.fullmatch(name) and name.startswith(f".{of}"):
             os.unlink(folder / name)
 
 

@@ -9,7 +9,8 @@ from threading import RLock
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
 
 from skillkit.core import resources
-from skillkit.core.availability import Refusal, SkillPolicy, unavailable
+from skillkit.core.authority import Authority, DefaultAuthority, current_requester
+from skillkit.core.availability import Refusal, unavailable
 from skillkit.core.cache import CacheStats, ContentCache
 from skillkit.core.compat import project_folder
 from skillkit.core.content import stamp_of
@@ -80,7 +81,7 @@ class SkillManager:
         include_nested: bool = False,
         strict: bool = False,
         offer_recovered: bool = False,
-        policy: SkillPolicy | None = None,
+        authority: Authority | None = None,
         rename: Rename | None = None,
     ) -> None:
         project_skill_dir = project_folder(project_skill_dir, skill_dir, skills_dir)
@@ -97,7 +98,7 @@ class SkillManager:
             packages=packages,
         )
         self.skills_dir = Path(project_skill_dir or Path.cwd() / ".claude" / "skills")
-        self.policy = policy
+        self.authority: Authority = authority or DefaultAuthority()
         self.offer_recovered = offer_recovered
         self._discovery = Discovery(
             SkillParser(strict=strict, recover=not strict),
@@ -238,8 +239,7 @@ class SkillManager:
 
     def refusal(self, skill: SkillMetadata) -> Refusal | None:
         """Why `skill` may not be used now: disabled, untrusted or unavailable."""
-        decided = self.policy.refusal(skill) if self.policy else None
-        return decided or unavailable(skill)
+        return self.authority.offer_refusal(skill, current_requester()) or unavailable(skill)
 
     def offered_skills(self) -> list[SkillMetadata]:
         """The skills a model may be told of."""
@@ -356,7 +356,7 @@ class SkillManager:
 
     def _scan(self) -> None:
         with self._scanning:
-            found = scan(self.sources, self._discovery, self.policy)
+            found = scan(self.sources, self._discovery, self.authority)
             self._said.log(found.diagnostics)
             self._catalogue = found.catalogue
             self._diagnostics = found.diagnostics

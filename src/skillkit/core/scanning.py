@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from skillkit.core.availability import SkillPolicy, out_of_range
+from skillkit.core.authority import Authority, Requester
+from skillkit.core.availability import out_of_range
 from skillkit.core.discovery import Discovery
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource, SourceType
@@ -30,7 +31,7 @@ class Scan(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
 
 
-def scan(sources: Iterable[SkillSource], discovery: Discovery, policy: SkillPolicy | None) -> Scan:
+def scan(sources: Iterable[SkillSource], discovery: Discovery, authority: Authority) -> Scan:
     """Search the sources, the first of which has the first right to a name."""
     catalogue = SkillIndex()
     diagnostics: list[Diagnostic] = []
@@ -49,7 +50,7 @@ def scan(sources: Iterable[SkillSource], discovery: Discovery, policy: SkillPoli
                 continue
             ignored = found
             # Nobody takes the name of a skill that the user trusts by putting a folder there.
-            if _untrusted(taken.winner, policy) and not _untrusted(found, policy):
+            if _untrusted(taken.winner, authority) and not _untrusted(found, authority):
                 ignored, taken = taken.winner, catalogue.promote(taken.address)
             diagnostics.append(_collision(ignored, taken))
     discovery.forget_missing(met.paths)
@@ -93,8 +94,9 @@ def skill_filter(
     return passes
 
 
-def _untrusted(skill: SkillMetadata, policy: SkillPolicy | None) -> bool:
-    refusal = policy.refusal(skill) if policy else None
+def _untrusted(skill: SkillMetadata, authority: Authority) -> bool:
+    # One index serves every requester, so it is nobody in particular who asks.
+    refusal = authority.offer_refusal(skill, Requester())
     return refusal is not None and refusal.code == "untrusted"
 
 

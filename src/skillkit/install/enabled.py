@@ -4,85 +4,19 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from skillkit.core.availability import Refusal, unavailable
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
-from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
+from skillkit.install.authority import Standing, UserAuthority
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
-from skillkit.install.trust import Standing, TrustJudge, TrustStore
+from skillkit.install.selection import VARIABLE, Selection
 
-VARIABLE = "AGENT_SKILLS"
 NO_TRUSTED = (
     "No trusted skills installed. Install skills with 'agent skill add' or use AGENT_SKILLS=all-untrusted"
 )
-Mode = Literal["none", "all", "all-untrusted", "names"]
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What the user wants loaded, in the words of AGENT_SKILLS."""
-
-    mode: Mode
-    names: frozenset[str] = frozenset()
-    """Canonical names."""
-
-    @staticmethod
-    def parse(text: str | None) -> "Selection":
-        word = (text or "").strip()
-        if word.lower() in ("", "none"):
-            return Selection("none")
-        if word.lower() == "all":
-            return Selection("all")
-        if word.lower() == "all-untrusted":
-            return Selection("all-untrusted")
-        names = frozenset(canonical_name(name) for name in word.split(",") if name.strip())
-        return Selection("names", names) if names else Selection("none")
-
-    @staticmethod
-    def current(registry: InstallRegistry, environment: Mapping[str, str] | None = None) -> "Selection":
-        """AGENT_SKILLS if it is set, even to nothing; else what `agent skill enable` chose."""
-        environment = os.environ if environment is None else environment
-        if VARIABLE in environment:
-            return Selection.parse(environment[VARIABLE])
-        return Selection.parse(registry.load().selection)
-
-    def includes(self, skill: SkillMetadata) -> bool:
-        if self.mode == "names":
-            return skill.canonical_name in self.names
-        return self.mode != "none"
-
-    def __str__(self) -> str:
-        return ",".join(sorted(self.names)) if self.mode == "names" else self.mode
-
-
-class EnabledPolicy:
-    """Refuses what is not selected and what is not trusted; a policy for SkillManager."""
-
-    def __init__(self, selection: Selection, judge: TrustJudge) -> None:
-        self.selection = selection
-        self.judge = judge
-
-    def refusal(self, skill: SkillMetadata, standing: Standing | None = None) -> Refusal | None:
-        """Why `skill` is not active; `standing` is what the judge said of it, if it was asked already."""
-        if not self.selection.includes(skill):
-            return Refusal(
-                "disabled",
-                f"Skill '{skill.name}' is not active. To enable: export {VARIABLE}={skill.canonical_name}",
-            )
-        if self.selection.mode == "all-untrusted":
-            return None
-        standing = standing or self.judge.standing(skill)
-        if standing.trusted:
-            return None
-        return Refusal(
-            "untrusted",
-            f"Skill '{skill.name}' is not trusted: {standing.reason}. "
-            f"Look at it and approve it with: agent skill trust {skill.canonical_name}",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,24 +70,23 @@ class EnabledSkills:
         self.selection = selection or Selection.current(self.registry, environment)
         self.by_variable = VARIABLE in (os.environ if environment is None else environment)
         """Whether AGENT_SKILLS decides, or what `agent skill enable` chose."""
-        self.judge = TrustJudge(self.registry, TrustStore(self.registry.home))
-        self.policy = EnabledPolicy(self.selection, self.judge)
+        self.authority = UserAuthority(self.registry, self.selection)
         self.manager = SkillManager(
             additional_search_paths=list(search),
             default_sources=True,
             bundled=bundled,
-            policy=self.policy,
+            authority=self.authority,
             rename=installed_names(self.registry),
         )
         self.manager.discover()
 
     def status(self, skill: SkillMetadata) -> SkillStatus:
-        standing = self.judge.standing(skill)
+        standing = self.authority.standing(skill)
         return SkillStatus(
             skill=skill,
-            refusal=self.policy.refusal(skill, standing) or unavailable(skill),
+            refusal=self.authority.refusal_by(skill, standing) or unavailable(skill),
             standing=standing,
-            installed=self.judge.installed(skill),
+            installed=self.authority.installed(skill),
         )
 
     def report(self) -> ActivationReport:

@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
+from skillkit.install.consents import Consent, ConsentKind
 from skillkit.install.exceptions import (
     ConsentError,
     DriftError,
@@ -30,7 +32,7 @@ from skillkit.install.plan import (
     refuse_conflict,
     refuse_other_versions,
 )
-from skillkit.install.proposal import Consent, Proposal, ProposedSkill, refuse_unattended
+from skillkit.install.proposal import AskConsent, Proposal, ProposedSkill, refuse_unattended
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import MAX_PREVIOUS, InstallRegistry, RegistryState, RemovedSkill
 from skillkit.install.sources.kinds import parse_source
@@ -38,7 +40,6 @@ from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sources.source import Access, OpenSource, Source
 from skillkit.install.sync import compare, fetch_locked, refuse_drift
 from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
-from skillkit.install.trust import MAX_BYTES, MAX_FILES, TrustStore
 
 
 class SkillInstaller(InstallInspector):
@@ -51,14 +52,13 @@ class SkillInstaller(InstallInspector):
         self,
         home: Path | None = None,
         *,
-        consent: Consent = refuse_unattended,
+        consent: AskConsent = refuse_unattended,
         limits: TreeLimits | None = None,
         progress: Callable[[str], object] = lambda text: None,
         access: Access | None = None,
         registry: InstallRegistry | None = None,
     ) -> None:
         super().__init__(home, progress=progress, access=access, registry=registry)
-        self.trust_store = TrustStore(self.home)
         self.consent = consent
         self.limits = limits or TreeLimits()
 
@@ -334,12 +334,20 @@ class SkillInstaller(InstallInspector):
         """Approve a skill in a project folder by the digest of its bytes; answers the digest."""
         tree = read_folder(skill.base_dir, TreeLimits(MAX_FILES, MAX_BYTES))
         digest = tree.digest.digest
-        if not self.trust_store.trusts(digest):
+        if digest not in self.registry.consents.digests(ConsentKind.USE):
             origin = escape_hidden(str(skill.base_dir))
             card = offer(tree, skill, name=skill.name, origin=origin)
             self._ask(Proposal("trust", (card,), pinned == digest))
-            self.trust_store.grant(digest, name=skill.name, path=skill.base_dir)
+            given = Consent(ConsentKind.USE, digest, skill.canonical_name, str(skill.base_dir))
+            self.registry.consents.grant(given)
         return digest
+
+    def revoke_folder(self, digest: str) -> bool:
+        """Take the approval of a skill in a project folder back; return False when there was none."""
+        gone = self.registry.consents.revoke(
+            where=lambda each: each.kind is ConsentKind.USE and each.digest == digest
+        )
+        return bool(gone)
 
     # Asking
 

@@ -46,7 +46,7 @@ class Proposal:
     """What of the source would not be installed, and why."""
 
 
-Consent = Callable[[Proposal], bool]
+AskConsent = Callable[[Proposal], bool]
 
 
 def refuse_unattended(proposal: Proposal) -> bool:

@@ -1,7 +1,7 @@
 """What registry.json knows of one installed skill, as a value."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -41,7 +41,7 @@ class InstalledSkill:
     declared_name: str = ""
     """What SKILL.md calls itself, when it was installed under another name."""
     trusted_digest: str | None = None
-    """The digest the user said yes to."""
+    """The digest the user said yes to; written for people to see, read from consents.json."""
     previous: "tuple[InstalledSkill, ...]" = field(default=(), hash=False)
     """Earlier versions, the latest first."""
 
@@ -100,13 +100,15 @@ class InstalledSkill:
         return data
 
     @staticmethod
-    def from_data(data: Any) -> "InstalledSkill":
-        """Raises InstallError, ValueError, KeyError, TypeError or AttributeError for what is no record."""
+    def from_data(data: Any, approved: Container[str] = ()) -> "InstalledSkill":
+        """Return the record; trusted if its digest is one of `approved`, whatever it says itself.
+
+        Raises InstallError, ValueError, KeyError, TypeError or AttributeError for what is no record.
+        """
         name = _text(data["name"])
         if not installable(name) or data["name_canonical"] != canonical_name(name):
             raise ValueError("a name that cannot be used")
         digest = _digest(data["digest"])
-        trusted = data.get("trusted_digest")
         revision = data.get("revision", data.get("commit_sha"))
         return InstalledSkill(
             name=name,
@@ -126,8 +128,8 @@ class InstalledSkill:
             source=source_of_record(data),
             revision=None if revision is None else _text(revision),
             declared_name=_text(data.get("declared_name") or ""),
-            trusted_digest=_digest(trusted) if trusted and data.get("trusted") is True else None,
-            previous=tuple(InstalledSkill.from_data(item) for item in data.get("previous", ())),
+            trusted_digest=digest if digest in approved else None,
+            previous=tuple(InstalledSkill.from_data(item, approved) for item in data.get("previous", ())),
         )
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -12,6 +12,7 @@ from typing import Any
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked, sync_folder
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
+from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.exceptions import InstallError, NotInstalledError, RegistryError
 from skillkit.install.older_registry import carried_over, older_records
 from skillkit.install.record import InstalledSkill
@@ -63,12 +64,12 @@ class RegistryState:
         }
 
     @staticmethod
-    def from_data(data: Mapping[str, Any]) -> "RegistryState":
+    def from_data(data: Mapping[str, Any], approved: Container[str] = ()) -> "RegistryState":
         try:
-            skills = [InstalledSkill.from_data(item) for item in data["skills"].values()]
+            skills = [InstalledSkill.from_data(item, approved) for item in data["skills"].values()]
             removed = [
                 RemovedSkill(
-                    InstalledSkill.from_data(item["skill"]),
+                    InstalledSkill.from_data(item["skill"], approved),
                     _moment(item["removed_at"]).isoformat(),
                 )
                 for item in data.get("removed", ())
@@ -82,11 +83,11 @@ class RegistryState:
         except _NO_RECORD as error:
             raise DamagedFileError(f"with a record that cannot be read ({error})") from error
 
-    def kept(self) -> set[str]:
-        """Versions that must stay in the store."""
-        versions = [*self.skills.values(), *(item.skill for item in self.removed)]
-        versions += [older for version in versions for older in version.previous]
-        return {version.stored for version in versions}
+    def versions(self) -> Iterator[InstalledSkill]:
+        """Every version that must stay in the store."""
+        for skill in (*self.skills.values(), *(item.skill for item in self.removed)):
+            yield skill
+            yield from skill.previous
 
 
 class InstallRegistry:
@@ -107,6 +108,7 @@ class InstallRegistry:
         self.now = now
         self.notices: list[str] = []
         """What was found damaged and what was done about it."""
+        self.consents = ConsentFile(self.home, notice=self._notice, now=now)
 
     def load(self) -> RegistryState:
         """What is installed now. Repairs a damaged registry and links that a crash left behind."""
@@ -139,16 +141,48 @@ class InstallRegistry:
         """
         with locked(self.lock, self.on_wait):
             state = self._read_or_recover()
+            before = {version.digest for version in state.versions() if version.trusted}
             yield state
             now = self.now()
             state.removed = [item for item in state.removed if not item.expired(now)]
+            self._keep_consents(before, state)
             self.file.write(state.as_data())
             self._relink(state)
-            self.store.collect(state.kept())
+            self.store.collect({version.stored for version in state.versions()})
+
+    def stamp(self) -> object:
+        """Return what changes whenever the registry does; None when there is no file."""
+        try:
+            status = os.stat(self.file.path)
+        except OSError:
+            return None
+        return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+    def _keep_consents(self, before: set[str], state: RegistryState) -> None:
+        """Write down which versions are approved now, before the registry says that they are installed.
+
+        A crash in between leaves a yes that was given to bytes that are not here.
+        """
+        present = {version.digest for version in state.versions()}
+        trusted = {version.digest: version for version in state.versions() if version.trusted}
+        revoked, gone = before & present - set(trusted), before - present
+        if revoked or gone:
+            self.consents.revoke(
+                where=lambda each: (
+                    each.kind is ConsentKind.USE
+                    and (each.digest in revoked or (each.digest in gone and not each.place))
+                )
+            )
+        if fresh := set(trusted) - self.consents.digests(ConsentKind.USE):
+            self.consents.grant(
+                *(Consent(ConsentKind.USE, digest, trusted[digest].name_canonical) for digest in fresh)
+            )
 
     def _read(self) -> RegistryState | None:
         data = self.file.read()
-        return None if data is None else RegistryState.from_data(data)
+        if data is None:
+            return None
+        return RegistryState.from_data(data, self.consents.digests(ConsentKind.USE))
 
     def _stale(self, state: RegistryState) -> bool:
         return self.store.stale_links(_wanted(state)) and os.access(self.home, os.W_OK)
@@ -196,6 +230,10 @@ class InstallRegistry:
                 continue
             if skill.name_canonical == name and path == _real(self.store.path(skill.stored)):
                 state.skills[name] = replace(skill, trusted_digest=None, previous=())
+        recovered = {skill.digest for skill in state.skills.values()}
+        self.consents.revoke(
+            where=lambda each: each.kind is ConsentKind.USE and each.digest in recovered and not each.place
+        )
         self.file.write(state.as_data())
         self._notice(
             f"{self.file.path} was {reason}.{kept} Recovered {len(state.skills)} skills from the "

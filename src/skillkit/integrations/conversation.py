@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
+from skillkit.core.authority import Requester, asking_for
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, Tool
@@ -16,7 +17,7 @@ from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.tools import accept
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.catalogue import find_scripts
-from skillkit.toolsets import ActiveToolsets, ToolsetLoader, ToolsetTrust, TrustBundled
+from skillkit.toolsets import ActiveToolsets, ToolsetLoader
 
 Skills = SkillManager | SkillContextProvider
 """What an integration is made from; of a manager it makes the default provider."""
@@ -40,7 +41,7 @@ class Conversation:
     """A provider, the session of one conversation, and who approves what its tools do.
 
     `approve` is for frameworks that have no way of their own to ask the user; without it, a tool that
-    needs approval is refused.
+    needs approval is refused. `requester` is on whose behalf the manager's authority is asked.
     """
 
     def __init__(
@@ -50,7 +51,9 @@ class Conversation:
         *,
         approve: Approve | None = None,
         need_approval: Collection[str] = NEED_APPROVAL,
+        requester: Requester | None = None,
     ) -> None:
+        self.requester = requester
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.session = SkillSession() if session is None else session
         self.need_approval = frozenset(need_approval)
@@ -58,16 +61,19 @@ class Conversation:
 
     def disclose(self, messages: Messages = (), *, whole_history: bool = False) -> Disclosure:
         """What to add to the request that `messages` make: instructions and tools."""
-        return self.provider.disclose(messages, self.session, whole_history=whole_history)
+        with asking_for(self.requester):
+            return self.provider.disclose(messages, self.session, whole_history=whole_history)
 
     async def adisclose(self, messages: Messages = (), *, whole_history: bool = False) -> Disclosure:
         """`disclose` without blocking the event loop."""
         async with _few_at_once():
-            return await self.provider.before_request(messages, self.session, whole_history=whole_history)
+            with asking_for(self.requester):
+                return await self.provider.before_request(messages, self.session, whole_history=whole_history)
 
     def tools(self) -> tuple[Tool, ...]:
         """The neutral tools as they are at this moment."""
-        return self.provider.tools(self.session)
+        with asking_for(self.requester):
+            return self.provider.tools(self.session)
 
     async def atools(self) -> tuple[Tool, ...]:
         """`tools` without blocking the event loop."""
@@ -79,6 +85,10 @@ class Conversation:
 
         `approved` says that the framework has asked the user already.
         """
+        with asking_for(self.requester):
+            return await self._call(name, arguments, approved)
+
+    async def _call(self, name: str, arguments: Arguments, approved: bool) -> str:
         tool = next((tool for tool in await self.atools() if tool.name == name), None)
         if tool is None:
             return result_text(name, _failure("not_found", f"There is no tool {name[:80]!r}"))
@@ -127,22 +137,19 @@ class ScriptSource:
         return self.scripts.tools() if usable else ()
 
 
-def default_provider(
-    manager: SkillManager, scripts: ScriptTools | None = None, toolset_trust: ToolsetTrust | None = None
-) -> SkillContextProvider:
+def default_provider(manager: SkillManager, scripts: ScriptTools | None = None) -> SkillContextProvider:
     """Everything that skillkit discloses: catalogue, skills, scripts in the sandbox, and the toolsets of
-    active skills that `toolset_trust` knows, which are those that ship with skillkit unless it is given.
+    active skills; the manager's authority decides which.
 
-    All conversations of a manager share one provider, and with it the index, unless they differ in scripts
-    or trust.
+    All conversations of a manager share one provider, and with it the index, unless they differ in scripts.
     """
-    if scripts is None and toolset_trust is None:
-        return manager.companion("provider", lambda: _provider(manager, ScriptTools(manager), TrustBundled()))
-    return _provider(manager, scripts or ScriptTools(manager), toolset_trust or TrustBundled())
+    if scripts is None:
+        return manager.companion("provider", lambda: _provider(manager, ScriptTools(manager)))
+    return _provider(manager, scripts)
 
 
-def _provider(manager: SkillManager, scripts: ScriptTools, trust: ToolsetTrust) -> SkillContextProvider:
-    toolsets = ActiveToolsets(ToolsetLoader(manager, trust))
+def _provider(manager: SkillManager, scripts: ScriptTools) -> SkillContextProvider:
+    toolsets = ActiveToolsets(ToolsetLoader(manager))
     return SkillContextProvider(manager, tool_sources=[ScriptSource(scripts, manager), toolsets])
 
 

@@ -7,7 +7,8 @@ from collections import deque
 from dataclasses import dataclass
 from threading import Lock
 
-from skillkit.scripts.models import Captured, Limits, Outcome
+from skillkit.core.grants import Limits
+from skillkit.scripts.models import Captured, Outcome
 from skillkit.scripts.sandbox.backend import Running, SandboxError
 
 _CHUNK = 1 << 16

@@ -1,60 +1,15 @@
 """The nouns of running a script: what is asked, what is granted, what came of it."""
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
+from skillkit.core.grants import Limits
+
 NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much a run may use; the skill can only lower them, the user may raise them."""
-
-    timeout: float = 60.0
-    """Seconds of wall clock."""
-    output: int = 1 << 20
-    """Bytes of stdout that are kept, head and tail; as much again is kept of stderr."""
-    output_kill: int = 512 << 20
-    """Bytes of output after which the script is killed."""
-    arguments: int = 100
-    argument_bytes: int = 4096
-    memory: int = 1 << 30
-    """Bytes of data of one process, and of resident memory of all of them together."""
-    processes: int = 64
-    file_size: int = 256 << 20
-    work_size: int = 256 << 20
-    """Bytes of the private work folder."""
-    work_files: int = 20_000
-    """Files and folders in it."""
-
-    @classmethod
-    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Limits":
-        """The defaults with SCRIPT_TIMEOUT (seconds) and MAX_SCRIPT_OUTPUT (bytes) applied."""
-        limits = cls()
-        if timeout := _positive(environ.get("SCRIPT_TIMEOUT")):
-            limits = replace(limits, timeout=timeout)
-        if output := _positive(environ.get("MAX_SCRIPT_OUTPUT")):
-            limits = replace(limits, output=int(output))
-        return limits
-
-    def lowered(self, timeout: float | None) -> "Limits":
-        """The same limits with a shorter timeout; a longer one changes nothing."""
-        if timeout is None or timeout >= self.timeout:
-            return self
-        return replace(self, timeout=max(timeout, 0.0))
-
-
-def _positive(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if 0 < number < float("inf") else None
 
 
 @dataclass(frozen=True, slots=True)

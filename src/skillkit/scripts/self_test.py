@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.grants import Limits
 from skillkit.scripts.capture import Cancellation, run_to_end
-from skillkit.scripts.models import Limits, Outcome
+from skillkit.scripts.models import Outcome
 from skillkit.scripts.pythons import find_python
 from skillkit.scripts.sandbox.backend import Backend, Confinement, Mount, needs_reachable_files
 

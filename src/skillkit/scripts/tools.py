@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
+from skillkit.core.authority import Authority, SkillDirectory, current_requester
+from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.grants import Grants, Limits
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import refusal
 from skillkit.core.text import escape_hidden
@@ -16,17 +19,9 @@ from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Tool
 from skillkit.scripts import payloads, telemetry
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
-from skillkit.scripts.digests import DigestMemo
-from skillkit.scripts.models import Limits, ScriptRequest, ScriptResult, ScriptRunner
+from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.payloads import Payload, failure, success
-from skillkit.scripts.policy import (
-    DeniedVariableError,
-    Grants,
-    NothingGranted,
-    ScriptPolicy,
-    SkillDirectory,
-    granted_environment,
-)
+from skillkit.scripts.policy import DeniedVariableError, granted_environment
 from skillkit.scripts.runner import LocalRunner
 
 _HELP_SECONDS = 10.0
@@ -52,25 +47,30 @@ class _Prepared:
 class ScriptTools:
     """The scripts of all skills in a directory, behind three calls.
 
-    `skills` says which skills exist and may be used (a SkillManager), `policy` what the user granted
-    to the exact tree on disk, `runner` executes. Everything a caller can get wrong comes back as data.
+    `skills` says which skills exist and may be used (a SkillManager), `authority` what is granted to the
+    exact tree on disk (unless given, the one of `skills`), `runner` executes. Everything a
+    caller can get wrong comes back as data.
     """
 
     def __init__(
         self,
         skills: SkillDirectory,
         runner: ScriptRunner | None = None,
-        policy: ScriptPolicy | None = None,
+        authority: Authority | None = None,
         *,
         limits: Limits | None = None,
     ) -> None:
         self._skills = skills
         self._runner = runner or LocalRunner()
-        self._policy = policy or NothingGranted()
+        self._authority = authority
         self._limits = limits
-        self._digests = DigestMemo()
         self._help: OrderedDict[tuple[str, str], Payload] = OrderedDict()
         self._help_lock = Lock()
+
+    @property
+    def authority(self) -> Authority:
+        """Who decides what scripts are granted."""
+        return self._authority or self._skills.authority
 
     @property
     def script_count(self) -> int:
@@ -319,10 +319,10 @@ class ScriptTools:
 
     def _grants(self, skill: SkillMetadata) -> tuple[str, Grants] | Payload:
         try:
-            digest = self._digests.digest(skill.base_dir)
+            digest = tree_digests.with_links(skill.base_dir).digest
         except SkillsUseError as error:
             return failure("permission_denied", str(error))
-        grants = self._policy.grants(skill, digest)
+        grants = self.authority.grants(skill, digest, current_requester())
         if not grants.run:
             reason = grants.reason or f"Scripts of the skill '{skill.name}' are not allowed to run"
             return failure("permission_denied", reason)

@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from skillkit.core.digest import open_tree
+from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES, DigestMemo, tree_digests
 from skillkit.core.disk import remove_tree
 from skillkit.core.exceptions import SizeLimitExceededError, SkillsUseError
-from skillkit.scripts.digests import MAX_BYTES, MAX_FILES, DigestMemo
 from skillkit.scripts.sandbox.backend import unreachable
 
 KEPT_TREES = 64
@@ -38,7 +38,6 @@ class TreeStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._digests = DigestMemo()
 
     @contextmanager
     def pinned(self, source: Path, digest: str, *, reachable: bool = False) -> Iterator[Path]:
@@ -94,7 +93,7 @@ class TreeStore:
         except FileNotFoundError:
             return False
         with suppress(SkillsUseError):
-            if self._digests.digest(entry / "tree") == digest:
+            if tree_digests.with_links(entry / "tree").digest == digest:
                 if time.time() - os.fstat(descriptor).st_mtime > _HOUR:
                     os.utime(descriptor)
                 return True
@@ -118,7 +117,7 @@ class TreeStore:
     def _copy(self, source: Path, target: Path, digest: str) -> int:
         """Copy first, judge the copy: what happens to `source` meanwhile does not matter."""
         size = copy_tree(source, target)
-        if DigestMemo().digest(target) != digest:
+        if DigestMemo().with_links(target).digest != digest:
             remove_tree(target)
             raise ChangedTreeError(
                 f"The files in {source} changed after this run was approved, so nothing was run; "

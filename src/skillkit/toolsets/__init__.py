@@ -7,8 +7,6 @@ from skillkit.toolsets.loader import (
     LoadedToolset,
     ToolsetLoader,
     Toolsets,
-    ToolsetTrust,
-    TrustBundled,
     collect_tools,
 )
 
@@ -18,9 +16,7 @@ __all__ = [
     "LoadedToolset",
     "ToolsetError",
     "ToolsetLoader",
-    "ToolsetTrust",
     "Toolsets",
-    "TrustBundled",
     "as_tool",
     "collect_tools",
 ]

@@ -6,12 +6,10 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from skillkit.core.availability import Refusal
+from skillkit.core.authority import Authority, SkillDirectory, current_requester
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
-from skillkit.core.shipped import is_as_shipped
 from skillkit.disclosure.tools import Tool
 from skillkit.toolsets.base import AgentToolset, as_tool
 from skillkit.toolsets.exceptions import ToolsetError
@@ -22,29 +20,6 @@ logger = logging.getLogger(__name__)
 AUTO_PREFIX = "SKILL_AUTO_PREFIX"
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-class ToolsetTrust(Protocol):
-    """Who decides that the code of a tree with this digest may run inside our own process."""
-
-    def trusts(self, skill: SkillMetadata, digest: str) -> bool: ...
-
-
-class TrustBundled:
-    """Trusts what ships with skillkit and nothing else."""
-
-    def trusts(self, skill: SkillMetadata, digest: str) -> bool:
-        return is_as_shipped(skill)
-
-
-class SkillDirectory(Protocol):
-    """Which skills there are and which may be used; a SkillManager is one."""
-
-    def get_skill(self, name: str) -> SkillMetadata: ...
-
-    def list_skills(self) -> list[SkillMetadata]: ...
-
-    def refusal(self, skill: SkillMetadata) -> Refusal | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +49,13 @@ class ToolsetLoader:
     def __init__(
         self,
         skills: SkillDirectory,
-        trust: ToolsetTrust,
+        authority: Authority | None = None,
         *,
         config: object = None,
         auto_prefix: bool | None = None,
     ) -> None:
         self.skills = skills
-        self._trust = trust
+        self._authority = authority
         self._config = config
         self.auto_prefix = auto_prefix_enabled() if auto_prefix is None else auto_prefix
 
@@ -141,8 +116,9 @@ class ToolsetLoader:
             sources = SkillSources.read(skill.base_dir)
         except (SkillsUseError, RecursionError) as error:
             raise _error(skill, definition, str(error)) from error
-        if not self._trust.trusts(skill, sources.digest):
-            raise _error(skill, definition, "the skill is not trusted; its code would run in this process")
+        authority = self._authority or self.skills.authority
+        if (refused := authority.import_refusal(skill, sources.digest, current_requester())) is not None:
+            raise _error(skill, definition, refused.reason)
         return sources
 
 

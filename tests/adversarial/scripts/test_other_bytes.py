@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.authority import DefaultAuthority, Requester
+from skillkit.core.digest_memo import DigestMemo
+from skillkit.core.models import SkillMetadata
 from skillkit.scripts import Grants, LocalRunner, ScriptRequest, ScriptResult, ScriptTools
-from skillkit.scripts.digests import DigestMemo
 
 
 @dataclass
@@ -27,12 +29,12 @@ class Interposed:
 
 
 @dataclass
-class OneDigest:
+class OneDigest(DefaultAuthority):
     """Grants the network to one tree and nothing to any other."""
 
     digest: str
 
-    def grants(self, skill: object, digest: str) -> Grants:
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         return Grants(network=digest == self.digest)
 
 
@@ -46,8 +48,8 @@ def test_a_script_that_changed_while_it_waited_is_not_run(workshop, backend):
     assert "changed after this run was approved" in answer["message"]
 
 
-class GrantEverything:
-    def grants(self, skill: object, digest: str) -> Grants:
+class GrantEverything(DefaultAuthority):
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         return Grants(network=True, unsandboxed=True)
 
 
@@ -96,7 +98,7 @@ def test_renaming_two_trees_over_each_other_never_runs_one_with_the_grants_of_th
     code = "import json, socket\ntry:\n socket.socket()\n network = True\nexcept OSError:\n network = False\n"
     base = workshop.skill("demo", tell_py=f"{code}print(json.dumps(['approved', network]))")
     other = workshop.folder / "other"
-    approved = DigestMemo().digest(base)
+    approved = DigestMemo().with_links(base).digest
     other.mkdir()
     (other / "scripts").mkdir()
     (other / "SKILL.md").write_bytes((base / "SKILL.md").read_bytes())
@@ -128,7 +130,7 @@ def test_a_copy_that_was_tampered_with_is_made_again(workshop):
     workshop.skill("demo", tell_py="print('\"approved\"')")
     tools = workshop.tools()
     assert tools.script_run("demo", "tell")["result"] == "approved"
-    digest = DigestMemo().digest(workshop.folder / "demo")
+    digest = DigestMemo().with_links(workshop.folder / "demo").digest
     copy = workshop.home / "trees" / digest.replace(":", "-") / "tree" / "scripts" / "tell.py"
     copy.chmod(0o644)
     copy.write_text("print('\"other\"')")

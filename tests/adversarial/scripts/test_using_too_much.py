@@ -87,9 +87,9 @@ def test_everything_dies_when_our_own_process_is_killed(workshop, backend):
         import sys
         from pathlib import Path
         from skillkit.scripts import LocalRunner, ScriptRequest
-        from skillkit.scripts.digests import DigestMemo
+        from skillkit.core.digest_memo import DigestMemo
         base, home, sandbox, marker = sys.argv[1:]
-        runner, digest = LocalRunner(Path(home), sandbox=sandbox), DigestMemo().digest(Path(base))
+        runner, digest = LocalRunner(Path(home), sandbox=sandbox), DigestMemo().with_links(Path(base)).digest
         script = "scripts/run.py"
         runner.run(ScriptRequest("daemons", Path(base), digest, script, (marker,), unsandboxed=True))
         """
@@ -417,10 +417,10 @@ def test_no_zombie_stays_when_orphans_come_to_our_own_process(workshop, backend)
         import ctypes, os, sys
         from pathlib import Path
         from skillkit.scripts import LocalRunner, ScriptRequest
-        from skillkit.scripts.digests import DigestMemo
+        from skillkit.core.digest_memo import DigestMemo
         base, home, sandbox = sys.argv[1:]
         assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0  # orphans of ours become our children
-        runner, digest = LocalRunner(Path(home), sandbox=sandbox), DigestMemo().digest(Path(base))
+        runner, digest = LocalRunner(Path(home), sandbox=sandbox), DigestMemo().with_links(Path(base)).digest
         request = ScriptRequest("daemons", Path(base), digest, "scripts/run.py", ("x",), unsandboxed=True)
         for _ in range(5):
             runner.run(request)
@@ -443,10 +443,10 @@ def test_interrupting_a_sync_call_kills_the_script(workshop):
         import json, signal, sys
         from pathlib import Path
         from skillkit.scripts import LocalRunner, ScriptRequest
-        from skillkit.scripts.digests import DigestMemo
+        from skillkit.core.digest_memo import DigestMemo
         base, home, marker = sys.argv[1:]
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        runner, digest = LocalRunner(Path(home)), DigestMemo().digest(Path(base))
+        runner, digest = LocalRunner(Path(home)), DigestMemo().with_links(Path(base)).digest
         try:
             runner.run(ScriptRequest("daemons", Path(base), digest, "scripts/run.py", (marker,)))
         except KeyboardInterrupt:
@@ -473,10 +473,10 @@ def test_a_lower_hard_limit_of_the_shell_is_kept_and_nothing_breaks(workshop, co
         import resource, sys
         from pathlib import Path
         from skillkit.scripts import LocalRunner, ScriptRequest
-        from skillkit.scripts.digests import DigestMemo
+        from skillkit.core.digest_memo import DigestMemo
         base, home, sandbox, limit = sys.argv[1:]
         lower = {"NOFILE": 300, "FSIZE": 100 << 20}[limit]
-        digest = DigestMemo().digest(Path(base))
+        digest = DigestMemo().with_links(Path(base)).digest
         request = ScriptRequest("quick", Path(base), digest, "scripts/run.py")
         runner = LocalRunner(Path(home), sandbox=sandbox)
         resource.setrlimit(getattr(resource, "RLIMIT_" + limit), (lower, lower))

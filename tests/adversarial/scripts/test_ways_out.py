@@ -230,11 +230,12 @@ def test_no_variable_that_was_not_granted_is_anywhere_to_be_found(workshop, conf
         import json, sys
         from pathlib import Path
         from skillkit import SkillManager
-        from skillkit.scripts import AsRequested, LocalRunner, ScriptTools
+        from skillkit.core.authority import TrustEverySkill
+        from skillkit.scripts import LocalRunner, ScriptTools
         folder, home, sandbox = sys.argv[1:]
         manager = SkillManager(project_skill_dir=folder, anthropic_config_dir="", plugin_dirs=[])
         manager.discover()
-        tools = ScriptTools(manager, LocalRunner(Path(home), sandbox=sandbox), AsRequested())
+        tools = ScriptTools(manager, LocalRunner(Path(home), sandbox=sandbox), TrustEverySkill())
         print(json.dumps(tools.script_run("attack", "attack")))
         """
     )

@@ -1,15 +1,18 @@
 """Scripts run when the user said so about exactly these bytes; nothing else can say so."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 from openai_server import CallTool, OpenAIServer, Say
 
-from skillkit.agent.approvals import ApprovalFile, Approvals, Decision, Question
+from skillkit.agent.approvals import Approvals, Decision, Question
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import Settings
+from skillkit.core.authority import DefaultAuthority, Requester, asking_for
+from skillkit.install.consents import ConsentFile
 
 SCRIPT = 'import json, sys\nprint(json.dumps({"sum": sum(int(n) for n in sys.argv[1:] if n.isdigit())}))\n'
 RUN = CallTool("script_run", {"skill_name": "adder", "script_name": "add", "args": ["2", "3"]})
@@ -74,7 +77,7 @@ def test_nothing_that_is_said_forges_an_approval(agent, online, adder: Path) -> 
     online.replies = [CallTool("script_run", {**RUN.arguments, "args": [forged]}), RUN, Say("no")]
     agent("-p", f"/adder {forged}")
     assert last_result(online)["error"] == "permission_denied"
-    assert ApprovalFile().load() == {}
+    assert ConsentFile().load() == ()
 
 
 async def asked_runtime(decisions: list[Decision], asked: list[Question]) -> AgentRuntime:
@@ -106,7 +109,7 @@ async def test_once_session_and_always_last_as_long_as_they_say(
     assert (len(asked) == 2) is second_asks
     assert (last_result(online)["success"] is False) is second_asks
     await runtime.close()
-    fresh = Approvals(ApprovalFile())
+    fresh = Approvals(DefaultAuthority(), ConsentFile())
     assert fresh.approved(asked[0].skill, asked[0].digest) is not third_program_asks
 
 
@@ -137,3 +140,35 @@ async def test_help_runs_code_too_and_is_asked_about(online, adder: Path) -> Non
     await runtime.answer("/adder help")
     assert asked[0].command == "add --help"
     await runtime.close()
+
+
+async def test_once_is_known_to_the_task_that_asked_and_to_nobody_else(adder: Path) -> None:
+    approvals = Approvals(DefaultAuthority(), ConsentFile())
+    skill = find_enabled(print).manager.get_skill("adder")
+    question = Question(skill, "add", [], "sha256:1")
+    decided, looked = asyncio.Event(), asyncio.Event()
+
+    async def first() -> bool:
+        approvals.decide(question, Decision.ONCE)
+        decided.set()
+        await looked.wait()
+        allowed = await asyncio.to_thread(approvals.approved, skill, "sha256:1")
+        approvals.forget_once()
+        return allowed and not approvals.approved(skill, "sha256:1")
+
+    async def second() -> bool:
+        await decided.wait()
+        looked.set()
+        return approvals.approved(skill, "sha256:1")
+
+    assert await asyncio.gather(first(), second()) == [True, False]
+
+
+def test_an_approval_for_one_conversation_is_none_for_another(adder: Path) -> None:
+    approvals = Approvals(DefaultAuthority(), ConsentFile())
+    question = Question(find_enabled(print).manager.get_skill("adder"), "add", [], "sha256:1")
+    with asking_for(Requester(conversation="a")):
+        approvals.decide(question, Decision.SESSION)
+        assert approvals.approved(question.skill, question.digest)
+    with asking_for(Requester(conversation="b")):
+        assert not approvals.approved(question.skill, question.digest)

@@ -6,7 +6,8 @@ import pytest
 
 import skillkit
 from skillkit import SkillManager
-from skillkit.scripts import AsRequested, Grants, LocalRunner, ScriptTools
+from skillkit.core.authority import DefaultAuthority, TrustEverySkill
+from skillkit.scripts import Grants, LocalRunner, ScriptTools
 
 NAMES = "event events market markets orderbook search series series_list status trades"
 SCRIPTS = tuple(NAMES.split(" "))
@@ -25,7 +26,7 @@ def tools(home, exchange, monkeypatch):
     manager = SkillManager(project_skill_dir="", anthropic_config_dir="", bundled=True)
     manager.discover()
     runner = LocalRunner(home)
-    yield ScriptTools(manager, runner, AsRequested())
+    yield ScriptTools(manager, runner, TrustEverySkill())
     runner.close()
 
 
@@ -129,8 +130,8 @@ def test_search_remembers_in_a_folder_that_was_granted(home, exchange, monkeypat
     manager = SkillManager(project_skill_dir="", anthropic_config_dir="", bundled=True)
     manager.discover()
 
-    class Decision:
-        def grants(self, skill, digest):
+    class Decision(DefaultAuthority):
+        def grants(self, skill, digest, requester):
             return Grants(env=("KALSHI_API_URL",), network=True, write_paths=(folder,))
 
     runner = LocalRunner(home)

@@ -8,14 +8,17 @@ import pytest
 from recipes.reference import digests
 
 from skillkit import SkillManager
-from skillkit.agent.approvals import ApprovalFile, Approvals
+from skillkit.agent.approvals import Approvals
 from skillkit.core import shipped
+from skillkit.core.authority import DefaultAuthority, Requester
 from skillkit.core.models import SourceType
 from skillkit.core.shipped import is_as_shipped
 from skillkit.core.sources import BUNDLED
+from skillkit.install.authority import UserAuthority
+from skillkit.install.consents import Consent, ConsentKind
 from skillkit.install.registry import InstallRegistry
-from skillkit.install.trust import TrustJudge, TrustStore
-from skillkit.toolsets import TrustBundled
+
+NOBODY = Requester()
 
 
 @pytest.fixture
@@ -67,24 +70,26 @@ def _linked(folder: Path) -> None:
 @pytest.mark.parametrize("change", [_edited, _added, _removed, _linked])
 def test_a_bundled_skill_that_was_changed_is_not_trusted(bundled, tmp_path, change):
     home = tmp_path / "home"
-    judge = TrustJudge(InstallRegistry(home), TrustStore(home))
-    assert judge.standing(bundled).trusted
-    assert TrustBundled().trusts(bundled, "sha256:any")
+    authority = UserAuthority(InstallRegistry(home))
+    approvals = Approvals(authority, authority.consents)
+    everybody = (authority, approvals, DefaultAuthority())
+    assert authority.standing(bundled).trusted
+    assert not any(each.import_refusal(bundled, "sha256:any", NOBODY) for each in everybody)
+    assert approvals.approved(bundled, "sha256:any")
     change(bundled.base_dir)
-    standing = judge.standing(bundled)
+    standing = authority.standing(bundled)
     assert not standing.trusted
     assert "skillkit ships" in standing.reason or "cannot be approved" in standing.reason
-    assert not TrustBundled().trusts(bundled, "sha256:any")
-    assert not Approvals(ApprovalFile(home)).approved(bundled, "sha256:any")
+    assert all(each.import_refusal(bundled, "sha256:any", NOBODY) for each in everybody)
+    assert not approvals.approved(bundled, "sha256:any")
 
 
 def test_a_changed_one_can_be_approved_as_it_is(bundled, tmp_path):
     home = tmp_path / "home"
-    consents = TrustStore(home)
-    judge = TrustJudge(InstallRegistry(home), consents)
+    authority = UserAuthority(InstallRegistry(home))
     _edited(bundled.base_dir)
-    digest = judge.standing(bundled).digest
-    consents.grant(digest, name=bundled.name, path=bundled.base_dir)
-    assert judge.standing(bundled).trusted
-    assert judge.trusts(bundled, digest)
-    assert not judge.trusts(bundled, "sha256:other")
+    digest = authority.standing(bundled).digest
+    authority.consents.grant(Consent(ConsentKind.USE, digest, bundled.name, str(bundled.base_dir)))
+    assert authority.standing(bundled).trusted
+    assert authority.import_refusal(bundled, digest, NOBODY) is None
+    assert authority.import_refusal(bundled, "sha256:other", NOBODY) is not None

@@ -10,6 +10,7 @@ from discovered import codes, make_manager, names
 
 from skillkit import SkillManager, SkillMetadata
 from skillkit.core import walk
+from skillkit.core.authority import DefaultAuthority, Requester
 from skillkit.core.availability import Refusal
 from skillkit.core.discovery import SkillDiscovery
 from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
@@ -205,8 +206,8 @@ def test_a_skill_for_another_version_is_not_loaded_and_says_why(
 
 
 def test_what_a_model_may_be_told_of(skills_dir: Path, write_skill) -> None:
-    class Policy:
-        def refusal(self, skill: SkillMetadata) -> Refusal | None:
+    class SwitchedOff(DefaultAuthority):
+        def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
             return Refusal("disabled", "off") if skill.name == "switched-off" else None
 
     write_skill("plain")
@@ -215,7 +216,7 @@ def test_what_a_model_may_be_told_of(skills_dir: Path, write_skill) -> None:
     write_skill("needy", header="name: needy\ndescription: d\nrequires: {commands: [no-such-command-xyz]}")
     write_skill("shell", header="name: shell\ndescription: d\nrequires: {commands: [sh]}")
     write_skill("guessed", header="name: guessed\ndescription: a: b")
-    manager = make_manager(skills_dir, policy=Policy())
+    manager = make_manager(skills_dir, authority=SwitchedOff())
     manager.discover()
     assert len(manager.list_skills()) == 6
     assert [skill.name for skill in manager.offered_skills()] == ["plain", "shell"]

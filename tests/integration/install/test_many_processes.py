@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from skill_repositories import skill_text
 
+from skillkit.install.consents import ConsentFile, ConsentKind
 from skillkit.install.registry import InstallRegistry
-from skillkit.install.trust import TrustStore
 
 PROGRAM = """
 import sys
 from pathlib import Path
 from skillkit.install.installer import SkillInstaller
-from skillkit.install.trust import TrustStore
+from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 home, number = Path(sys.argv[1]), sys.argv[2]
 installer = SkillInstaller(home, consent=lambda proposal: True)
 sys.stdin.readline()
@@ -25,7 +25,7 @@ installer.remove(f"s{number}b")
 (home.parent / "sources" / f"s{number}a" / "more.md").write_text("more")
 installer.update(f"s{number}a")
 installer.verify()
-TrustStore(home).grant(f"sha256:{number}", name=number, path=home)
+ConsentFile(home).grant(Consent(ConsentKind.RUN, f"sha256:{number}", number))
 """
 
 
@@ -62,5 +62,7 @@ def test_processes_that_install_at_once_lose_nothing(count: int, tmp_path: Path)
         assert not registry.store.edits(skill.stored, skill.files)
         assert "more.md" in skill.files
         assert len(skill.previous) == 1
-    assert len(TrustStore(home).digests()) == count
+    consents = ConsentFile(home)
+    assert len(consents.digests(ConsentKind.RUN)) == count
+    assert consents.digests(ConsentKind.USE) == {version.digest for version in state.versions()}
     assert registry.notices == []

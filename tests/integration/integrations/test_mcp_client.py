@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 from skillkit import SkillManager, SkillNotFoundError, SkillsUseError
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.mcp import SkillServer
-from skillkit.integrations.mcp.client import Consents, MCPSkillSource, RemoteSkillError
+from skillkit.integrations.mcp.client import MCPSkillSource, RemoteSkillError
 
 
 @pytest.fixture
@@ -274,10 +274,3 @@ async def test_a_server_that_cannot_be_reached_is_one_readable_error(tmp_path: P
 def test_a_server_needs_a_name_that_can_be_a_folder(tmp_path: Path):
     with pytest.raises(SkillsUseError):
         MCPSkillSource("../office", "http://127.0.0.1:1/mcp", cache=tmp_path)
-
-
-def test_damaged_consents_are_reported_not_overwritten(tmp_path: Path):
-    (tmp_path / "consents.json").write_text("{")
-    with pytest.raises(SkillsUseError, match="Move it aside"):
-        Consents(tmp_path / "consents.json").record("office", "skill://a/SKILL.md", "sha256:0")
-    assert (tmp_path / "consents.json").read_text() == "{"

@@ -16,7 +16,8 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ConfigDict
 
 from skillkit import SkillManager
-from skillkit.integrations.mcp import PerClientPolicy, SkillServer
+from skillkit.core.authority import PerTenantAuthority
+from skillkit.integrations.mcp import SkillServer
 from skillkit.integrations.mcp import server as server_module
 from skillkit.integrations.mcp.server import EXTENSION
 
@@ -260,7 +261,8 @@ async def test_clients_of_the_older_protocol_hear_of_them_too(library: Library):
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_each_client_has_the_skills_it_is_trusted_with(library: Library, era: Any):
-    library.manager.policy = PerClientPolicy({"editor": ["PDF_Forms"], "ci": ["*"]}, library.manager.policy)
+    allowed = {"editor": ["PDF_Forms"], "ci": ["*"]}
+    library.manager.authority = PerTenantAuthority(allowed, library.manager.authority)
     server = SkillServer(library.manager).server
     seen = {}
     for name in ("editor", "ci", "stranger"):

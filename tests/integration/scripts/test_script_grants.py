@@ -11,9 +11,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from skillkit.core.authority import DefaultAuthority, TrustEverySkill
 from skillkit.core.availability import Refusal
-from skillkit.scripts import AsRequested, Grants, LocalRunner, Outcome, ScriptRequest, ScriptTools
-from skillkit.scripts.digests import DigestMemo
+from skillkit.core.digest_memo import DigestMemo
+from skillkit.scripts import Grants, LocalRunner, Outcome, ScriptRequest, ScriptTools
 from skillkit.scripts.sandbox import seccomp
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.sandbox.landlock import Landlock
@@ -57,7 +58,7 @@ def test_everything_asked_for_can_be_granted_at_once(workshop, monkeypatch):
     workshop.skill("demo", "permissions:\n  env: [SECRET_KEY]\n  network: true", tell_py=ENVIRONMENT)
     runner = LocalRunner(workshop.home)
     workshop.runners.append(runner)
-    answer = ScriptTools(workshop.manager(), runner, AsRequested()).script_run("demo", "tell")
+    answer = ScriptTools(workshop.manager(), runner, TrustEverySkill()).script_run("demo", "tell")
     assert answer["result"]["SECRET_KEY"] == "secret"
     assert answer["meta"]["grants"]["network"] is True
 
@@ -81,13 +82,13 @@ def test_a_skill_that_was_refused_is_not_run_nor_listed(workshop):
     workshop.skill("other", tell_py="print(1)")
     manager = workshop.manager()
 
-    class Decided:
+    class Decided(DefaultAuthority):
         code = "untrusted"
 
-        def refusal(self, skill):
+        def offer_refusal(self, skill, requester):
             return Refusal(self.code, "not today") if skill.name == "demo" else None
 
-    manager.policy = Decided()
+    manager.authority = Decided()
     runner = LocalRunner(workshop.home)
     workshop.runners.append(runner)
     tools = ScriptTools(manager, runner)
@@ -100,17 +101,17 @@ def test_a_skill_that_was_refused_is_not_run_nor_listed(workshop):
     assert list(tools.script_list()["result"]) == ["other"]
     assert tools.script_list()["message"] == "Found 1 script across 1 skill"
     assert tools.script_count == 1
-    manager.policy.code = "unavailable"
+    manager.authority.code = "unavailable"
     assert tools.script_run("demo", "tell")["error"] == "dependency_failed"
 
 
-def test_the_policy_is_asked_for_the_tree_as_it_is_now(workshop):
+def test_the_authority_is_asked_for_the_tree_as_it_is_now(workshop):
     base = workshop.skill("demo", tell_py="print(1)")
     tools = workshop.tools()
     tools.script_run("demo", "tell")
     (base / "scripts" / "tell.py").write_text("print(2)")
     assert tools.script_run("demo", "tell")["result"] == 2
-    first, second = tools._policy.digests
+    first, second = tools.authority.digests
     assert first != second
     assert first.startswith("sha256:")
     refused = workshop.tools(Grants(run=False, reason="the tree has changed"))
@@ -124,7 +125,7 @@ def test_a_tree_with_links_runs_but_is_never_taken_for_an_approved_one(workshop)
     (base / "scripts" / "link.py").symlink_to("/etc/passwd")
     tools = workshop.tools()
     assert tools.script_run("demo", "tell")["success"]
-    assert tools._policy.digests[0].startswith("with-links:")
+    assert tools.authority.digests[0].startswith("with-links:")
     assert tools.script_run("demo", "link")["error"] == "not_found"
     os.mkfifo(base / "fifo")
     assert tools.script_run("demo", "tell")["error"] == "permission_denied"
@@ -309,7 +310,11 @@ def test_a_sandbox_that_breaks_after_its_self_test_says_so_and_is_tested_again(w
     assert tools.script_run("demo", "tell")["success"]
     base = workshop.folder / "demo"
     request = ScriptRequest(
-        "demo", base, DigestMemo().digest(base), "scripts/tell.py", read_paths=(workshop.folder / "gone",)
+        "demo",
+        base,
+        DigestMemo().with_links(base).digest,
+        "scripts/tell.py",
+        read_paths=(workshop.folder / "gone",),
     )
     result = runner.run(request)
     assert result.outcome is Outcome.BROKEN
@@ -321,7 +326,7 @@ def test_a_script_that_went_away_is_an_answer_too(workshop):
     base = workshop.skill("demo", tell_py="print(1)")
     runner = LocalRunner(workshop.home)
     workshop.runners.append(runner)
-    result = runner.run(ScriptRequest("demo", base, DigestMemo().digest(base), "scripts/gone.py"))
+    result = runner.run(ScriptRequest("demo", base, DigestMemo().with_links(base).digest, "scripts/gone.py"))
     assert result.outcome is Outcome.BROKEN
     assert "gone.py" in result.message
 

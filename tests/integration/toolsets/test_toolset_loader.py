@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from skillkit import SkillManager
+from skillkit.core.authority import DefaultAuthority
 from skillkit.core.availability import Refusal
 from skillkit.disclosure.session import Activation, Origin, SkillSession
 from skillkit.disclosure.tools import ToolSource
@@ -18,7 +19,6 @@ from skillkit.toolsets import (
     AgentToolset,
     LoadedToolset,
     ToolsetLoader,
-    TrustBundled,
     collect_tools,
 )
 
@@ -32,18 +32,17 @@ HELLO = """
 """
 
 
-class TrustAll:
+class TrustAll(DefaultAuthority):
     def __init__(self):
         self.asked = []
 
-    def trusts(self, skill, digest):
+    def import_refusal(self, skill, digest, requester):
         self.asked.append((skill.name, digest))
-        return True
 
 
-class Distrust:
-    def trusts(self, skill, digest):
-        return False
+class Distrust(DefaultAuthority):
+    def import_refusal(self, skill, digest, requester):
+        return Refusal("untrusted", "not trusted")
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def load(skills_dir):
     def load(trust=None, **options):
         manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="", plugin_dirs=[])
         manager.discover()
-        manager.policy = options.pop("policy", None)
+        manager.authority = options.pop("managed_by", manager.authority)
         return ToolsetLoader(manager, trust or TrustAll(), **options).load()
 
     return load
@@ -183,14 +182,14 @@ def test_nothing_is_imported_before_the_skill_is_enabled_and_trusted(write, load
     trace = tmp_path / "imported"
     base = write("demo", "evil:Evil", **{"evil.py": f"open({str(trace)!r}, 'w')"})
 
-    class Disabled:
-        def refusal(self, skill):
+    class Disabled(DefaultAuthority):
+        def offer_refusal(self, skill, requester):
             return Refusal("disabled", f"Skill '{skill.name}' is disabled")
 
     if why == "linked":
         (base / "link").symlink_to("/etc")
-    trust = {"untrusted": Distrust(), "bundled only": TrustBundled()}.get(why)
-    toolsets = load(trust, policy=Disabled() if why == "disabled" else None)
+    trust = {"untrusted": Distrust(), "bundled only": DefaultAuthority()}.get(why)
+    toolsets = load(trust, managed_by=Disabled() if why == "disabled" else DefaultAuthority())
     assert toolsets.tools == ()
     assert len(toolsets.errors) == 1
     assert not trace.exists()

@@ -3,14 +3,14 @@
 import pytest
 
 from skillkit import SkillManager
-from skillkit.toolsets import ToolsetLoader, TrustBundled
+from skillkit.toolsets import ToolsetLoader
 
 
 @pytest.fixture(scope="module")
 def tools():
     manager = SkillManager(project_skill_dir="", anthropic_config_dir="", bundled=True)
     manager.discover()
-    loaded = ToolsetLoader(manager, TrustBundled()).load()
+    loaded = ToolsetLoader(manager).load()
     assert loaded.errors == ()
     return {tool.name: tool for tool in loaded.tools}
 

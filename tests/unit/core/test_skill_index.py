@@ -8,6 +8,7 @@ from types import FrameType
 import pytest
 
 from skillkit import SkillManager
+from skillkit.core.authority import DefaultAuthority
 from skillkit.core.availability import Refusal
 from skillkit.core.exceptions import SkillNotFoundError
 from skillkit.core.models import SkillMetadata, SourceType
@@ -148,8 +149,8 @@ def test_a_name_that_is_not_text_is_not_found(name: object) -> None:
 
 
 def test_an_untrusted_skill_does_not_take_the_name_of_a_trusted_one(tmp_path, write_skill):
-    class TrustsOnlyCustom:
-        def refusal(self, skill):
+    class TrustsOnlyCustom(DefaultAuthority):
+        def offer_refusal(self, skill, requester):
             return None if skill.source_label == "custom" else Refusal("untrusted", "not approved")
 
     project, own = tmp_path / "project", tmp_path / "own"
@@ -159,7 +160,7 @@ def test_an_untrusted_skill_does_not_take_the_name_of_a_trusted_one(tmp_path, wr
         project_skill_dir=project,
         anthropic_config_dir="",
         additional_search_paths=[own],
-        policy=TrustsOnlyCustom(),
+        authority=TrustsOnlyCustom(),
     )
     for search in (manager.discover, manager.refresh):
         search()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from skillkit import SkillManager
+from skillkit.core.authority import DefaultAuthority
 from skillkit.core.availability import Refusal
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.disclosure import Origin, SkillContextProvider, SkillSession, Tool
@@ -188,11 +189,11 @@ async def test_a_skill_that_is_gone_is_let_go_and_it_is_said(library, provide):
 async def test_trust_that_is_withdrawn_ends_the_activation(library, skills_dir):
     refused = set()
 
-    class Policy:
-        def refusal(self, skill):
+    class Withdrawn(DefaultAuthority):
+        def offer_refusal(self, skill, requester):
             return Refusal("untrusted", "not trusted") if skill.name in refused else None
 
-    provider = SkillContextProvider(SkillManager(project_skill_dir=skills_dir, policy=Policy()))
+    provider = SkillContextProvider(SkillManager(project_skill_dir=skills_dir, authority=Withdrawn()))
     await provider.tools()[0].call({"skill_id": "markets"})
     await provider.before_request(GREETING)
     refused.update(("hello", "markets"))

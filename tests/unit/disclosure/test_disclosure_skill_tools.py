@@ -7,6 +7,7 @@ import re
 import pytest
 
 from skillkit import SkillManager
+from skillkit.core.authority import DefaultAuthority
 from skillkit.core.availability import Refusal
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.disclosure.skill_tools import MAX_ENUM
@@ -97,10 +98,10 @@ async def test_an_unknown_skill_is_not_found_and_near_names_are_offered(write_sk
     assert "Did you mean pdf-extractor?" in message
 
 
-class Policy:
+class ByName(DefaultAuthority):
     """Refuses by name."""
 
-    def refusal(self, skill):
+    def offer_refusal(self, skill, requester):
         code = {"off": "disabled", "foreign": "untrusted"}.get(skill.name)
         return Refusal(code, f"Skill '{skill.name}' is {code}") if code else None
 
@@ -120,7 +121,7 @@ async def test_skills_that_may_not_be_used_are_absent_and_refused_with_a_reason(
     (write_skill("good") / "more.md").write_text("More")
     folder = write_skill(name, **fields)
     (folder / "notes.md").write_text("secret")
-    provider = SkillContextProvider(SkillManager(project_skill_dir=skills_dir, policy=Policy()))
+    provider = SkillContextProvider(SkillManager(project_skill_dir=skills_dir, authority=ByName()))
     assert provider.get_skill_names() == ["good"]
     assert f"<id>{name}</id>" not in provider.tier1_context()
     load, read = provider.tools()[:2]

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from skill_repositories import skill_text
 
-from skillkit.install.enabled import NO_TRUSTED, EnabledSkills, Selection
+from skillkit.core.authority import Requester
+from skillkit.install.enabled import NO_TRUSTED, EnabledSkills
 from skillkit.install.installer import SkillInstaller
+from skillkit.install.selection import Selection
 from skillkit.install.tree import TreeLimits
 
 
@@ -87,7 +89,7 @@ def test_a_project_skill_needs_one_consent_per_digest(project: Path) -> None:
     assert enabled.manager.offered_skills() == [], "and its end"
     (folder / "extra.md").unlink()
     assert active("all") == ["helper"]
-    installer().trust_store.revoke(digest)
+    assert installer().revoke_folder(digest)
     assert active("all") == []
 
 
@@ -178,21 +180,22 @@ def test_trust_decides_what_scripts_and_toolsets_get(project: Path, tmp_path: Pa
     [record] = installer().add(str(folder))
     enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all-untrusted"})
     skill = enabled.manager.get_skill("pdf")
-    assert enabled.judge.trusts(skill, record.digest)
-    assert not enabled.judge.trusts(skill, "sha256:other")
-    granted = enabled.judge.grants(skill, record.digest)
+    authority, nobody = enabled.authority, Requester()
+    assert authority.import_refusal(skill, record.digest, nobody) is None
+    assert authority.import_refusal(skill, "sha256:other", nobody) is not None
+    granted = authority.grants(skill, record.digest, nobody)
     assert (granted.env, granted.network) == (("API_KEY",), True)
     installer().revoke("pdf")
-    held = enabled.judge.grants(skill, record.digest)
+    held = authority.grants(skill, record.digest, nobody)
     assert (held.env, held.withheld_env, held.network) == ((), ("API_KEY",), False)
-    assert not enabled.judge.trusts(skill, record.digest)
+    assert authority.import_refusal(skill, record.digest, nobody) is not None
 
 
 def test_a_project_skill_that_cannot_be_hashed_cannot_be_approved(project: Path) -> None:
     folder = write(project / "skills", "linked")
     (folder / "link").symlink_to("/etc/passwd")
     enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"})
-    standing = enabled.judge.standing(enabled.manager.get_skill("linked"))
+    standing = enabled.authority.standing(enabled.manager.get_skill("linked"))
     assert not standing.trusted
     assert "cannot be approved" in standing.reason
 

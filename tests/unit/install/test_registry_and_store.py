@@ -16,7 +16,6 @@ from skillkit.install.exceptions import NotInstalledError, RegistryError
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
-from skillkit.install.trust import TrustStore
 
 
 def write(folder: Path, name: str) -> str:
@@ -211,18 +210,22 @@ def test_an_exception_inside_a_transaction_changes_nothing(home: Path) -> None:
 
 def test_records_survive_a_round_trip_and_are_private(home: Path) -> None:
     for skill in InstallRegistry(home).list():
-        assert InstalledSkill.from_data(json.loads(json.dumps(skill.as_data()))) == skill
+        written = json.loads(json.dumps(skill.as_data()))
+        assert InstalledSkill.from_data(written, {skill.digest}) == skill
+        assert not InstalledSkill.from_data(written).trusted, "what the record says of itself is no consent"
     assert stat.S_IMODE(registry_file(home).stat().st_mode) == 0o600
     data = json.loads(registry_file(home).read_text())["skills"]["one"]
     wanted = "name name_canonical git_url commit_sha branch tag installed_path trusted installed_at"
     assert set(f"{wanted} subpath digest files trusted_digest".split()) <= data.keys()
 
 
-def test_trust_in_a_record_needs_flag_and_digest(home: Path) -> None:
+def test_what_a_record_says_of_trust_is_no_consent(home: Path) -> None:
+    registry = InstallRegistry(home)
+    assert [skill.trusted for skill in registry.list()] == [True, True]
+    registry.consents.revoke(where=lambda each: True)
     data = json.loads(registry_file(home).read_text())
-    data["skills"]["one"]["trusted"] = False
-    data["skills"]["two"]["trusted_digest"] = "sha256:" + "0" * 64
-    registry_file(home).write_text(json.dumps(data))
+    assert data["skills"]["one"]["trusted"] is True
+    assert [skill.trusted for skill in registry.list()] == [False, False]
     assert [skill.trusted for skill in InstallRegistry(home).list()] == [False, False]
 
 
@@ -279,28 +282,6 @@ def test_deleting_a_tree_deletes_links_and_not_what_they_lead_to(tmp_path: Path)
     assert not tree.exists()
     assert (precious / "file").exists()
     remove_tree(tree)
-
-
-# Trust in folders
-
-
-def test_consents_are_bound_to_digests(tmp_path: Path) -> None:
-    store = TrustStore(tmp_path)
-    store.grant("sha256:1", name="x", path=tmp_path)
-    assert store.trusts("sha256:1")
-    assert not store.trusts("sha256:2")
-    assert store.revoke("sha256:1")
-    assert not store.revoke("sha256:1")
-    assert not store.trusts("sha256:1")
-
-
-def test_a_damaged_trust_file_trusts_nothing_and_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "trust.json").write_text("garbage")
-    store = TrustStore(tmp_path)
-    assert not store.trusts("sha256:1")
-    store.grant("sha256:1", name="x", path=tmp_path)
-    assert store.trusts("sha256:1")
-    assert (tmp_path / "trust.json.damaged-1").read_text() == "garbage"
 
 
 # Digests

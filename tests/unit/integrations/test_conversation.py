@@ -9,7 +9,7 @@ from skillkit import SkillManager
 from skillkit.disclosure import SkillContextProvider, SkillSession, Tool
 from skillkit.integrations import Conversation, SkillTools, result_text
 from skillkit.integrations.conversation import default_provider, run_blocking
-from skillkit.toolsets import TrustBundled
+from skillkit.scripts import ScriptTools
 
 
 class Acting:
@@ -102,7 +102,7 @@ def test_the_conversations_of_a_manager_share_one_index_and_no_session(manager, 
     assert one.session is not two.session
     other = SkillManager(project_skill_dir=tmp_path, anthropic_config_dir="")
     assert Conversation(other).provider is not one.provider
-    assert default_provider(manager, toolset_trust=TrustBundled()) is not one.provider
+    assert default_provider(manager, ScriptTools(manager)) is not one.provider
 
 
 def test_data_is_fenced_so_that_it_cannot_speak_for_us():

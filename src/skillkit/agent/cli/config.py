@@ -109,13 +109,13 @@ def provider(
 @app.command()
 def approve(name: Found) -> None:
     """Let the scripts of a skill run, exactly as it is now."""
-    from skillkit.agent.approvals import ApprovalFile
     from skillkit.agent.cli.overview import enabled_skills
-    from skillkit.scripts.digests import DigestMemo
+    from skillkit.core.digest_memo import tree_digests
+    from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 
     skill = enabled_skills().manager.get_skill(name)
-    digest = DigestMemo().digest(skill.base_dir)
-    ApprovalFile().grant(digest, skill.canonical_name)
+    digest = tree_digests.with_links(skill.base_dir).digest
+    ConsentFile().grant(Consent(ConsentKind.RUN, digest, skill.canonical_name))
     output.say(f"Scripts of {escape_hidden(skill.name)} may run as they are now.")
     output.remark(digest)
 
@@ -123,23 +123,26 @@ def approve(name: Found) -> None:
 @app.command()
 def revoke(name: Annotated[str, typer.Argument(help="The name of a skill.")]) -> None:
     """Take the approval of a skill's scripts back."""
-    from skillkit.agent.approvals import ApprovalFile
     from skillkit.core.names import canonical_name
+    from skillkit.install.consents import ConsentFile, ConsentKind
 
-    gone = ApprovalFile().revoke(canonical_name(name))
+    wanted = (ConsentKind.RUN, canonical_name(name))
+    gone = ConsentFile().revoke(where=lambda each: (each.kind, each.skill) == wanted)
     output.say("Taken back." if gone else "There was no approval.")
 
 
 @app.command()
 def approvals(json: Json = False) -> None:
     """Show whose scripts may always run."""
-    from skillkit.agent.approvals import ApprovalFile
+    from skillkit.install.consents import ConsentFile, ConsentKind
 
-    granted = ApprovalFile().load()
+    granted = [each for each in ConsentFile().load() if each.kind is ConsentKind.RUN]
     if json:
-        output.print_json(granted)
+        output.print_json(
+            {each.digest: {"skill": each.skill, "granted_at": each.granted_at} for each in granted}
+        )
     elif granted:
-        rows = [(entry.get("skill"), digest, entry.get("granted_at")) for digest, entry in granted.items()]
+        rows = [(each.skill, each.digest, each.granted_at) for each in granted]
         output.table(("Skill", "Digest", "Granted"), rows, flexible="Digest")
     else:
         output.remark("No scripts are approved beyond those of bundled skills.")

@@ -10,8 +10,9 @@ from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from skillkit.core.models import Diagnostic, SkillMetadata
-    from skillkit.install.enabled import EnabledSkills, Selection, SkillStatus
+    from skillkit.install.enabled import EnabledSkills, SkillStatus
     from skillkit.install.record import InstalledSkill
+    from skillkit.install.selection import Selection
 
 
 def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
@@ -39,7 +40,7 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
                 skill.name,
                 "no" if manager.refusal(skill) else "yes",
                 skill.version or "-",
-                _source(skill.source_label, enabled.judge.installed(skill)),
+                _source(skill.source_label, enabled.authority.installed(skill)),
                 output.summary(skill.description),
             )
             for skill in skills

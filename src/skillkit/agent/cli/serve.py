@@ -86,19 +86,20 @@ def serve(
 
 def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) -> "SkillServer":
     try:
-        from skillkit.integrations.mcp import PerClientPolicy, SkillServer
+        from skillkit.integrations.mcp import SkillServer
     except ImportError as error:
         raise ConfigurationError(str(error)) from error
+    from skillkit.core.authority import PerTenantAuthority
     from skillkit.scripts import ScriptTools
 
     enabled = enabled_skills(paths)
     manager = enabled.manager
     if allow:
-        manager.policy = PerClientPolicy(dict(_allowed(given) for given in allow), manager.policy)
+        manager.authority = PerTenantAuthority(dict(_allowed(given) for given in allow), manager.authority)
     if watch and find_spec("watchfiles") is None:
         output.remark("Clients are not told of changes: that needs pip install 'skillkit[watch]'")
         watch = False
-    granted = ScriptTools(manager, policy=enabled.judge) if scripts else False
+    granted = ScriptTools(manager) if scripts else False
     return SkillServer(manager, scripts=granted, watch=watch)
 
 

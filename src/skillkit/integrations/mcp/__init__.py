@@ -5,9 +5,8 @@ try:
 except ImportError as error:
     raise ImportError("The MCP integration needs the package mcp: pip install 'skillkit[mcp]'") from error
 
-from skillkit.integrations.mcp.clients import PerClientPolicy
 from skillkit.integrations.mcp.server import SkillServer
 
-__all__ = ["PerClientPolicy", "SkillServer"]
+__all__ = ["SkillServer"]
 
 del _sdk

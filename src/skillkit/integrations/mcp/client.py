@@ -13,21 +13,23 @@ from urllib.parse import quote
 
 from mcp import Client
 
-from skillkit.core.availability import Refusal, SkillPolicy
-from skillkit.core.digest import tree_digest
+from skillkit.core.authority import Authority, Requester
+from skillkit.core.availability import Refusal
+from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.grants import Grants
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata, SkillSource, SourceType
 from skillkit.core.names import refusal as name_refusal
 from skillkit.core.parser import SkillParser
 from skillkit.core.sources import PRIORITY_LAST
 from skillkit.core.text import one_line
-from skillkit.integrations.mcp.consents import Consents
+from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.integrations.mcp.manifest import SKILL_FILE, frontmatter
 from skillkit.integrations.mcp.remote import RemoteSkill, RemoteSkillError, announced, content_bytes
 
-__all__ = ["Consents", "MCPSkillSource", "RemoteSkill", "RemoteSkillError"]
+__all__ = ["MCPSkillSource", "RemoteSkill", "RemoteSkillError"]
 
 Answer = TypeVar("Answer")
 
@@ -42,13 +44,13 @@ class MCPSkillSource:
         server: Any,
         *,
         cache: Path | None = None,
-        consents: Consents | None = None,
+        consents: ConsentFile | None = None,
     ) -> None:
         if (problem := name_refusal(label)) is not None:
             raise SkillsUseError(f"A server cannot be called {label!r}: it {problem}")
         self.label = label
         self.server = server
-        self.consents = consents or Consents()
+        self.consents = consents or ConsentFile()
         self.skills: dict[str, RemoteSkill] = {}
         self.folder = ((cache or agent_home() / "mcp-skills") / f"{label}-{_short(label)}").resolve()
         self._manager: SkillManager | None = None
@@ -58,7 +60,7 @@ class MCPSkillSource:
         self.folder.mkdir(parents=True, exist_ok=True)
         label = f"mcp-{self.label}"
         manager.sources.append(SkillSource(SourceType.CUSTOM, self.folder, PRIORITY_LAST, label=label))
-        manager.policy = _ConsentedPolicy(self, manager.policy)
+        manager.authority = _RemoteAuthority(self, manager.authority)
         self._manager = manager
 
     async def sync(self) -> list[RemoteSkill]:
@@ -83,13 +85,14 @@ class MCPSkillSource:
             )
         files = await self._ask(lambda client: self._files(client, skill))
         await asyncio.to_thread(self._keep, skill, files)
-        self.consents.record(self.label, uri, digest)
+        given = Consent(ConsentKind.REMOTE, digest, skill.name, place=uri, server=self.label)
+        await asyncio.to_thread(self.consents.grant, given)
         if self._manager is not None:
             await self._manager.arefresh()
 
     async def revoke(self, uri: str) -> None:
         """Take a consent back; the files go."""
-        self.consents.record(self.label, uri, None)
+        await asyncio.to_thread(self.consents.revoke, where=lambda each: self._concerns(each, uri))
         await asyncio.to_thread(self._write_announcements)
         if self._manager is not None:
             await self._manager.arefresh()
@@ -99,14 +102,14 @@ class MCPSkillSource:
         remote = next((each for each in self.skills.values() if self._home(each) == skill.base_dir), None)
         if remote is None:
             return Refusal("unavailable", f"The server '{self.label}' does not offer '{skill.name}' any more")
-        agreed = self.consents.digest(self.label, remote.uri)
+        agreed = self._agreed(remote.uri)
         if agreed is None:
             return Refusal(
                 "untrusted",
                 f"Skill '{skill.name}' comes from the MCP server '{self.label}'; consent is needed",
             )
         try:
-            actual = tree_digest(skill.base_dir).digest
+            actual = tree_digests.plain(skill.base_dir).digest
         except SkillsUseError as error:
             return Refusal("untrusted", str(error))
         if not agreed == actual == remote.digest:
@@ -117,6 +120,12 @@ class MCPSkillSource:
         return skill.base_dir.is_relative_to(self.folder.resolve()) or skill.base_dir.is_relative_to(
             self.folder
         )
+
+    def _agreed(self, uri: str) -> str | None:
+        return next((each.digest for each in self.consents.load() if self._concerns(each, uri)), None)
+
+    def _concerns(self, consent: Consent, uri: str) -> bool:
+        return (consent.kind, consent.server, consent.place) == (ConsentKind.REMOTE, self.label, uri)
 
     # Asking
 
@@ -157,7 +166,7 @@ class MCPSkillSource:
             if present.name not in wanted:
                 shutil.rmtree(present)
         for skill in wanted.values():
-            agreed = self.consents.digest(self.label, skill.uri)
+            agreed = self._agreed(skill.uri)
             home = self._home(skill)
             if agreed is not None and agreed == skill.digest and home.is_dir():
                 continue
@@ -181,15 +190,27 @@ class MCPSkillSource:
             os.replace(home, place / skill.name)
 
 
-class _ConsentedPolicy:
-    def __init__(self, source: MCPSkillSource, base: SkillPolicy | None) -> None:
+class _RemoteAuthority:
+    """Decides about the skills of one server by consent; about everything else `base` does."""
+
+    def __init__(self, source: MCPSkillSource, base: Authority) -> None:
         self._source = source
         self._base = base
 
-    def refusal(self, skill: SkillMetadata) -> Refusal | None:
+    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
         if self._source.owns(skill):
             return self._source.refusal(skill)
-        return self._base.refusal(skill) if self._base is not None else None
+        return self._base.offer_refusal(skill, requester)
+
+    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
+        refused = self._source.refusal(skill) if self._source.owns(skill) else None
+        return refused or self._base.import_refusal(skill, digest, requester)
+
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        refused = self._source.refusal(skill) if self._source.owns(skill) else None
+        if refused is not None:
+            return Grants(run=False, reason=refused.reason)
+        return self._base.grants(skill, digest, requester)
 
 
 def _check_header(skill: RemoteSkill, file: Path) -> None:

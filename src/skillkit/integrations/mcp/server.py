@@ -21,6 +21,7 @@ from mcp.server.subscriptions import (
 from mcp.shared.exceptions import MCPError
 
 from skillkit._version import __version__
+from skillkit.core.authority import Requester, asking_for
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.manager import Changes, SkillManager
 from skillkit.core.models import InitMode, SkillMetadata
@@ -31,7 +32,6 @@ from skillkit.disclosure.session import Origin
 from skillkit.disclosure.skill_tools import load_skill_tool, read_skill_resource_tool
 from skillkit.integrations.conversation import Conversation, default_provider, result_text
 from skillkit.integrations.mcp import manifest
-from skillkit.integrations.mcp.clients import serving
 from skillkit.scripts import ScriptTools
 
 logger = logging.getLogger(__name__)
@@ -149,7 +149,7 @@ class SkillServer:
         result = await call_next(ctx)
         if ctx.method not in _INTRODUCTIONS:
             return result
-        with serving(self._client(ctx)):
+        with asking_for(self._requester(ctx)):
             provider = self._provider(self._client(ctx))
             catalogue = await asyncio.to_thread(provider.tier1_context, SkillSession())
         if isinstance(result, dict):
@@ -159,7 +159,7 @@ class SkillServer:
     # Tools
 
     async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
-        with serving(self._client(context)):
+        with asking_for(self._requester(context)):
             tools = await self._conversation(context).atools()
         return types.ListToolsResult(
             tools=[
@@ -181,7 +181,7 @@ class SkillServer:
         )
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
-        with serving(self._client(context)):
+        with asking_for(self._requester(context)):
             text = await self._answer(params.name, params.arguments or {}, context)
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
@@ -198,7 +198,7 @@ class SkillServer:
     # Resources
 
     async def _list_resources(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
-        with serving(self._client(context)):
+        with asking_for(self._requester(context)):
             skills = await asyncio.to_thread(self.manager.offered_skills)
         page, following = _page(skills, params)
         resources = [
@@ -228,7 +228,7 @@ class SkillServer:
 
     async def _read_resource(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
         uri = str(params.uri)
-        with serving(self._client(context)):
+        with asking_for(self._requester(context)):
             content = await asyncio.to_thread(self._content, uri)
         return types.ReadResourceResult(contents=[content], ttl_ms=TTL_MS, cache_scope="private")
 
@@ -251,7 +251,7 @@ class SkillServer:
     # Prompts
 
     async def _list_prompts(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
-        with serving(self._client(context)):
+        with asking_for(self._requester(context)):
             skills = await asyncio.to_thread(self._invocable)
         page, following = _page(skills, params)
         prompts = [
@@ -274,7 +274,7 @@ class SkillServer:
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Any:
         arguments = (params.arguments or {}).get("arguments", "")
-        with serving(self._client(context)):
+        with asking_for(self._requester(context)):
             try:
                 delivery = await asyncio.to_thread(
                     self._activator.deliver,
@@ -299,7 +299,7 @@ class SkillServer:
     # The Skills extension
 
     async def _list_skills(self, context: Context, params: ListSkillsParams) -> dict[str, Any]:
-        with serving(self._client(context)):
+        with asking_for(self._requester(context)):
             skills = await asyncio.to_thread(self.manager.offered_skills)
             page, following = _page(skills, params)
             entries = await asyncio.to_thread(_entries, page)
@@ -310,7 +310,7 @@ class SkillServer:
 
     async def _get_skill(self, context: Context, params: GetSkillParams) -> dict[str, Any]:
         parsed = manifest.parse_uri(params.uri)
-        with serving(self._client(context)):
+        with asking_for(self._requester(context)):
             skill = self._published(parsed[0], params.uri) if parsed else None
             if parsed is None or skill is None or parsed[1] != manifest.SKILL_FILE:
                 raise _unknown(params.uri)
@@ -331,8 +331,12 @@ class SkillServer:
         offered = skill in self.manager.offered_skills()
         return skill if offered and uri.startswith(manifest.skill_uri(skill, "")) else None
 
+    def _requester(self, context: Context) -> Requester:
+        return Requester(program="mcp", tenant=self._client(context))
+
     def _client(self, context: Context) -> str:
-        """The name behind the token, or else what the client calls itself."""
+        """The name behind the token, or else what the client calls itself: a convenience on a machine of
+        one's own, and no protection."""
         if context.request is None and context.protocol_version < "2026":
             # The older protocol on a connection that lasts: news go there without being asked for.
             self._lasting = context.session

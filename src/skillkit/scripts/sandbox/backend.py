@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.scripts.models import Limits
+from skillkit.core.grants import Limits
 
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 # Every file here is a mount more for each run, so only what programs fail without.

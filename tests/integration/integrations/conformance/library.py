@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit import SkillManager, SkillMetadata
+from skillkit.core.authority import DefaultAuthority, Requester
 from skillkit.core.availability import Refusal
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.conversation import ScriptSource
@@ -34,26 +35,18 @@ class Counter(AgentToolset):
 REFUSED = {"not-trusted": "untrusted", "switched-off": "disabled"}
 
 
-class Policy:
-    """Refuses two skills by name."""
+class LibraryAuthority(DefaultAuthority):
+    """Refuses two skills by name; scripts run without a sandbox where there is none, toolsets are loaded."""
 
-    def refusal(self, skill: SkillMetadata) -> Refusal | None:
+    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
         code = REFUSED.get(skill.name)
         return None if code is None else Refusal(code, f"Skill '{skill.name}' is {code}; ask the user")
 
+    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
+        return None
 
-class Granted:
-    """Scripts run in the sandbox, or without where there is none."""
-
-    def grants(self, skill: SkillMetadata, digest: str) -> Grants:
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         return Grants(unsandboxed=True)
-
-
-class AllTrusted:
-    """Toolsets are loaded."""
-
-    def trusts(self, skill: SkillMetadata, digest: str) -> bool:
-        return True
 
 
 @dataclass
@@ -71,15 +64,15 @@ class Library:
 
 
 def made(folder: Path) -> Library:
-    manager = SkillManager(project_skill_dir=folder, anthropic_config_dir="", policy=Policy())
+    manager = SkillManager(project_skill_dir=folder, anthropic_config_dir="", authority=LibraryAuthority())
     manager.discover()
-    scripts = ScriptTools(manager, policy=Granted())
+    scripts = ScriptTools(manager)
     provider = SkillContextProvider(
         manager,
         matcher=SkillMatcher(mode="lexical"),
         tool_sources=[
             ScriptSource(scripts, manager),
-            ActiveToolsets(ToolsetLoader(manager, AllTrusted())),
+            ActiveToolsets(ToolsetLoader(manager)),
         ],
     )
     return Library(folder, manager, provider, scripts)

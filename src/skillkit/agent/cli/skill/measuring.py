@@ -94,7 +94,7 @@ def cost(
     """Show what each skill costs in tokens, tier by tier, and what progressive disclosure saves."""
     from skillkit.disclosure.cost import cost_report
     from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
-    from skillkit.install.enabled import Selection
+    from skillkit.install.selection import Selection
 
     enabled = enabled_skills(folders or (), selection=None if active else Selection("all-untrusted"))
     counter: TokenCounter = EncodingCounter.named() if exact else TokenEstimator()

@@ -35,14 +35,14 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a script of a skill as an agent would: in the sandbox, with what its trust grants."""
-    from skillkit.install.enabled import Selection
+    from skillkit.install.selection import Selection
     from skillkit.scripts.tools import ScriptTools
 
     # Naming the skill selects it; whether it is trusted is another question.
     enabled = enabled_skills(selection=Selection("names", frozenset({canonical_name(name)})))
     if not json:
         found(enabled, name)
-    tools = ScriptTools(enabled.manager, policy=enabled.judge)
+    tools = ScriptTools(enabled.manager)
     if script is None:
         payload = tools.script_list(name)
     else:

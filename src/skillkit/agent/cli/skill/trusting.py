@@ -13,7 +13,7 @@ from skillkit.agent.cli.skill.options import Found, Json, Yes, examples
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
-    from skillkit.install.enabled import Selection
+    from skillkit.install.selection import Selection
 
 
 def register(app: typer.Typer) -> None:
@@ -49,23 +49,21 @@ def trust(
     """Approve a skill as it is now, bound to its exact bytes. Any change revokes it."""
     enabled = enabled_skills()
     skill = found(enabled, name)
-    record = enabled.judge.installed(skill)
+    record = enabled.authority.installed(skill)
     with installer(yes=yes) as (opened, _):
         if revoke and record is not None:
             opened.revoke(record.name)
         elif revoke:
-            standing = enabled.judge.standing(skill)
-            if standing.digest is None or not opened.trust_store.revoke(standing.digest):
+            standing = enabled.authority.standing(skill)
+            if standing.digest is None or not opened.revoke_folder(standing.digest):
                 output.remark(f"'{escape_hidden(skill.name)}' was not approved: {standing.reason}")
         elif record is not None:
             opened.trust(record.name, pinned=digest)
-        elif enabled.judge.standing(skill).trusted:
-            output.remark(
-                f"'{escape_hidden(skill.name)}' is trusted already: it {enabled.judge.standing(skill).reason}"
-            )
+        elif (standing := enabled.authority.standing(skill)).trusted:
+            output.remark(f"'{escape_hidden(skill.name)}' is trusted already: it {standing.reason}")
         else:
             opened.trust_folder(skill, pinned=digest)
-    standing = enabled_skills().judge.standing(skill)
+    standing = enabled_skills().authority.standing(skill)
     if json:
         output.print_json({"name": skill.name, "trusted": standing.trusted, "digest": standing.digest})
     else:
@@ -74,7 +72,7 @@ def trust(
 
 def enable(name: Found, json: Json = False) -> None:
     """Make a skill active from now on, where AGENT_SKILLS does not say otherwise."""
-    from skillkit.install.enabled import Selection
+    from skillkit.install.selection import Selection
 
     if name.lower() in ("all", "all-untrusted", "none"):
         _choose(lambda chosen: Selection.parse(name), json)
@@ -88,7 +86,7 @@ def enable(name: Found, json: Json = False) -> None:
         return Selection("names", chosen.names | {skill.canonical_name})
 
     _choose(with_it, json)
-    standing = enabled.judge.standing(skill)
+    standing = enabled.authority.standing(skill)
     if not standing.trusted:
         output.remark(
             f"It is not trusted ({standing.reason}) and stays inactive until: "
@@ -100,7 +98,7 @@ def enable(name: Found, json: Json = False) -> None:
 def disable(name: Found, json: Json = False) -> None:
     """Make a skill inactive from now on, where AGENT_SKILLS does not say otherwise."""
     from skillkit.core.names import canonical_name
-    from skillkit.install.enabled import Selection
+    from skillkit.install.selection import Selection
 
     if name.lower() == "all":
         _choose(lambda chosen: Selection("none"), json)
@@ -120,8 +118,8 @@ def disable(name: Found, json: Json = False) -> None:
 
 def _choose(change: Callable[["Selection"], "Selection"], json: bool) -> None:
     """Change what is enabled; two programs that do so at once lose nothing."""
-    from skillkit.install.enabled import VARIABLE, Selection
     from skillkit.install.registry import InstallRegistry
+    from skillkit.install.selection import VARIABLE, Selection
 
     with InstallRegistry().transaction() as state:
         selection = change(Selection.parse(state.selection))

@@ -1,0 +1,134 @@
+"""Who decides what may happen with a skill: offered, its code imported, its scripts run, and with what.
+
+The catalogue, the loaders and the runner ask one Authority; none of them decides anything itself.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Protocol
+
+from skillkit.core.availability import Refusal
+from skillkit.core.grants import Grants
+from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
+from skillkit.core.shipped import is_as_shipped
+
+EVERYTHING = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Requester:
+    """On whose behalf a question is asked; empty where it is nobody in particular."""
+
+    program: str = ""
+    conversation: str = ""
+    tenant: str = ""
+    """A customer, a user or a client of a server."""
+
+
+_requester: ContextVar[Requester] = ContextVar("skillkit_requester")
+_NOBODY = Requester()
+
+
+def current_requester() -> Requester:
+    """Return the requester of the innermost `asking_for`."""
+    return _requester.get(_NOBODY)
+
+
+@contextmanager
+def asking_for(requester: Requester | None) -> Iterator[None]:
+    """Ask everything within on behalf of `requester`; None changes nothing."""
+    if requester is None:
+        yield
+        return
+    token = _requester.set(requester)
+    try:
+        yield
+    finally:
+        _requester.reset(token)
+
+
+class Authority(Protocol):
+    """Decides about skills. Asked often and from many threads: keep what is costly to find out."""
+
+    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+        """Return why `skill` may not be used at all, None when it may."""
+
+    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
+        """Return why code of the tree with this digest may not run in our own process, None when it may."""
+
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        """Return what scripts of the tree with this digest get; `run` is false when they may not run."""
+
+
+class DefaultAuthority:
+    """Offers every skill, imports what ships with skillkit, runs scripts in a sandbox with nothing in it.
+
+    The base for an authority of your own: override what you decide differently.
+    """
+
+    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+        return None
+
+    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
+        if is_as_shipped(skill):
+            return None
+        return Refusal("untrusted", "the skill is not trusted; its code would run in this process")
+
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        return Grants()
+
+
+class TrustEverySkill(DefaultAuthority):
+    """Lets every skill do what it asks for; where each folder that is searched is trusted as a whole."""
+
+    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
+        return None
+
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        return Grants.as_requested(skill)
+
+
+class PerTenantAuthority:
+    """Gives each tenant its own skills: `{"editor": ["pdf"], "ci": ["*"]}`; others have none.
+
+    `base` is asked first, whoever the tenant is.
+    """
+
+    def __init__(self, skills: Mapping[str, Collection[str]], base: Authority | None = None) -> None:
+        self._skills = {
+            tenant: frozenset(canonical_name(name) for name in names) for tenant, names in skills.items()
+        }
+        self._base = base or DefaultAuthority()
+
+    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+        return self._base.offer_refusal(skill, requester) or self._refusal(skill, requester)
+
+    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
+        return self._refusal(skill, requester) or self._base.import_refusal(skill, digest, requester)
+
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        if (refused := self._refusal(skill, requester)) is not None:
+            return Grants(run=False, reason=refused.reason)
+        return self._base.grants(skill, digest, requester)
+
+    def _refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+        allowed = self._skills.get(requester.tenant, frozenset())
+        if EVERYTHING in allowed or skill.canonical_name in allowed:
+            return None
+        return Refusal("untrusted", f"Skill '{skill.name}' is not trusted for '{requester.tenant}'")
+
+
+class SkillDirectory(Protocol):
+    """Which skills there are, and who decides about them; a SkillManager is one."""
+
+    @property
+    def authority(self) -> Authority: ...
+
+    def get_skill(self, name: str) -> SkillMetadata: ...
+
+    def list_skills(self) -> list[SkillMetadata]: ...
+
+    def refusal(self, skill: SkillMetadata) -> Refusal | None: ...

@@ -1,0 +1,150 @@
+"""The one memory of digests: this tree had this digest when it had this stamp."""
+
+import hashlib
+import os
+import stat
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from skillkit.core.digest import FileDigest, TreeDigest, open_tree, tree_digest
+from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillsUseError
+
+MAX_FILES = 4096
+MAX_BYTES = 256 << 20
+"""How much is hashed to judge a skill; more than that was never shown to anybody."""
+_MAX_DEPTH = 50
+_MAX_ENTRIES = 10_000
+_MAX_TREES = 2048
+_SETTLED_NS = 100_000_000
+"""After which a file system gives a change another time than the one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """The stat of everything in a tree."""
+
+    entries: tuple[tuple[str, int, int, int, int, int], ...]
+    links: tuple[str, ...]
+    changed: int
+    """When anything in the tree changed last, in nanoseconds."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether a change from now on cannot leave the stamp as it is."""
+        return time.time_ns() - self.changed > _SETTLED_NS
+
+
+class DigestMemo:
+    """Digests of folders, each kept as long as the stat of everything in the folder stays the same."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, bool], tuple[_Stamp, TreeDigest | SkillsUseError]] = OrderedDict()
+        self._lock = Lock()
+
+    def plain(self, folder: Path) -> TreeDigest:
+        """Return the digest of a tree of plain files; SkillsUseError says why it has none."""
+        return self._digest(folder, False)
+
+    def with_links(self, folder: Path) -> TreeDigest:
+        """Return the digest of a tree that may hold symbolic links; SkillsUseError says why it has none.
+
+        With links in it the digest is of another kind: each link counts as its text, is never followed,
+        and the whole cannot be taken for a tree that was approved.
+        """
+        return self._digest(folder, True)
+
+    def _digest(self, folder: Path, links: bool) -> TreeDigest:
+        stamp = _stamp(folder)
+        key = (os.fspath(folder), links and bool(stamp.links))
+        with self._lock:
+            known = self._known.get(key)
+            if known is not None and known[0] == stamp:
+                self._known.move_to_end(key)
+                return _value(known[1])
+        result: TreeDigest | SkillsUseError
+        try:
+            result = (
+                _digest_with_links(folder, stamp.links)
+                if key[1]
+                else tree_digest(folder, max_files=MAX_FILES, max_bytes=MAX_BYTES)
+            )
+        except SkillsUseError as error:
+            result = error
+        # The stamp is older than the digest: what changed in between has another stamp by now.
+        if stamp.settled:
+            with self._lock:
+                self._known[key] = (stamp, result)
+                while len(self._known) > _MAX_TREES:
+                    self._known.popitem(last=False)
+        return _value(result)
+
+
+tree_digests = DigestMemo()
+"""For the whole process: what it knows depends on nothing but the files."""
+
+
+def _value(result: TreeDigest | SkillsUseError) -> TreeDigest:
+    if isinstance(result, SkillsUseError):
+        raise result.with_traceback(None)
+    return result
+
+
+def _digest_with_links(folder: Path, links: tuple[str, ...]) -> TreeDigest:
+    files: dict[str, FileDigest] = {}
+    for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links)):
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        files[path] = FileDigest(content, os.fstat(descriptor).st_size, False)
+    for path in links:
+        target = os.fsencode(os.readlink(folder / path))
+        files[path] = FileDigest(hashlib.sha256(b"link " + target).hexdigest(), 0, False)
+    whole = TreeDigest.of(files)
+    return TreeDigest(f"with-links:{whole.digest}", whole.files)
+
+
+def _stamp(folder: Path) -> _Stamp:
+    entries: list[tuple[str, int, int, int, int, int]] = []
+    links: list[str] = []
+    count = size = changed = 0
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        for name, status in _listed(folder, prefix):
+            mode = status.st_mode
+            changed = max(changed, status.st_ctime_ns)
+            entries.append(
+                (
+                    prefix + name,
+                    mode,
+                    status.st_size,
+                    status.st_mtime_ns,
+                    status.st_ctime_ns,
+                    status.st_ino,
+                )
+            )
+            if stat.S_ISDIR(mode):
+                if prefix.count("/") >= _MAX_DEPTH:
+                    raise SizeLimitExceededError(f"{folder} has folders more than {_MAX_DEPTH} deep")
+                waiting.append(f"{prefix}{name}/")
+            else:
+                count += 1
+                size += status.st_size
+            if stat.S_ISLNK(mode):
+                links.append(prefix + name)
+            if count > MAX_FILES or size > MAX_BYTES or len(entries) > _MAX_ENTRIES:
+                raise SizeLimitExceededError(
+                    f"{folder} is too large to judge: more than {MAX_FILES:,} files, {MAX_BYTES:,} bytes or "
+                    f"{_MAX_ENTRIES:,} entries"
+                )
+    return _Stamp(tuple(entries), tuple(links), changed)
+
+
+def _listed(folder: Path, prefix: str) -> list[tuple[str, os.stat_result]]:
+    try:
+        with os.scandir(os.path.join(folder, prefix)) as entries:
+            return sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
+    except OSError as error:
+        raise ContentLoadError(f"Cannot read the folder {folder}/{prefix}: {error.strerror}") from error

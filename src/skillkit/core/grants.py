@@ -1,0 +1,83 @@
+"""What the user grants to a skill's scripts, and how much a run of one may use."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from skillkit.core.models import SkillMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a run may use; the skill can only lower them, the user may raise them."""
+
+    timeout: float = 60.0
+    """Seconds of wall clock."""
+    output: int = 1 << 20
+    """Bytes of stdout that are kept, head and tail; as much again is kept of stderr."""
+    output_kill: int = 512 << 20
+    """Bytes of output after which the script is killed."""
+    arguments: int = 100
+    argument_bytes: int = 4096
+    memory: int = 1 << 30
+    """Bytes of data of one process, and of resident memory of all of them together."""
+    processes: int = 64
+    file_size: int = 256 << 20
+    work_size: int = 256 << 20
+    """Bytes of the private work folder."""
+    work_files: int = 20_000
+    """Files and folders in it."""
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Limits":
+        """The defaults with SCRIPT_TIMEOUT (seconds) and MAX_SCRIPT_OUTPUT (bytes) applied."""
+        limits = cls()
+        if timeout := _positive(environ.get("SCRIPT_TIMEOUT")):
+            limits = replace(limits, timeout=timeout)
+        if output := _positive(environ.get("MAX_SCRIPT_OUTPUT")):
+            limits = replace(limits, output=int(output))
+        return limits
+
+    def lowered(self, timeout: float | None) -> "Limits":
+        """The same limits with a shorter timeout; a longer one changes nothing."""
+        if timeout is None or timeout >= self.timeout:
+            return self
+        return replace(self, timeout=max(timeout, 0.0))
+
+
+def _positive(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 < number < float("inf") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Grants:
+    """Decided by the user for one digest of one skill; the default is a sandbox with nothing in it."""
+
+    run: bool = True
+    reason: str = ""
+    """Why not, when `run` is false."""
+    env: tuple[str, ...] = ()
+    """Names and patterns such as `KALSHI_*` of variables that scripts may see."""
+    withheld_env: tuple[str, ...] = ()
+    """Names and patterns that the skill asks for and has to do without."""
+    network: bool = False
+    read_paths: tuple[Path, ...] = ()
+    write_paths: tuple[Path, ...] = ()
+    unsandboxed: bool = False
+    """May run where no sandbox holds."""
+    source_builds: bool = False
+    """Dependencies may be built from source, which runs their code on this machine."""
+    other_sources: bool = False
+    """Scripts may name their own indexes, direct URLs and path dependencies."""
+    limits: Limits | None = None
+    """In place of the usual ones, higher or lower."""
+
+    @classmethod
+    def as_requested(cls, skill: SkillMetadata) -> "Grants":
+        """What a user grants who accepts everything the skill's header asks for."""
+        return cls(env=skill.permissions.env, network=skill.permissions.network)

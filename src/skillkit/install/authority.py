@@ -1,0 +1,137 @@
+"""UserAuthority: what the user of this machine selected and said yes to decides about skills."""
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from skillkit.core.authority import Requester
+from skillkit.core.availability import Refusal
+from skillkit.core.digest_memo import tree_digests
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.grants import Grants
+from skillkit.core.models import SkillMetadata, SourceType
+from skillkit.core.shipped import is_as_shipped
+from skillkit.install.consents import ConsentKind
+from skillkit.install.record import InstalledSkill
+from skillkit.install.registry import InstallRegistry
+from skillkit.install.selection import VARIABLE, Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a skill is trusted, and why or why not."""
+
+    trusted: bool
+    reason: str
+    digest: str | None = None
+
+
+class UserAuthority:
+    """Decides by AGENT_SKILLS and by consents; looks at the bytes, not at promises."""
+
+    def __init__(self, registry: InstallRegistry, selection: Selection | None = None) -> None:
+        self.registry = registry
+        self.consents = registry.consents
+        self.selection = selection or Selection("all")
+        self._installed: tuple[object, dict[str, InstalledSkill]] = (None, {})
+        self._real = lru_cache(256)(os.path.realpath)
+
+    # What others ask
+
+    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+        if (refused := self._unselected(skill)) is not None:
+            return refused
+        if self.selection.mode == "all-untrusted":
+            return None
+        return untrusted(skill, self.standing(skill))
+
+    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
+        standing = self.standing(skill)
+        if standing.trusted and standing.digest in (None, digest):
+            return None
+        return Refusal("untrusted", "the skill is not trusted; its code would run in this process")
+
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        """Return all a skill asks for when it is trusted, an empty sandbox when it is not."""
+        if self.import_refusal(skill, digest, requester) is None:
+            return Grants.as_requested(skill)
+        return Grants(withheld_env=skill.permissions.env)
+
+    # What it knows
+
+    def installed(self, skill: SkillMetadata) -> InstalledSkill | None:
+        """Return the record of an installed skill; None for one that lies in some folder."""
+        store = self.registry.store
+        folder = skill.base_dir
+        if self._real(folder.parent) != self._real(store.links):
+            return None
+        stamp = self.registry.stamp()
+        if stamp != self._installed[0] or stamp is None:
+            self._installed = (stamp, dict(self.registry.load().skills))
+        record = self._installed[1].get(folder.name)
+        return record if record is not None and store.linked(folder.name) is not None else None
+
+    def standing(self, skill: SkillMetadata) -> Standing:
+        """Return whether `skill` is trusted as it is now, and why."""
+        if is_as_shipped(skill):
+            return Standing(True, "comes with skillkit")
+        record = self.installed(skill)
+        if record is not None:
+            return self._standing_installed(record, skill)
+        if skill.source is SourceType.USER or self._lies_at_home(skill.base_dir):
+            return Standing(True, "lies in your own folder")
+        return self._standing_in_folder(skill)
+
+    def refusal_by(self, skill: SkillMetadata, standing: Standing) -> Refusal | None:
+        """Return what `offer_refusal` would, of a skill whose standing is known already."""
+        refused = self._unselected(skill)
+        if refused is not None or self.selection.mode == "all-untrusted":
+            return refused
+        return untrusted(skill, standing)
+
+    def _unselected(self, skill: SkillMetadata) -> Refusal | None:
+        if self.selection.includes(skill):
+            return None
+        return Refusal(
+            "disabled",
+            f"Skill '{skill.name}' is not active. To enable: export {VARIABLE}={skill.canonical_name}",
+        )
+
+    def _lies_at_home(self, folder: Path) -> bool:
+        """In one of the user's own folders, which are a project's when somebody works in his home."""
+        own = (self.registry.store.links, *(Path.home() / name / "skills" for name in (".agents", ".claude")))
+        return self._real(folder.parent) in {self._real(place) for place in own}
+
+    def _standing_installed(self, record: InstalledSkill, skill: SkillMetadata) -> Standing:
+        if record.digest not in self.consents.digests(ConsentKind.USE):
+            return Standing(False, "installed, not approved", record.digest)
+        try:
+            intact = tree_digests.plain(skill.base_dir).digest == record.digest
+        except SkillsUseError:
+            intact = False
+        if not intact:
+            return Standing(False, "changed since it was approved", record.digest)
+        return Standing(True, "approved", record.digest)
+
+    def _standing_in_folder(self, skill: SkillMetadata) -> Standing:
+        try:
+            digest = tree_digests.plain(skill.base_dir).digest
+        except SkillsUseError as error:
+            return Standing(False, f"cannot be approved: {error}")
+        if digest in self.consents.digests(ConsentKind.USE):
+            return Standing(True, "approved", digest)
+        if skill.source is SourceType.BUNDLED:
+            return Standing(False, "differs from what skillkit ships, not approved", digest)
+        return Standing(False, "found in a project folder, not approved", digest)
+
+
+def untrusted(skill: SkillMetadata, standing: Standing) -> Refusal | None:
+    """Return the refusal of a skill that is not trusted."""
+    if standing.trusted:
+        return None
+    return Refusal(
+        "untrusted",
+        f"Skill '{skill.name}' is not trusted: {standing.reason}. "
+        f"Look at it and approve it with: agent skill trust {skill.canonical_name}",
+    )

@@ -1,0 +1,187 @@
+"""consents.json: the user's word about exact bytes, in the user's home and never in a repository."""
+
+import logging
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_temporary, locked
+from skillkit.install.older_consents import OlderConsents
+
+logger = logging.getLogger(__name__)
+
+FORMAT = 1
+
+
+class ConsentKind(str, Enum):
+    """What the user said yes to."""
+
+    USE = "use"
+    """The skill may be used, and its code imported."""
+    RUN = "run"
+    """Its scripts may run without a question."""
+    REMOTE = "remote"
+    """Its files may be taken from a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """One yes, bound to the digest of a whole tree."""
+
+    kind: ConsentKind
+    digest: str
+    skill: str
+    """The name, as it was when the user was asked."""
+    place: str = ""
+    """Where the bytes were: a folder, or the address at `server`; empty for an installed skill."""
+    server: str = ""
+    """Whose skill it is, for those taken from a server."""
+    granted_at: str = ""
+
+    @staticmethod
+    def from_data(data: Any) -> "Consent":
+        """Raises ValueError, KeyError or TypeError for anything that is not a consent of ours."""
+        texts = {key: data.get(key, "") for key in ("place", "server", "granted_at")}
+        if not all(isinstance(text, str) for text in (data["digest"], data["skill"], *texts.values())):
+            raise TypeError("a consent with something other than text in it")
+        if not data["digest"]:
+            raise ValueError("a consent to no bytes")
+        return Consent(ConsentKind(data["kind"]), data["digest"], data["skill"], **texts)
+
+
+class ConsentFile:
+    """Reads without a lock, writes under one; consents that cannot be read are not consents."""
+
+    def __init__(
+        self,
+        home: Path | None = None,
+        *,
+        notice: Callable[[str], object] = logger.warning,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.home = Path(home) if home is not None else agent_home()
+        self.file = JsonFile(self.home / "consents.json", FORMAT)
+        self._older = OlderConsents(self.home)
+        self._notice = notice
+        self._now = now
+        self._known: tuple[object, tuple[Consent, ...]] = (None, ())
+        self._digests: dict[ConsentKind, frozenset[str]] = {}
+
+    def load(self) -> tuple[Consent, ...]:
+        """Return every consent; a damaged file is kept aside, said aloud, and consents to nothing.
+
+        Raises StateFileError for a file of a newer skillkit and for one that cannot be opened.
+        """
+        stamp = _stamp(self.file.path)
+        if stamp is None or stamp != self._known[0]:
+            self._known = (stamp, self._read())
+            self._digests = {}
+        return self._known[1]
+
+    def digests(self, kind: ConsentKind) -> frozenset[str]:
+        """Return the digests that the user said yes to."""
+        consents = self.load()
+        if kind not in self._digests:
+            self._digests[kind] = frozenset(each.digest for each in consents if each.kind is kind)
+        return self._digests[kind]
+
+    def grant(self, *consents: Consent) -> None:
+        """Remember what the user said yes to; a later yes about the same thing replaces the one before."""
+        moment = self._now().isoformat(timespec="seconds")
+        dated = {_subject(each): _dated(each, moment) for each in consents}
+        with locked(self._lock):
+            kept = [each for each in self._read_locked() if _subject(each) not in dated]
+            self._write([*kept, *dated.values()])
+
+    def revoke(self, *, where: Callable[[Consent], bool]) -> tuple[Consent, ...]:
+        """Forget the consents that `where` names; return them."""
+        with locked(self._lock):
+            consents = self._read_locked()
+            gone = tuple(each for each in consents if where(each))
+            if gone:
+                self._write([each for each in consents if each not in gone])
+            return gone
+
+    @property
+    def _lock(self) -> Path:
+        return self.home / "consents.lock"
+
+    def _read(self) -> tuple[Consent, ...]:
+        try:
+            data = self.file.read()
+            if data is not None:
+                return _consents(data)
+            if not self._older.present:
+                return ()
+        except DamagedFileError:
+            pass
+        if not os.access(self.home, os.W_OK):
+            return self._read_only()
+        with locked(self._lock):
+            return self._read_locked()
+
+    def _read_locked(self) -> tuple[Consent, ...]:
+        """Return the consents; repair the file and take over those of older files, once."""
+        try:
+            data = self.file.read()
+            if data is not None:
+                return _consents(data)
+        except DamagedFileError as error:
+            aside = self.file.set_aside()
+            # At once: a missing file would take over the older ones again, with what was revoked since.
+            self._write(())
+            self._notice(
+                f"{self.file.path} was {error}. It is kept as {aside}, and nothing in it counts: "
+                "approve again what you trust."
+            )
+            return ()
+        if not self._older.present:
+            return ()
+        consents = tuple(map(Consent.from_data, self._older.read(self._notice)))
+        self._write(consents)
+        self._older.put_aside()
+        return consents
+
+    def _read_only(self) -> tuple[Consent, ...]:
+        """Return what can be known where nothing can be written."""
+        try:
+            damaged = self.file.read() is not None
+        except DamagedFileError as error:
+            self._notice(f"{self.file.path} is {error}, and nothing in it counts")
+            return ()
+        return () if damaged else tuple(map(Consent.from_data, self._older.read(self._notice)))
+
+    def _write(self, consents: Iterable[Consent]) -> None:
+        clear_temporary(self.home, self.file.path.name)
+        ordered = sorted(consents, key=lambda each: (each.skill, each.kind.value, each.digest, each.place))
+        self.file.write({"consents": [{**asdict(each), "kind": each.kind.value} for each in ordered]})
+
+
+def _consents(data: dict[str, Any]) -> tuple[Consent, ...]:
+    try:
+        return tuple(map(Consent.from_data, data["consents"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedFileError(f"with a record that cannot be read ({type(error).__name__})") from error
+
+
+def _subject(consent: Consent) -> tuple[str, ...]:
+    """What a consent is about: for what comes from a server the address, whose bytes may be others later."""
+    if consent.kind is ConsentKind.REMOTE:
+        return (consent.kind.value, consent.server, consent.place)
+    return (consent.kind.value, consent.digest)
+
+
+def _dated(consent: Consent, moment: str) -> Consent:
+    return consent if consent.granted_at else replace(consent, granted_at=moment)
+
+
+def _stamp(path: Path) -> object:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)

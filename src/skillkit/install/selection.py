@@ -1,0 +1,50 @@
+"""AGENT_SKILLS: which of the skills that were found the user wants."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
+from skillkit.install.registry import InstallRegistry
+
+VARIABLE = "AGENT_SKILLS"
+Mode = Literal["none", "all", "all-untrusted", "names"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the user wants loaded, in the words of AGENT_SKILLS."""
+
+    mode: Mode
+    names: frozenset[str] = frozenset()
+    """Canonical names."""
+
+    @staticmethod
+    def parse(text: str | None) -> "Selection":
+        word = (text or "").strip()
+        if word.lower() in ("", "none"):
+            return Selection("none")
+        if word.lower() == "all":
+            return Selection("all")
+        if word.lower() == "all-untrusted":
+            return Selection("all-untrusted")
+        names = frozenset(canonical_name(name) for name in word.split(",") if name.strip())
+        return Selection("names", names) if names else Selection("none")
+
+    @staticmethod
+    def current(registry: InstallRegistry, environment: Mapping[str, str] | None = None) -> "Selection":
+        """AGENT_SKILLS if it is set, even to nothing; else what `agent skill enable` chose."""
+        environment = os.environ if environment is None else environment
+        if VARIABLE in environment:
+            return Selection.parse(environment[VARIABLE])
+        return Selection.parse(registry.load().selection)
+
+    def includes(self, skill: SkillMetadata) -> bool:
+        if self.mode == "names":
+            return skill.canonical_name in self.names
+        return self.mode != "none"
+
+    def __str__(self) -> str:
+        return ",".join(sorted(self.names)) if self.mode == "names" else self.mode

@@ -1,0 +1,112 @@
+"""One authority decides, and knows on whose behalf it is asked."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from skillkit import SkillManager
+from skillkit.core.authority import (
+    DefaultAuthority,
+    PerTenantAuthority,
+    Requester,
+    TrustEverySkill,
+    asking_for,
+    current_requester,
+)
+from skillkit.core.availability import Refusal
+from skillkit.core.grants import Grants
+from skillkit.integrations.conversation import Conversation
+
+ACME, OTHER = Requester("server", "1", "acme"), Requester("server", "2", "other")
+
+
+@pytest.fixture
+def manager(skills_dir: Path, write_skill) -> SkillManager:
+    for name in ("pdf", "report"):
+        write_skill(name, header=f"name: {name}\ndescription: Makes a {name}\npermissions: {{network: true}}")
+    authority = PerTenantAuthority({"acme": ["PDF"], "staff": ["*"]}, TrustEverySkill())
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="", authority=authority)
+    manager.discover()
+    return manager
+
+
+def offered(manager: SkillManager, requester: Requester | None) -> list[str]:
+    with asking_for(requester):
+        return [skill.name for skill in manager.offered_skills()]
+
+
+def test_each_tenant_is_offered_its_own_skills(manager: SkillManager) -> None:
+    assert offered(manager, ACME) == ["pdf"]
+    assert offered(manager, Requester(tenant="staff")) == ["pdf", "report"]
+    assert offered(manager, OTHER) == offered(manager, None) == []
+
+
+def test_importing_and_running_are_decided_by_tenant_too(manager: SkillManager) -> None:
+    report = manager.get_skill("report")
+    staff = Requester(tenant="staff")
+    assert manager.authority.import_refusal(report, "sha256:0", staff) is None
+    assert manager.authority.grants(report, "sha256:0", staff) == Grants(network=True)
+    refused = manager.authority.import_refusal(report, "sha256:0", ACME)
+    assert refused is not None
+    assert refused.code == "untrusted"
+    assert not manager.authority.grants(report, "sha256:0", ACME).run
+
+
+def test_the_base_is_asked_whoever_the_tenant_is(manager: SkillManager) -> None:
+    pdf = manager.get_skill("pdf")
+    careful = PerTenantAuthority({"acme": ["*"]}, DefaultAuthority())
+    assert careful.offer_refusal(pdf, ACME) is None
+    assert careful.import_refusal(pdf, "sha256:0", ACME) is not None
+    assert careful.grants(pdf, "sha256:0", ACME) == Grants()
+
+
+def test_the_requester_follows_tasks_and_ends_with_the_block() -> None:
+    async def ask(requester: Requester) -> Requester:
+        with asking_for(requester):
+            await asyncio.sleep(0)
+            return await asyncio.to_thread(current_requester)
+
+    async def both() -> list[Requester]:
+        return await asyncio.gather(ask(ACME), ask(OTHER))
+
+    assert asyncio.run(both()) == [ACME, OTHER]
+    with asking_for(ACME), asking_for(None):
+        assert current_requester() == ACME
+        with ThreadPoolExecutor(1) as threads:
+            assert threads.submit(current_requester).result() == Requester()
+    assert current_requester() == Requester()
+
+
+def test_what_has_which_name_does_not_depend_on_who_searched(tmp_path: Path, write_skill) -> None:
+    """A tenant that refreshes must not change what the others get under a name."""
+    for folder in ("first", "second"):
+        write_skill("pdf", f"Of the {folder}.", into=tmp_path / folder)
+
+    class ByTenant(DefaultAuthority):
+        def offer_refusal(self, skill, requester):
+            refused = requester.tenant and skill.base_dir.parent.name == "first"
+            return Refusal("untrusted", "not for tenants") if refused else None
+
+    manager = SkillManager(
+        project_skill_dir=tmp_path / "first",
+        anthropic_config_dir="",
+        additional_search_paths=[tmp_path / "second"],
+        authority=ByTenant(),
+    )
+    with asking_for(ACME):
+        manager.discover()
+        assert manager.get_skill("pdf").base_dir.parent.name == "first"
+
+
+async def test_conversations_of_two_tenants_see_and_load_their_own(manager: SkillManager) -> None:
+    acme = Conversation(manager, requester=ACME)
+    staff = Conversation(manager, requester=Requester(tenant="staff"))
+    for _ in range(2):
+        seen = await asyncio.gather(acme.adisclose("Make a report"), staff.adisclose("Make a report"))
+        assert ["report" in disclosed.instructions for disclosed in seen] == [False, True]
+    loaded = await asyncio.gather(
+        *(each.call("load_skill", {"skill_id": "report"}) for each in (acme, staff))
+    )
+    assert ['code="untrusted"' in text for text in loaded] == [True, False]
