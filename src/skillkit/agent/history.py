@@ -1,7 +1,7 @@
 """The conversation and the user's facts as context providers of Agent Framework."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_framework import (
     AgentSession,
@@ -14,6 +14,7 @@ from agent_framework import (
     SessionContext,
 )
 
+from skillkit.agent.conversations import SavedConversation
 from skillkit.agent.exceptions import AgentError
 from skillkit.agent.instructions import ABOUT_USER
 from skillkit.agent.memory import Memory
@@ -23,13 +24,19 @@ from skillkit.agent.telemetry import Next
 if TYPE_CHECKING:
     from agent_framework import SupportsAgentRun
 
-    from skillkit.agent.runtime import AgentRuntime
+
+class ConversationKeeper(Protocol):
+    """What the history needs of the running agent."""
+
+    conversation: SavedConversation
+
+    def save(self) -> None: ...
 
 
 class ConversationHistory(HistoryProvider):
     """Keeps the messages in the conversation's file; the framework saves after every model request."""
 
-    def __init__(self, runtime: "AgentRuntime") -> None:
+    def __init__(self, runtime: ConversationKeeper) -> None:
         super().__init__("history")
         self.runtime = runtime
 
@@ -58,7 +65,7 @@ def as_data(message: Message) -> dict[str, Any]:
 class FinishedCalls(FunctionMiddleware):
     """Keeps the result of a tool as soon as it is there: what was done is not done twice."""
 
-    def __init__(self, runtime: "AgentRuntime") -> None:
+    def __init__(self, runtime: ConversationKeeper) -> None:
         self.runtime = runtime
 
     async def process(self, context: FunctionInvocationContext, call_next: Next) -> None:

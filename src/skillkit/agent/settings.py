@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.agent.exceptions import SettingsError
-from skillkit.agent.models.registry import PROVIDERS
+from skillkit.agent.providers import PROVIDERS
 from skillkit.core.disk import agent_home, locked, make_folder, replace_file
 
 

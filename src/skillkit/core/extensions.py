@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillkit.core.exceptions import ConfigurationError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,9 @@ class Extensions:
     """Name → `module:Class`; no package replaces one of these."""
 
     @cached_property
-    def _added(self) -> dict[str, EntryPoint]:
+    def _added(self) -> "dict[str, EntryPoint]":
+        from importlib.metadata import entry_points  # heavy, and most commands never ask
+
         found = sorted(entry_points(group=self.group), key=lambda point: point.value, reverse=True)
         return {point.name: point for point in found if point.name not in self.shipped}
 

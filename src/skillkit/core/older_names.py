@@ -1,30 +1,21 @@
 """Where programs written for skillkit 0.1 and 0.2 look for names that are elsewhere now."""
 
 from collections.abc import Callable
-from importlib import import_module
+
+from skillkit.core.lazy_names import lazy_names
 
 _NOW_IN = {
-    "skillkit.core.discovery": {"SkillDiscovery": "compat"},
-    "skillkit.core.models": {"CacheStats": "cache", "ContentCache": "cache", "Skill": "skill"},
-    "skillkit.core.parser": {"MAX_MANIFEST_SIZE": "plugins", "parse_plugin_manifest": "plugins"},
-    "skillkit.core.processors": {
-        "ArgumentSubstitutionProcessor": "compat",
-        "BaseDirectoryProcessor": "compat",
-        "CompositeProcessor": "compat",
-        "ContentProcessor": "compat",
-        "normalize_arguments": "compat",
+    "discovery": {"compat": "SkillDiscovery"},
+    "models": {"cache": "CacheStats ContentCache", "skill": "Skill"},
+    "parser": {"plugins": "MAX_MANIFEST_SIZE parse_plugin_manifest"},
+    "processors": {
+        "compat": "ArgumentSubstitutionProcessor BaseDirectoryProcessor CompositeProcessor ContentProcessor "
+        "normalize_arguments"
     },
 }
 
 
 def older_names(module: str) -> Callable[[str], object]:
-    """The `__getattr__` of `module`: its older names, loaded when they are asked for."""
-
-    def find(name: str) -> object:
-        try:
-            home = _NOW_IN[module][name]
-        except KeyError:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}") from None
-        return getattr(import_module(f"skillkit.core.{home}"), name)
-
-    return find
+    """The `__getattr__` of `module`: its older names, imported when they are asked for."""
+    package, _, name = module.rpartition(".")
+    return lazy_names(package, _NOW_IN[name])

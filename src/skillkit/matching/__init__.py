@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from skillkit.matching.matcher import Match, MatchResult, SkillMatcher
-from skillkit.matching.settings import MatchingSettings, Mode
+from skillkit.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from skillkit.matching.evaluation import Evaluation, EvaluationCase, evaluate, read_cases
+    from skillkit.matching.matcher import Match, MatchResult, SkillMatcher
+    from skillkit.matching.settings import MatchingSettings, Mode
 
 __all__ = [
     "Evaluation",
@@ -19,18 +20,12 @@ __all__ = [
     "evaluate",
     "read_cases",
 ]
-_LATER = {
-    "Evaluation": "evaluation",
-    "EvaluationCase": "evaluation",
-    "evaluate": "evaluation",
-    "read_cases": "evaluation",
-}
 
-
-def __getattr__(name: str) -> object:
-    """What few programs need is imported when it is asked for."""
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "evaluation": "Evaluation EvaluationCase evaluate read_cases",
+        "matcher": "Match MatchResult SkillMatcher",
+        "settings": "MatchingSettings Mode",
+    },
+)

@@ -1,14 +1,14 @@
 """Toolsets: Python classes of a skill whose methods are tools, loaded inside our own process."""
 
-from skillkit.toolsets.active import ActiveToolsets
-from skillkit.toolsets.base import AgentToolset, as_tool
-from skillkit.toolsets.exceptions import ToolsetError
-from skillkit.toolsets.loader import (
-    LoadedToolset,
-    ToolsetLoader,
-    Toolsets,
-    collect_tools,
-)
+from typing import TYPE_CHECKING
+
+from skillkit.core.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from skillkit.toolsets.active import ActiveToolsets
+    from skillkit.toolsets.base import AgentToolset, as_tool
+    from skillkit.toolsets.exceptions import ToolsetError
+    from skillkit.toolsets.loader import LoadedToolset, ToolsetLoader, Toolsets, collect_tools
 
 __all__ = [
     "ActiveToolsets",
@@ -20,3 +20,13 @@ __all__ = [
     "as_tool",
     "collect_tools",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "active": "ActiveToolsets",
+        "base": "AgentToolset as_tool",
+        "exceptions": "ToolsetError",
+        "loader": "LoadedToolset ToolsetLoader Toolsets collect_tools",
+    },
+)

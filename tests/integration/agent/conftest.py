@@ -56,11 +56,12 @@ def online(home: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) ->
 def agent(home: Path, capsys: pytest.CaptureFixture[str]) -> Agent:
     """The program, in this process: `agent("-p", "Hello")`."""
     from skillkit.agent.cli import output
+    from skillkit.agent.cli.app import app
     from skillkit.agent.cli.outcome import run
 
     def call(*arguments: str) -> Outcome:
         output.console.cache_clear()  # it holds on to the streams of the test before
-        code = run(arguments)
+        code = run(app, arguments)
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
 

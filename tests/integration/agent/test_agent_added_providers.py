@@ -8,7 +8,7 @@ import pytest
 from openai_server import CallTool, OpenAIServer, Say
 
 from skillkit.agent.conversations import ConversationStore
-from skillkit.agent.models.registry import PROVIDERS
+from skillkit.agent.providers import PROVIDERS
 from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import ProviderSettings
 

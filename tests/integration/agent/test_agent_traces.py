@@ -91,8 +91,8 @@ def test_activations_are_spans(agent, online: OpenAIServer) -> None:
 @pytest.mark.parametrize("arguments", [["--check"], ["config", "show"], ["session", "list"], ["--help"]])
 def test_neither_framework_nor_model_is_loaded_before_a_turn(home: Path, arguments: list[str]) -> None:
     program = (
-        "import sys\nfrom skillkit.agent.cli.outcome import run\n"
-        f"code = run({arguments!r})\n"
+        "import sys\nfrom skillkit.agent.cli.app import app\nfrom skillkit.agent.cli.outcome import run\n"
+        f"code = run(app, {arguments!r})\n"
         "heavy = {'agent_framework', 'xllamacpp', 'openai', 'httpx'} & set(sys.modules)\n"
         "sys.exit(f'loaded: {heavy}' if heavy else code)\n"
     )

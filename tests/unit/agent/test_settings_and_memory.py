@@ -11,7 +11,7 @@ from skillkit.agent.exceptions import AgentError, ConversationError, SettingsErr
 from skillkit.agent.hello import HelloTools
 from skillkit.agent.memory import Memory, statements
 from skillkit.agent.models.choice import choose, provider_named
-from skillkit.agent.models.registry import PROVIDERS
+from skillkit.agent.providers import PROVIDERS
 from skillkit.agent.settings import ProviderSettings, Settings, SettingsFile
 
 

@@ -5,10 +5,11 @@ import sys
 
 def main() -> None:
     """Run the program and leave with its exit code."""
-    from skillkit.agent.cli.outcome import run
-
     try:
-        code = run(sys.argv[1:])
+        from skillkit.agent.cli.app import app
+        from skillkit.agent.cli.outcome import run
+
+        code = run(app, sys.argv[1:])
     except ModuleNotFoundError as error:
         if error.name not in ("agent_framework", "prompt_toolkit", "rich", "typer"):
             raise

@@ -5,20 +5,27 @@ from typing import Annotated
 import typer
 
 from skillkit._version import __version__
-from skillkit.agent.cli import config, memory, model, serve, session
-from skillkit.agent.cli.skill import app as skill_app
-from skillkit.agent.models.registry import SHIPPED
+from skillkit.agent.cli.families import FamilyGroup
+from skillkit.agent.providers import SHIPPED
+
+
+class Commands(FamilyGroup):
+    """What `agent` can do."""
+
+    families = {  # noqa: RUF012 -- read-only by its type
+        f"skillkit.agent.cli.{name}": (name,)
+        for name in ("skill", "config", "memory", "model", "serve", "session")
+    }
+
 
 app = typer.Typer(
     name="agent",
+    cls=Commands,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="An agent with skills. Without a command it chats; -p answers one request.",
 )
-app.add_typer(skill_app, name="skill")
-for family in (config, memory, model, serve, session):
-    family.register(app)
 
 
 def _version(wanted: bool) -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.skill.options import Found, Json, examples
-from skillkit.agent.models.registry import PROVIDERS, SHIPPED
+from skillkit.agent.cli.options import Found, Json, examples
+from skillkit.agent.providers import PROVIDERS, SHIPPED
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.skill.options import Json
+from skillkit.agent.cli.options import Json
 
 if TYPE_CHECKING:
     from skillkit.agent.memory import Fact

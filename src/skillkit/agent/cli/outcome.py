@@ -2,8 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
 
@@ -11,17 +10,10 @@ OK, ERROR, USAGE, DRIFT, REFUSED, PARTIAL = range(6)
 INTERRUPTED = 130
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(program: Callable[..., object], arguments: Sequence[str]) -> int:
     """Run the program; every error on purpose becomes a message and an exit code."""
     try:
-        if _is_plain_list(arguments):
-            from skillkit.agent.cli.overview import show_list
-
-            show_list(map(Path, arguments[2:]))
-            return OK
-        from skillkit.agent.cli.app import app
-
-        app(_with_latest(arguments), prog_name="agent", standalone_mode=True)
+        program(_with_latest(arguments), prog_name="agent", standalone_mode=True)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ERROR if end.code else OK
     except KeyboardInterrupt:
@@ -38,14 +30,6 @@ def run(arguments: Sequence[str]) -> int:
         complain(explain(error))
         return exit_code(error)
     return OK
-
-
-def _is_plain_list(arguments: Sequence[str]) -> bool:
-    """`agent skill list` of folders that exist: no reason to wait for the option parser."""
-    folders = arguments[2:]
-    return list(arguments[:2]) == ["skill", "list"] and all(
-        not folder.startswith("-") and os.path.isdir(folder) for folder in folders
-    )
 
 
 def _with_latest(arguments: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.skill.options import Json, examples
+from skillkit.agent.cli.options import Json, examples
 from skillkit.core.text import escape_hidden
 
 app = typer.Typer(name="session", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from skillkit.agent.exceptions import SettingsError
 from skillkit.agent.models.provider import ChatProvider
-from skillkit.agent.models.registry import PROVIDERS
+from skillkit.agent.providers import PROVIDERS
 from skillkit.agent.settings import Settings
 from skillkit.core.exceptions import ConfigurationError
 

@@ -2,23 +2,33 @@
 
 import typer
 
-from skillkit.agent.cli.skill import (
-    authoring,
-    checking,
-    finding,
-    installing,
-    listing,
-    measuring,
-    running,
-    trusting,
-)
+from skillkit.agent.cli.families import FamilyGroup
+
+
+class SkillCommands(FamilyGroup):
+    """What `agent skill` can do."""
+
+    families = {  # noqa: RUF012 -- read-only by its type
+        f"{__name__}.listing": ("list", "info"),
+        f"{__name__}.finding": ("search", "match"),
+        f"{__name__}.measuring": ("eval", "cost"),
+        f"{__name__}.installing": ("add", "update", "remove", "rollback"),
+        f"{__name__}.checking": ("verify", "outdated", "sync"),
+        f"{__name__}.trusting": ("trust", "enable", "disable"),
+        f"{__name__}.running": ("run",),
+        f"{__name__}.authoring": ("create", "validate"),
+    }
+
 
 app = typer.Typer(
     name="skill",
+    cls=SkillCommands,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Find, install, check and write skills.",
 )
-for family in (listing, finding, measuring, installing, checking, trusting, running, authoring):
-    family.register(app)
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app)

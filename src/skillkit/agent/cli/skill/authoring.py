@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.skill.options import Json, examples
+from skillkit.agent.cli.options import Json, examples
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:

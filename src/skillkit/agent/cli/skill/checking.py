@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.skill.installing import as_data, installer
-from skillkit.agent.cli.skill.options import (
+from skillkit.agent.cli.options import (
     MAX_BYTES,
     MAX_FILES,
     Json,
@@ -18,6 +17,7 @@ from skillkit.agent.cli.skill.options import (
     Yes,
     examples,
 )
+from skillkit.agent.cli.skill.installing import as_data, installer
 
 
 def register(app: typer.Typer) -> None:

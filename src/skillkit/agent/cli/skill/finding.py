@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
 from skillkit.agent.cli.overview import enabled_skills
-from skillkit.agent.cli.skill.options import Folders, Json, MatchingMode, examples
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:

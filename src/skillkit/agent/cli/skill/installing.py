@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.remedies import explain
-from skillkit.agent.cli.skill.options import (
+from skillkit.agent.cli.options import (
     MAX_BYTES,
     MAX_FILES,
     Installed,
@@ -20,6 +19,7 @@ from skillkit.agent.cli.skill.options import (
     Yes,
     examples,
 )
+from skillkit.agent.cli.remedies import explain
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import escape_hidden
 

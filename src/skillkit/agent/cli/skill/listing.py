@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.options import Found, Json, examples
 from skillkit.agent.cli.overview import (
     as_data,
     diagnostic_as_data,
@@ -14,7 +15,6 @@ from skillkit.agent.cli.overview import (
     show_list,
     show_problems,
 )
-from skillkit.agent.cli.skill.options import Found, Json, examples
 
 if TYPE_CHECKING:
     from skillkit.core.models import SkillMetadata

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.options import Folders, Json, MatchingMode, complete_found, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill.finding import matcher_of, remembered
-from skillkit.agent.cli.skill.options import Folders, Json, MatchingMode, complete_found, examples
 from skillkit.core.text import one_line
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.options import Found, Json, examples
 from skillkit.agent.cli.overview import enabled_skills, found
-from skillkit.agent.cli.skill.options import Found, Json, examples
 from skillkit.core.names import canonical_name
 from skillkit.core.text import HIDDEN, escape_hidden
 

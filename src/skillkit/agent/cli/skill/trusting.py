@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.options import Found, Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, found
 from skillkit.agent.cli.skill.installing import installer
-from skillkit.agent.cli.skill.options import Found, Json, Yes, examples
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
