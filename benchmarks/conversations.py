@@ -87,8 +87,9 @@ async def talk(conversation: Conversation, number: int, turns: int, names: list[
     for turn in range(turns):
         name = names[(number * turns + turn) % len(names)]
         disclosure = await conversation.adisclose(f"Hello, I am number {number}")
-        text = await conversation.call("load_skill", {"skill_id": name, "arguments": f"for {number}"})
-        page = await conversation.call("read_skill_resource", {"skill_id": name, "path": "SKILL.md"})
+        arguments = {"skill_id": name, "arguments": f"for {number}"}
+        text = (await conversation.call("load_skill", arguments)).text
+        page = (await conversation.call("read_skill_resource", {"skill_id": name, "path": "SKILL.md"})).text
         own.append(name)
         assert f"Work on for {number}." in text, "another conversation's arguments"
         assert f"name: {name}" in page

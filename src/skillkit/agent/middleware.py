@@ -16,13 +16,11 @@ from agent_framework import (
 )
 
 from skillkit.agent.approvals import Approvals, Ask, Question
-from skillkit.agent.skills import spoken
+from skillkit.agent.skills import SkillFunction, spoken
 from skillkit.agent.telemetry import Next, Step, Stopwatch, TokenCount, Trace, count
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
-
-_RUNS_CODE = ("script_run", "script_help")
 
 
 class RequestTracer(ChatMiddleware):
@@ -97,7 +95,8 @@ class ScriptApproval(FunctionMiddleware):
         self.ask = ask
 
     async def process(self, context: FunctionInvocationContext, call_next: Next) -> None:
-        question = self._question(context) if context.function.name in _RUNS_CODE else None
+        asks = isinstance(context.function, SkillFunction) and context.function.tool.asks
+        question = self._question(context) if asks else None
         if question is None or self.ask is None:
             await call_next()
             return

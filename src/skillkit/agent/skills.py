@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent_framework import (
@@ -20,7 +19,9 @@ from skillkit.agent.telemetry import span
 from skillkit.disclosure import Disclosure, SessionDataError, SkillSession, Tool
 from skillkit.disclosure import SkillContextProvider as SkillDisclosure
 from skillkit.disclosure.catalogue import skill_id
+from skillkit.disclosure.skill_tools import LOAD_SKILL
 from skillkit.scripts import ScriptTools, find_scripts
+from skillkit.scripts.tools import SCRIPT_RUN
 from skillkit.toolsets import ToolsetError, ToolsetLoader
 from skillkit.toolsets.loader import LoadedToolset, auto_prefix_enabled, collect_tools
 
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from skillkit.core.models import SkillMetadata
 
 STATE = "skills"
-_LOAD, _READ = "load_skill", "read_skill_resource"
-_NAME_A_SCRIPT = frozenset({"script_run"})
 NEAR = 0.025
 """The confidence from which a small model is offered to load a skill that did not match."""
 Observer = Callable[[Disclosure], object]
@@ -148,7 +147,7 @@ class SkillProvider(ContextProvider):
             spoken_of = " ".join([self.said_before(), *said])
             basic = [tool for tool in basic if not self._loadable and speaks_of(spoken_of, tool)]
         useful = self._useful(disclosed.tools)
-        context.extend_tools(self.source_id, [as_function(tool) for tool in (*basic, *useful)])
+        context.extend_tools(self.source_id, [SkillFunction(tool) for tool in (*basic, *useful)])
         context.extend_middleware(self.source_id, _Disclosing(self))
 
     async def _near(self, messages: Sequence[Message]) -> frozenset[str]:
@@ -158,17 +157,17 @@ class SkillProvider(ContextProvider):
     def new_tools(self, known: Sequence[str]) -> list[FunctionTool]:
         """Tools that have become of use since the request began."""
         tools = self._useful(self.disclosure.tools(self.session))
-        return [as_function(tool) for tool in tools if tool.name not in known]
+        return [SkillFunction(tool) for tool in tools if tool.name not in known]
 
     def _useful(self, tools: Sequence[Tool]) -> list[Tool]:
         active = self.session.active_ids
         useful = of_use(tools, active, self._loadable)
-        if not self.small_model or not any(tool.name in _NAME_A_SCRIPT for tool in useful):
+        if not self.small_model or all(tool.name != SCRIPT_RUN for tool in useful):
             return useful
         manager = self.disclosure.manager
         skills = [manager.get_skill(identity) for identity in active] or manager.offered_skills()
         scripts = {skill.name: [script.name for script in find_scripts(skill)] for skill in skills}
-        return [_naming(tool, scripts) if tool.name in _NAME_A_SCRIPT else tool for tool in useful]
+        return [_naming(tool, scripts) if tool.name == SCRIPT_RUN else tool for tool in useful]
 
 
 class _Disclosing(FunctionMiddleware):
@@ -198,21 +197,24 @@ def of_use(
 
     `loadable` are the skills that may be loaded; None for all.
     """
-    useful = [tool for tool in tools if tool.name not in (_LOAD, _READ)]
+    useful = []
+    load = None
     for tool in tools:
-        if tool.name == _LOAD:
-            offered = _offered(tool) or list(loadable or ())
-            left = [
-                identity
-                for identity in offered
-                if identity not in active and (loadable is None or identity in loadable)
-            ]
-            if left:
-                useful.append(_offering(tool, left))
-            elif not offered and loadable is None:
-                useful.append(tool)
-        elif tool.name == _READ and active:
+        if tool.name == LOAD_SKILL:
+            load = tool
+        elif active or not tool.needs_active:
             useful.append(tool)
+    if load is not None:
+        offered = load.choices("skill_id") or tuple(loadable or ())
+        left = [
+            identity
+            for identity in offered
+            if identity not in active and (loadable is None or identity in loadable)
+        ]
+        if left:
+            useful.append(load.with_choices(skill_id=left))
+        elif not offered and loadable is None:
+            useful.append(load)
     return useful
 
 
@@ -223,47 +225,28 @@ def speaks_of(said: str, tool: Tool) -> bool:
     return not set(terms(said)).isdisjoint(terms(f"{tool.name} {tool.description}"))
 
 
-def _offered(tool: Tool) -> list[str]:
-    properties: Any = tool.parameters["properties"]
-    return list(properties["skill_id"].get("enum", ()))
-
-
-def _offering(tool: Tool, skill_ids: Sequence[str]) -> Tool:
-    properties: Any = tool.parameters["properties"]
-    narrowed = {**properties, "skill_id": {**properties["skill_id"], "enum": list(skill_ids)}}
-    return replace(tool, parameters={**tool.parameters, "properties": narrowed})
-
-
 def _naming(tool: Tool, scripts: Mapping[str, Sequence[str]]) -> Tool:
     """The tool with the skills and scripts that there are: a small model would invent others."""
-    properties: Any = tool.parameters["properties"]
     skills = [skill for skill, names in scripts.items() if names]
     names = sorted({name for names in scripts.values() for name in names})
-    narrowed = {
-        **properties,
-        "skill_name": {**properties["skill_name"], "enum": skills},
-        "script_name": {**properties["script_name"], "enum": names},
-    }
-    return replace(tool, parameters={**tool.parameters, "properties": narrowed})
+    return tool.with_choices(skill_name=skills, script_name=names)
 
 
-def as_function(tool: Tool) -> FunctionTool:
+class SkillFunction(FunctionTool):
     """A neutral tool as the framework calls it."""
 
-    async def call(**arguments: Any) -> str:
-        return as_text(await tool.call(arguments))
+    def __init__(self, tool: Tool) -> None:
+        async def call(**arguments: Any) -> str:
+            return (await tool.call(arguments)).text
 
-    return FunctionTool(
-        name=tool.name, description=tool.description, func=call, input_model=dict(tool.parameters)
-    )
-
-
-def as_text(result: object) -> str:
-    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
+        super().__init__(
+            name=tool.name, description=tool.description, func=call, input_model=dict(tool.parameters)
+        )
+        self.tool = tool
 
 
 def spoken(result: object) -> str:
     """What a tool answered, in whichever form the framework holds it."""
     if isinstance(result, list):
         return "\n".join(str(getattr(part, "text", None) or getattr(part, "result", "")) for part in result)
-    return as_text(result)
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)

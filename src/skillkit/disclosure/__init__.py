@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from skillkit.disclosure.session import Activation, Origin, SkillSession
     from skillkit.disclosure.settings import DisclosureSettings, FallbackMode
     from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
-    from skillkit.disclosure.tools import Tool, ToolSource
+    from skillkit.disclosure.tool_result import ToolResult
+    from skillkit.disclosure.tools import Effect, Tool, ToolSource
 
 __all__ = [
     "Activation",
@@ -26,6 +27,7 @@ __all__ = [
     "CostReport",
     "Disclosure",
     "DisclosureSettings",
+    "Effect",
     "EncodingCounter",
     "FallbackMode",
     "Match",
@@ -44,6 +46,7 @@ __all__ = [
     "TokenEstimator",
     "TokenUse",
     "Tool",
+    "ToolResult",
     "ToolSource",
     "cost_report",
     "plan_compaction",
@@ -64,6 +67,7 @@ __getattr__ = lazy_names(
         "session": "Activation Origin SkillSession",
         "settings": "DisclosureSettings FallbackMode",
         "tokens": "EncodingCounter TokenCounter TokenEstimator",
-        "tools": "Tool ToolSource",
+        "tool_result": "ToolResult",
+        "tools": "Effect Tool ToolSource",
     },
 )

@@ -10,10 +10,10 @@ from typing import Literal
 
 from skillkit.core.exceptions import ConfigurationError, SizeLimitExceededError, SkillsUseError
 from skillkit.core.manager import SkillManager
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import InitMode, SkillMetadata
 from skillkit.core.resources import MAX_PAGE
 from skillkit.disclosure import envelope, notes
-from skillkit.disclosure.activator import Activator
+from skillkit.disclosure.activator import Activator, Delivery
 from skillkit.disclosure.analytics import MatchAnalytics
 from skillkit.disclosure.catalogue import DEFAULT_BUDGET, CatalogueStyle, Rank, by_distance, skill_id
 from skillkit.disclosure.compaction import plan_compaction
@@ -24,9 +24,10 @@ from skillkit.disclosure.messages import Messages, latest_user_text
 from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.settings import DEFAULT_MAX_SKILLS, FallbackMode
-from skillkit.disclosure.skill_tools import load_skill_tool, read_skill_resource_tool, search_skills_tool
+from skillkit.disclosure.skill_tools import SkillToolSource
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
-from skillkit.disclosure.tools import Tool, ToolSource
+from skillkit.disclosure.tool_sources import JoinedTools
+from skillkit.disclosure.tools import Tool, ToolLookup, ToolSource
 
 logger = logging.getLogger(__name__)
 
@@ -115,14 +116,15 @@ class SkillContextProvider:
             for lost in plan_compaction(messages, session).missing:
                 session.bring_back(lost)
         request = latest_user_text(messages)
-        parts = self._obey(request, session)
+        delivered: dict[str, Delivery] = {}
+        parts = self._obey(request, session, delivered)
         # An order that is refused is not taken for a request that happens to have the same words.
         matched, left_out = ([], []) if parts else self._match(request, offer, session)
-        matched = self._activate(matched, session, told)
+        matched = self._activate(matched, session, delivered, told)
         if left_out:
             told.append(notes.left_out(self.max_skills, left_out))
         self._put_aside(session, told)
-        parts.extend(self._texts(session, told))
+        parts.extend(self._texts(session, delivered, told))
         candidates, advice = self._advise(None if matched else request, offer, session, quiet=bool(parts))
         skills = "\n\n".join(part for part in (*parts, advice, "\n".join(told)) if part)
         tools = self._tools(session, offer)
@@ -146,17 +148,24 @@ class SkillContextProvider:
         """The tools that a conversation has something to use on."""
         return self._tools(self.session if session is None else session, self._offers.current())
 
+    @property
+    def finds_tools_at_once(self) -> bool:
+        """Whether `tool` needs no thread: the skills are known and every source can look up one tool."""
+        known = self.manager.init_mode is not InitMode.UNINITIALIZED
+        return known and all(isinstance(source, ToolLookup) for source in self.tool_sources)
+
+    def tool(self, name: str, session: SkillSession | None = None) -> Tool | None:
+        """One tool of a conversation by its name, found without making the others."""
+        if self.manager.init_mode is InitMode.UNINITIALIZED:
+            self.manager.discover()
+        return self._source(NO_OFFER).tool(name, self.session if session is None else session)
+
     def _tools(self, session: SkillSession, offer: Offer) -> tuple[Tool, ...]:
-        tools: list[Tool] = []
-        if offer.skills:
-            tools.append(load_skill_tool(self._activator, session, offer.ids, self.analytics))
-        if offer.has_resources or session.active:
-            tools.append(read_skill_resource_tool(self._activator, session))
-        if not offer.catalogue.complete:
-            tools.append(search_skills_tool(self._activator, self._current_matcher))
-        for source in self.tool_sources:
-            tools.extend(source.tools(session))
-        return _without_collisions(tools)
+        return self._source(offer).tools(session)
+
+    def _source(self, offer: Offer) -> JoinedTools:
+        own = SkillToolSource(self._activator, offer, self._current_matcher, self.analytics)
+        return JoinedTools((own, *self.tool_sources))
 
     def near(
         self, messages: Messages, session: SkillSession | None = None, limit: int = SUGGESTED
@@ -203,7 +212,7 @@ class SkillContextProvider:
 
     # The steps of a request
 
-    def _obey(self, request: str | None, session: SkillSession) -> list[str]:
+    def _obey(self, request: str | None, session: SkillSession, delivered: dict[str, Delivery]) -> list[str]:
         """`/name arguments` is the user's own order, and the one way to skills that models may not start."""
         command = _COMMAND.fullmatch(request) if request is not None else None
         if command is None or self.manager.find_skill(command[1]) is None:
@@ -215,6 +224,7 @@ class SkillContextProvider:
         except SkillRefusedError as refused:
             return [envelope.error(command[1], refused.code, str(refused))]
         session.touch(obeyed.activation.skill_id)
+        delivered[obeyed.activation.skill_id] = obeyed
         return []
 
     def _match(
@@ -242,14 +252,16 @@ class SkillContextProvider:
                 self._matched_offer = offer
             return self._matcher
 
-    def _activate(self, matched: list[Match], session: SkillSession, told: list[str]) -> list[Match]:
+    def _activate(
+        self, matched: list[Match], session: SkillSession, delivered: dict[str, Delivery], told: list[str]
+    ) -> list[Match]:
         """Make what matched active; a skill that cannot be read costs the others nothing."""
         activated = []
         for match in matched:
             identity = skill_id(match.skill)
             if session.get(identity) is None:
                 try:
-                    self._activator.deliver(identity, "", session, Origin.MATCHED)
+                    delivered[identity] = self._activator.deliver(identity, "", session, Origin.MATCHED)
                 except SkillRefusedError as refused:
                     logger.warning("Matched skill '%s' cannot be used: %s", identity, refused)
                     told.append(notes.unusable(identity, refused.code))
@@ -268,13 +280,19 @@ class SkillContextProvider:
         if aside:
             told.append(notes.put_aside(aside))
 
-    def _texts(self, session: SkillSession, told: list[str]) -> list[str]:
-        """The active skills whose text is not among the messages; what may no longer be used goes."""
+    def _texts(self, session: SkillSession, delivered: dict[str, Delivery], told: list[str]) -> list[str]:
+        """The active skills whose text is not among the messages; what may no longer be used goes.
+
+        `delivered` are the texts that this request has rendered already.
+        """
         texts = []
         for activation in session.active:
             identity = activation.skill_id
+            ready = delivered.get(identity)
             try:
-                if activation.in_messages:
+                if ready is not None and ready.activation == activation and not activation.in_messages:
+                    texts.append(ready.text)
+                elif activation.in_messages:
                     self._activator.usable(identity, session)
                 else:
                     texts.append(self._activator.deliver(identity, "", session, activation.origin).text)
@@ -350,14 +368,6 @@ def _freeze(offer: Offer, session: SkillSession) -> list[str]:
     told = [notes.changed(session.listed, offer.ids)] if session.catalogue_digest else []
     session.show(offer.catalogue.text, offer.digest, offer.ids)
     return told
-
-
-def _without_collisions(tools: list[Tool]) -> tuple[Tool, ...]:
-    kept: dict[str, Tool] = {}
-    for tool in tools:
-        if kept.setdefault(tool.name, tool) is not tool:
-            logger.warning("Tool name collision: '%s' is offered twice (using first)", tool.name)
-    return tuple(kept.values())
 
 
 def _as_json(tools: tuple[Tool, ...]) -> str:

@@ -1,7 +1,8 @@
 """The neutral tools that disclose skills: load_skill, read_skill_resource, search_skills."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillkit.core.resources import DEFAULT_PAGE
@@ -10,18 +11,55 @@ from skillkit.disclosure.activator import Activator
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import SearchHit
 from skillkit.disclosure.exceptions import SkillRefusedError
+from skillkit.disclosure.offer import Offer
 from skillkit.disclosure.session import Origin, SkillSession
-from skillkit.disclosure.tools import Tool
+from skillkit.disclosure.tool_result import ToolResult
+from skillkit.disclosure.tools import Effect, Tool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from skillkit.disclosure.analytics import MatchAnalytics
     from skillkit.disclosure.matches import Matcher
 
 MAX_ENUM = 100
 MAX_READ = 64 * 1024
 MAX_FOUND = 20
+LOAD_SKILL = "load_skill"
+
+
+@dataclass(frozen=True, slots=True)
+class SkillToolSource:
+    """A ToolSource: what there is to load, read and find in one offer of skills."""
+
+    activator: Activator
+    offer: Offer
+    matcher: "Callable[[], Matcher]"
+    analytics: "MatchAnalytics | None" = None
+
+    def tools(self, session: SkillSession) -> tuple[Tool, ...]:
+        """The tools that `session` has something to use on."""
+        found = []
+        if self.offer.skills:
+            found.append(self._load(session))
+        if self.offer.has_resources or session.active:
+            found.append(read_skill_resource_tool(self.activator, session))
+        if not self.offer.catalogue.complete:
+            found.append(search_skills_tool(self.activator, self.matcher))
+        return tuple(found)
+
+    def tool(self, name: str, session: SkillSession) -> Tool | None:
+        """One tool, also where it is not offered: it answers that there is nothing."""
+        match name:
+            case "load_skill":
+                return self._load(session)
+            case "read_skill_resource":
+                return read_skill_resource_tool(self.activator, session)
+            case "search_skills":
+                return search_skills_tool(self.activator, self.matcher)
+            case _:
+                return None
+
+    def _load(self, session: SkillSession) -> Tool:
+        return load_skill_tool(self.activator, session, self.offer.ids, self.analytics)
 
 
 def load_skill_tool(
@@ -32,26 +70,26 @@ def load_skill_tool(
 ) -> Tool:
     """Tier 2 for the model; `ids` are the skills on offer."""
 
-    def load(name: str, arguments: str) -> str:
+    def load(name: str, arguments: str) -> ToolResult:
         known = session.active_ids
         try:
             delivery = activator.deliver(name, arguments, session, Origin.LOADED)
         except SkillRefusedError as refused:
-            return envelope.error(name, refused.code, str(refused))
+            return _refused(name, refused)
         session.touch(delivery.activation.skill_id)
         if not delivery.fresh:
-            return envelope.already_active(delivery.activation.skill_id)
+            return ToolResult(envelope.already_active(delivery.activation.skill_id))
         if analytics is not None and delivery.activation.skill_id not in known:
             analytics.loaded(delivery.activation.skill_id)
-        return delivery.text
+        return ToolResult(delivery.text)
 
-    async def load_skill(skill_id: str, arguments: str = "") -> str:
+    async def load_skill(skill_id: str, arguments: str = "") -> ToolResult:
         if activator.manager.is_cached(skill_id, arguments):
             return load(skill_id, arguments)  # a thread would cost several times what there is to do
         return await asyncio.to_thread(load, skill_id, arguments)
 
     return Tool(
-        "load_skill",
+        LOAD_SKILL,
         "Load the instructions of a skill from the list.",
         _schema(
             {
@@ -61,22 +99,23 @@ def load_skill_tool(
             "skill_id",
         ),
         load_skill,
+        Effect.READS,
     )
 
 
 def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Tool:
     """Tier 3 for the model: the files beside a SKILL.md."""
 
-    def read(name: str, path: str, offset: int, limit: int) -> str:
+    def read(name: str, path: str, offset: int, limit: int) -> ToolResult:
         try:
             page = activator.page(name, path, offset, limit, session)
         except SkillRefusedError as refused:
-            return envelope.error(name, refused.code, str(refused))
-        return envelope.resource_page(name, page)
+            return _refused(name, refused)
+        return ToolResult(envelope.resource_page(name, page))
 
     async def read_skill_resource(
         skill_id: str, path: str, offset: int = 0, limit: int = DEFAULT_PAGE
-    ) -> str:
+    ) -> ToolResult:
         return await asyncio.to_thread(read, skill_id, path, offset, limit)
 
     return Tool(
@@ -93,22 +132,24 @@ def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Too
             "path",
         ),
         read_skill_resource,
+        Effect.READS,
+        needs_active=True,
     )
 
 
 def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]") -> Tool:
     """Finds what the catalogue had to leave out."""
 
-    def search(query: str, limit: int) -> str:
+    def search(query: str, limit: int) -> ToolResult:
         offered = {id(skill) for skill in activator.manager.offered_skills()}
         found = [
             SearchHit(skill_id(match.skill), match.skill.description, match.reasons)
             for match in matcher().rank(query, limit)
             if id(match.skill) in offered and match.reasons
         ]
-        return envelope.search_result(query, found)
+        return ToolResult(envelope.search_result(query, found))
 
-    async def search_skills(query: str, limit: int = 5) -> str:
+    async def search_skills(query: str, limit: int = 5) -> ToolResult:
         return await asyncio.to_thread(search, query, limit)
 
     return Tool(
@@ -122,7 +163,12 @@ def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]") -
             "query",
         ),
         search_skills,
+        Effect.READS,
     )
+
+
+def _refused(name: str, refused: SkillRefusedError) -> ToolResult:
+    return ToolResult(envelope.error(name, refused.code, str(refused)), failed=True)
 
 
 def _id_schema(ids: Sequence[str]) -> dict[str, object]:

@@ -1,13 +1,30 @@
-"""A tool as every framework understands it: name, description, JSON schema, async handler."""
+"""A tool as every framework understands it: name, description, JSON schema, what it does, async handler."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from skillkit.disclosure.tool_result import ToolResult
 
 if TYPE_CHECKING:
     from skillkit.disclosure.session import SkillSession
 
+logger = logging.getLogger(__name__)
+
 Handler = Callable[..., Awaitable[object]]
+
+
+class Effect(str, Enum):
+    """What a call of a tool can do."""
+
+    READS = "reads"
+    """Looks at skills; runs nothing and changes nothing outside the conversation."""
+    RUNS_CODE = "runs_code"
+    """Runs code of a skill in the sandbox."""
+    ACTS = "acts"
+    """Does what its author wrote, in this process; also what is assumed of a tool that does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +36,56 @@ class Tool:
     parameters: Mapping[str, object]
     """JSON schema of the arguments."""
     handler: Handler
-    """Takes the arguments by keyword; answers its errors as data."""
+    """Takes the arguments by keyword; returns a ToolResult, or data that is fenced as somebody else's."""
+    effect: Effect = Effect.ACTS
+    asks: bool = False
+    """Whether the user is asked before each call."""
+    needs_active: bool = False
+    """Whether it is of use only once a skill is active."""
 
-    async def call(self, arguments: Mapping[str, object]) -> object:
-        """The handler's answer, or what is wrong with the arguments as data."""
+    async def call(self, arguments: object) -> ToolResult:
+        """What the tool answers to arguments as a model wrote them; what goes wrong is an answer too."""
         accepted = accept(arguments, self.parameters)
         if isinstance(accepted, str):
-            message = f"{self.name}: {accepted}"
-            return {"success": False, "error": "invalid_arguments", "message": message}
-        return await self.handler(**accepted)
+            return ToolResult.failure(self.name, "invalid_arguments", f"{self.name}: {accepted}")
+        try:
+            answer = await self.handler(**accepted)
+        except Exception as error:
+            logger.exception("Tool %s failed", self.name)
+            return ToolResult.failure(self.name, "execution_failed", f"{type(error).__name__}: {error}")
+        return answer if isinstance(answer, ToolResult) else ToolResult.from_data(self.name, answer)
+
+    def with_choices(self, **choices: Sequence[str]) -> "Tool":
+        """The same tool with these values, and no others, named for some of its arguments."""
+        properties = dict(_mapping(self.parameters.get("properties")))
+        for name, values in choices.items():
+            properties[name] = {**_mapping(properties.get(name)), "enum": list(values)}
+        return replace(self, parameters={**self.parameters, "properties": properties})
+
+    def choices(self, name: str) -> tuple[str, ...]:
+        """The values that the schema names for an argument; none when it takes any."""
+        properties = _mapping(self.parameters.get("properties"))
+        return _names(_mapping(properties.get(name)).get("enum"))
 
 
 class ToolSource(Protocol):
-    """Whoever has more tools for a conversation: scripts, the toolsets of active skills."""
+    """Whoever has tools for a conversation: disclosure itself, scripts, the toolsets of active skills."""
 
     def tools(self, session: "SkillSession") -> Sequence[Tool]: ...
+
+
+@runtime_checkable
+class ToolLookup(Protocol):
+    """A source that finds one tool without making all of them."""
+
+    def tool(self, name: str, session: "SkillSession") -> Tool | None: ...
+
+
+def find_tool(source: ToolSource, name: str, session: "SkillSession") -> Tool | None:
+    """The tool that `source` calls `name`."""
+    if isinstance(source, ToolLookup):
+        return source.tool(name, session)
+    return next((tool for tool in source.tools(session) if tool.name == name), None)
 
 
 def accept(arguments: object, schema: Mapping[str, object]) -> dict[str, object] | str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 try:
@@ -29,16 +29,10 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import MAX_PAGE
 from skillkit.core.text import one_line
-from skillkit.disclosure import SkillContextProvider, SkillSession, Tool
+from skillkit.disclosure import SkillContextProvider, SkillSession, Tool, ToolResult
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import resource_page
-from skillkit.integrations.conversation import (
-    NEED_APPROVAL,
-    Conversation,
-    Skills,
-    default_provider,
-    result_text,
-)
+from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
 from skillkit.scripts import ScriptTools, find_script
 
 __all__ = ["SkillKitSource", "SkillsContextProvider"]
@@ -57,11 +51,11 @@ class SkillsContextProvider(ContextProvider):
         skills: Skills,
         source_id: str = "skillkit",
         *,
-        need_approval: Collection[str] = NEED_APPROVAL,
+        asks: Asks | None = None,
     ) -> None:
         super().__init__(source_id)
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
-        self.need_approval = need_approval
+        self.asks = asks
 
     async def before_run(
         self,
@@ -73,7 +67,7 @@ class SkillsContextProvider(ContextProvider):
     ) -> None:
         saved = state.get("session")
         memory = SkillSession.from_data(saved) if saved else SkillSession()
-        conversation = Conversation(self.provider, memory, need_approval=self.need_approval)
+        conversation = Conversation(self.provider, memory, asks=self.asks)
         disclosure = await conversation.adisclose(context.input_messages)
         state["session"] = dict(memory.to_data())
         if disclosure.instructions:
@@ -95,16 +89,16 @@ class _SkillTool(FunctionTool):
     def __init__(self, conversation: Conversation, tool: Tool, state: dict[str, Any]) -> None:
         async def call(**arguments: object) -> str:
             # The framework has asked for approval before it comes here.
-            text = await conversation.call(tool.name, arguments, approved=True)
+            result = await conversation.call(tool.name, arguments, approved=True)
             state["session"] = dict(conversation.session.to_data())
-            return text
+            return result.text
 
         super().__init__(
             name=tool.name,
             description=tool.description,
             func=call,
             input_model=_Arguments,
-            approval_mode="always_require" if tool.name in conversation.need_approval else "never_require",
+            approval_mode="always_require" if tool.asks else "never_require",
         )
         self._neutral = tool
 
@@ -181,7 +175,7 @@ class _Script(SkillScript):
     ) -> str:
         given = _command_line(args)
         result = await self._scripts.ascript_run(skill_id(self._skill), self.name, given, json=False)
-        return result_text("script_run", result)
+        return ToolResult.from_data("script_run", result).text
 
 
 def _command_line(args: Mapping[str, Any] | list[str] | None) -> list[str]:

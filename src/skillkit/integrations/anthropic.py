@@ -1,6 +1,6 @@
 """Skills for the Anthropic SDK: system blocks, tool definitions, results, and its tool runner."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -13,7 +13,8 @@ except ImportError as error:
 
 from skillkit.disclosure import SkillSession, Tool
 from skillkit.disclosure.messages import Messages
-from skillkit.integrations.conversation import NEED_APPROVAL, Approve, Conversation, Skills
+from skillkit.disclosure.tool_sources import Approve
+from skillkit.integrations.conversation import Asks, Conversation, Skills
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAsyncToolRunner, BetaToolRunner
@@ -38,9 +39,9 @@ class AnthropicSkills:
         session: SkillSession | None = None,
         *,
         approve: Approve | None = None,
-        need_approval: Collection[str] = NEED_APPROVAL,
+        asks: Asks | None = None,
     ) -> None:
-        self.conversation = Conversation(skills, session, approve=approve, need_approval=need_approval)
+        self.conversation = Conversation(skills, session, approve=approve, asks=asks)
 
     def system(self, messages: Messages = (), *, prompt: str = "") -> "list[BetaTextBlockParam]":
         """The system blocks of a request: `prompt`, the catalogue, then what changes between requests.
@@ -68,8 +69,15 @@ class AnthropicSkills:
         answers: list[BetaToolResultBlockParam] = []
         for block in message.content:
             if block.type == "tool_use":
-                text = await self.conversation.call(block.name, block.input)
-                answers.append({"type": "tool_result", "tool_use_id": block.id, "content": text})
+                result = await self.conversation.call(block.name, block.input)
+                answers.append(
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": block.id,
+                        "content": result.text,
+                        "is_error": result.failed,
+                    }
+                )
         return {"role": "user", "content": answers} if answers else None
 
     def runner(
@@ -118,7 +126,7 @@ class _BlockingTool(BetaBuiltinFunctionTool):
         return _definition(self._tool)
 
     def call(self, input: object) -> str:
-        return self._conversation.call_blocking(self._tool.name, _object(input))
+        return self._conversation.call_blocking(self._tool.name, _object(input)).text
 
 
 class _AsyncTool(BetaAsyncBuiltinFunctionTool):
@@ -130,7 +138,7 @@ class _AsyncTool(BetaAsyncBuiltinFunctionTool):
         return _definition(self._tool)
 
     async def call(self, input: object) -> str:
-        return await self._conversation.call(self._tool.name, _object(input))
+        return (await self._conversation.call(self._tool.name, _object(input))).text
 
 
 def _definition(tool: Tool) -> "BetaToolParam":

@@ -1,20 +1,19 @@
 """One conversation with a model: what every integration translates into the words of its framework."""
 
 import asyncio
-import inspect
 import json
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 from skillkit.core.authority import Requester, asking_for
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
-from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, Tool
-from skillkit.disclosure.fence import attribute, fenced, nonce_for
+from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, Tool, ToolResult
 from skillkit.disclosure.messages import Messages
-from skillkit.disclosure.tools import accept
+from skillkit.disclosure.tool_sources import Approve, Approved, Asking, Limited, few_at_once
+from skillkit.disclosure.tools import ToolSource, find_tool
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.toolsets import ActiveToolsets, ToolsetLoader
@@ -25,14 +24,8 @@ Skills = SkillManager | SkillContextProvider
 Arguments = Mapping[str, object] | str | None
 """Of a tool call: an object, or the JSON text that the model wrote."""
 
-Approve = Callable[[str, Mapping[str, object]], bool | Awaitable[bool]]
-"""Asks the user whether a tool may be called with these arguments."""
-
-NEED_APPROVAL = frozenset({"script_run"})
-"""Tools that act on the world: a framework asks the user before it calls them."""
-
-_READING = frozenset({"load_skill", "read_skill_resource", "search_skills"})
-_AT_ONCE = 2
+Asks = Callable[[Tool], bool]
+"""Which tools the user is asked about, where the tools' own word (`Tool.asks`) is not what is wanted."""
 
 Answer = TypeVar("Answer")
 
@@ -50,73 +43,74 @@ class Conversation:
         session: SkillSession | None = None,
         *,
         approve: Approve | None = None,
-        need_approval: Collection[str] = NEED_APPROVAL,
+        asks: Asks | None = None,
         requester: Requester | None = None,
     ) -> None:
         self.requester = requester
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.session = SkillSession() if session is None else session
-        self.need_approval = frozenset(need_approval)
-        self._approve = approve
+        self._asks = asks
+        self._source: ToolSource = Limited(self.provider)
+        if asks is not None:
+            self._source = Asking(self._source, asks)
+        self._approving = Approved(self._source, approve)
 
     def disclose(self, messages: Messages = (), *, whole_history: bool = False) -> Disclosure:
         """What to add to the request that `messages` make: instructions and tools."""
         with asking_for(self.requester):
-            return self.provider.disclose(messages, self.session, whole_history=whole_history)
+            disclosure = self.provider.disclose(messages, self.session, whole_history=whole_history)
+        return self._as_asked(disclosure)
 
     async def adisclose(self, messages: Messages = (), *, whole_history: bool = False) -> Disclosure:
         """`disclose` without blocking the event loop."""
-        async with _few_at_once():
+        async with few_at_once():
             with asking_for(self.requester):
-                return await self.provider.before_request(messages, self.session, whole_history=whole_history)
+                disclosure = await self.provider.before_request(
+                    messages, self.session, whole_history=whole_history
+                )
+        return self._as_asked(disclosure)
 
     def tools(self) -> tuple[Tool, ...]:
         """The neutral tools as they are at this moment."""
         with asking_for(self.requester):
-            return self.provider.tools(self.session)
+            return tuple(self._source.tools(self.session))
 
     async def atools(self) -> tuple[Tool, ...]:
         """`tools` without blocking the event loop."""
-        async with _few_at_once():
+        async with few_at_once():
             return await asyncio.to_thread(self.tools)
 
-    async def call(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> str:
-        """What a tool answers, as text for the model; everything that goes wrong is an answer too.
+    def tool(self, name: str) -> Tool | None:
+        """One of the tools by its name, found without making the others."""
+        with asking_for(self.requester):
+            return find_tool(self._source, name, self.session)
+
+    async def call(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> ToolResult:
+        """What a tool answers; everything that goes wrong is an answer too.
 
         `approved` says that the framework has asked the user already.
         """
         with asking_for(self.requester):
-            return await self._call(name, arguments, approved)
+            return await self._call(name, arguments, self._source if approved else self._approving)
 
-    async def _call(self, name: str, arguments: Arguments, approved: bool) -> str:
-        tool = next((tool for tool in await self.atools() if tool.name == name), None)
+    async def _call(self, name: str, arguments: Arguments, source: ToolSource) -> ToolResult:
+        if self.provider.finds_tools_at_once:
+            tool = find_tool(source, name, self.session)
+        else:
+            tool = await asyncio.to_thread(find_tool, source, name, self.session)
         if tool is None:
-            return result_text(name, _failure("not_found", f"There is no tool {name[:80]!r}"))
-        given = _parsed(arguments)
-        accepted = accept(given, tool.parameters)
-        if isinstance(accepted, str) or not isinstance(given, Mapping):
-            return result_text(name, _failure("invalid_arguments", f"{name}: {accepted}"))
-        if name in self.need_approval and not approved and (refused := await self._ask(name, accepted)):
-            return result_text(name, refused)
-        if name not in _READING:
-            return result_text(name, await tool.call(given))
-        async with _few_at_once():
-            return result_text(name, await tool.call(given))
+            return ToolResult.failure(name, "not_found", f"There is no tool {name[:80]!r}")
+        return await tool.call(_parsed(arguments))
 
-    def call_blocking(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> str:
+    def call_blocking(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> ToolResult:
         """`call` for frameworks that are not asynchronous."""
         return run_blocking(self.call(name, arguments, approved=approved))
 
-    async def _ask(self, name: str, arguments: Mapping[str, object]) -> dict[str, object] | None:
-        if self._approve is None:
-            return _failure(
-                "permission_denied",
-                f"{name} needs the user's approval and nobody can be asked; "
-                "the program has to pass `approve`",
-            )
-        answer = self._approve(name, arguments)
-        approved = await answer if inspect.isawaitable(answer) else answer
-        return None if approved is True else refusal(name)
+    def _as_asked(self, disclosure: Disclosure) -> Disclosure:
+        if (asks := self._asks) is None:
+            return disclosure
+        tools = tuple(replace(tool, asks=asks(tool)) for tool in disclosure.tools)
+        return replace(disclosure, tools=tools)
 
 
 class ScriptSource:
@@ -126,6 +120,10 @@ class ScriptSource:
         self.scripts = scripts
         self.manager = manager
         self._having: tuple[int, tuple[SkillMetadata, ...]] = (-1, ())
+
+    def tool(self, name: str, session: SkillSession) -> Tool | None:
+        """One of the tools, also where there is no script: it answers so."""
+        return next((tool for tool in self.scripts.tools() if tool.name == name), None)
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
         generation, having = self._having
@@ -153,32 +151,6 @@ def _provider(manager: SkillManager, scripts: ScriptTools) -> SkillContextProvid
     return SkillContextProvider(manager, tool_sources=[ScriptSource(scripts, manager), toolsets])
 
 
-def _few_at_once() -> asyncio.Semaphore:
-    """Lets in two of the pieces of work that compute in threads: more would not be done sooner, but take
-    turns with the event loop and make every conversation wait."""
-    loop = asyncio.get_running_loop()
-    gate = _gates.get(loop)
-    if gate is None:
-        gate = _gates[loop] = asyncio.Semaphore(_AT_ONCE)
-    return gate
-
-
-_gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
-
-
-def refusal(name: str) -> dict[str, object]:
-    """The answer to a call that the user did not want."""
-    return _failure("permission_denied", f"The user did not approve {name}")
-
-
-def result_text(name: str, result: object) -> str:
-    """What a tool answered, as a model may read it: data is fenced, because it is somebody else's."""
-    if isinstance(result, str):
-        return result
-    text = json.dumps(result, ensure_ascii=False, default=str)
-    return f'<skill_output tool="{attribute(name)}">\n{fenced(text, nonce_for(text))}\n</skill_output>'
-
-
 def run_blocking(coroutine: Coroutine[object, object, Answer]) -> Answer:
     """The answer of `coroutine`, also where an event loop is running already."""
     try:
@@ -187,10 +159,6 @@ def run_blocking(coroutine: Coroutine[object, object, Answer]) -> Answer:
         return asyncio.run(coroutine)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="skillkit-blocking") as thread:
         return thread.submit(asyncio.run, coroutine).result()
-
-
-def _failure(code: str, message: str) -> dict[str, object]:
-    return {"success": False, "error": code, "message": message}
 
 
 def _parsed(arguments: Arguments) -> object:

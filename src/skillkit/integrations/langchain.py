@@ -1,6 +1,6 @@
 """Skills for LangChain and LangGraph: an agent middleware, and the tools of skillkit 0.1 and 0.2."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 try:
@@ -14,7 +14,7 @@ try:
         PrivateStateAttr,
         ToolCallRequest,
     )
-    from langchain_core.messages import SystemMessage, ToolMessage
+    from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
     from langchain_core.tools import StructuredTool
     from langgraph.channels.untracked_value import UntrackedValue
     from langgraph.runtime import Runtime
@@ -25,8 +25,8 @@ except ImportError as error:
         "The LangChain integration needs the package langchain: pip install 'skillkit[langchain]'"
     ) from error
 
-from skillkit.disclosure import SkillContextProvider, SkillSession, Tool
-from skillkit.integrations.conversation import NEED_APPROVAL, Conversation, Skills, default_provider
+from skillkit.disclosure import SkillContextProvider, SkillSession, Tool, ToolResult
+from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
 
 if TYPE_CHECKING:
     from skillkit.core.manager import SkillManager
@@ -51,13 +51,10 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
 
     state_schema = SkillsState
 
-    def __init__(self, skills: Skills, *, need_approval: Collection[str] = NEED_APPROVAL) -> None:
+    def __init__(self, skills: Skills, *, asks: Asks | None = None) -> None:
         super().__init__()
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
-        self.need_approval = need_approval
-        self._review = HumanInTheLoopMiddleware[SkillsState, Any, Any](
-            {name: {"allowed_decisions": ["approve", "reject"]} for name in need_approval}
-        )
+        self.asks = asks
 
     # Memory
 
@@ -101,10 +98,24 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     # What the model calls
 
     def after_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        return self._review.after_model(state, runtime)
+        return self._review(state).after_model(state, runtime)
 
     async def aafter_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        return await self._review.aafter_model(state, runtime)
+        return await self._review(state).aafter_model(state, runtime)
+
+    def _review(self, state: SkillsState) -> HumanInTheLoopMiddleware[SkillsState, Any, Any]:
+        """The framework's own review, of those calls in the latest message whose tools ask."""
+        conversation = self._conversation(state)
+        called = {
+            call["name"]
+            for message in state["messages"][-1:]
+            if isinstance(message, AIMessage)
+            for call in message.tool_calls
+        }
+        asking = [name for name in called if (tool := conversation.tool(name)) is not None and tool.asks]
+        return HumanInTheLoopMiddleware[SkillsState, Any, Any](
+            {name: {"allowed_decisions": ["approve", "reject"]} for name in asking}
+        )
 
     def wrap_tool_call(
         self,
@@ -113,10 +124,10 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     ) -> ToolMessage | Command[Any]:
         conversation = self._conversation(request.state)
         name, arguments = request.tool_call["name"], request.tool_call["args"]
-        if request.tool is not None or not any(tool.name == name for tool in conversation.tools()):
+        if request.tool is not None or conversation.tool(name) is None:
             return handler(request)
-        text = conversation.call_blocking(name, arguments, approved=True)
-        return ToolMessage(text, name=name, tool_call_id=request.tool_call["id"])
+        result = conversation.call_blocking(name, arguments, approved=True)
+        return _message(request, result)
 
     async def awrap_tool_call(
         self,
@@ -125,13 +136,22 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     ) -> ToolMessage | Command[Any]:
         conversation = self._conversation(request.state)
         name, arguments = request.tool_call["name"], request.tool_call["args"]
-        if request.tool is not None or not any(tool.name == name for tool in await conversation.atools()):
+        if request.tool is not None or conversation.tool(name) is None:
             return await handler(request)
-        text = await conversation.call(name, arguments, approved=True)
-        return ToolMessage(text, name=name, tool_call_id=request.tool_call["id"])
+        result = await conversation.call(name, arguments, approved=True)
+        return _message(request, result)
 
     def _conversation(self, state: Any) -> Conversation:
-        return Conversation(self.provider, _session(state), need_approval=self.need_approval)
+        return Conversation(self.provider, _session(state), asks=self.asks)
+
+
+def _message(request: ToolCallRequest, result: ToolResult) -> ToolMessage:
+    return ToolMessage(
+        result.text,
+        name=request.tool_call["name"],
+        tool_call_id=request.tool_call["id"],
+        status="error" if result.failed else "success",
+    )
 
 
 def _session(state: SkillsState) -> SkillSession:

@@ -59,7 +59,7 @@ class SkillAgent(Agent[TContext]):
 def _function_tool(conversation: Conversation, tool: Tool) -> FunctionTool:
     async def invoke(context: ToolContext[Any], arguments: str) -> str:
         # The SDK has asked for approval before it comes here.
-        return await conversation.call(tool.name, arguments, approved=True)
+        return (await conversation.call(tool.name, arguments, approved=True)).text
 
     return FunctionTool(
         name=tool.name,
@@ -67,5 +67,5 @@ def _function_tool(conversation: Conversation, tool: Tool) -> FunctionTool:
         params_json_schema=dict(tool.parameters),
         on_invoke_tool=invoke,
         strict_json_schema=False,
-        needs_approval=tool.name in conversation.need_approval,
+        needs_approval=tool.asks,
     )

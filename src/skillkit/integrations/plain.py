@@ -1,10 +1,11 @@
 """Skills for any client at all: tools as JSON-schema dictionaries, calls by name."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
-from skillkit.disclosure import SkillSession
+from skillkit.disclosure import SkillSession, ToolResult
 from skillkit.disclosure.messages import Messages
-from skillkit.integrations.conversation import NEED_APPROVAL, Approve, Arguments, Conversation, Skills
+from skillkit.disclosure.tool_sources import Approve
+from skillkit.integrations.conversation import Arguments, Asks, Conversation, Skills
 
 
 class SkillTools:
@@ -19,9 +20,9 @@ class SkillTools:
         session: SkillSession | None = None,
         *,
         approve: Approve | None = None,
-        need_approval: Collection[str] = NEED_APPROVAL,
+        asks: Asks | None = None,
     ) -> None:
-        self.conversation = Conversation(skills, session, approve=approve, need_approval=need_approval)
+        self.conversation = Conversation(skills, session, approve=approve, asks=asks)
 
     def instructions(self, messages: Messages = ()) -> str:
         """What to append to the system prompt of the request that `messages` make."""
@@ -43,6 +44,10 @@ class SkillTools:
 
     async def call(self, name: str, arguments: Arguments = None) -> str:
         """What the tool answers, as the content of a message with the role `tool`."""
+        return (await self.result(name, arguments)).text
+
+    async def result(self, name: str, arguments: Arguments = None) -> ToolResult:
+        """What the tool answers, with whether it failed."""
         return await self.conversation.call(name, arguments)
 
     async def answer(self, tool_call: Mapping[str, object]) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Skills for Pydantic AI: a toolset, and a capability that brings it."""
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ except ImportError as error:
     ) from error
 
 from skillkit.disclosure import SkillContextProvider, SkillSession
-from skillkit.integrations.conversation import NEED_APPROVAL, Conversation, Skills, default_provider
+from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
 
 __all__ = ["SkillSessions", "SkillsCapability", "SkillsToolset"]
 
@@ -48,12 +48,12 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         skills: Skills,
         *,
         sessions: MutableMapping[str, SkillSession] | None = None,
-        need_approval: Collection[str] = NEED_APPROVAL,
+        asks: Asks | None = None,
         id: str = "skills",
     ) -> None:
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.sessions = SkillSessions() if sessions is None else sessions
-        self.need_approval = need_approval
+        self.asks = asks
         self._id = id
 
     @property
@@ -66,7 +66,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         session = self.sessions.get(key)
         if session is None:
             session = self.sessions[key] = SkillSession()
-        return Conversation(self.provider, session, need_approval=self.need_approval)
+        return Conversation(self.provider, session, asks=self.asks)
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> Sequence[InstructionPart]:
         disclosure = await self.conversation(ctx).adisclose(neutral_messages(ctx.messages, ctx.prompt))
@@ -85,7 +85,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
                     name=tool.name,
                     description=tool.description,
                     parameters_json_schema=dict(tool.parameters),
-                    kind="unapproved" if tool.name in conversation.need_approval else "function",
+                    kind="unapproved" if tool.asks else "function",
                 ),
                 max_retries=1,
                 args_validator=_ANYTHING,
@@ -97,7 +97,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> str:
         # A tool of the kind "unapproved" comes here only after the user has approved the call.
-        return await self.conversation(ctx).call(name, tool_args, approved=True)
+        return (await self.conversation(ctx).call(name, tool_args, approved=True)).text
 
 
 @dataclass
@@ -106,11 +106,11 @@ class SkillsCapability(AbstractCapability[AgentDepsT]):
 
     skills: Skills
     sessions: MutableMapping[str, SkillSession] | None = None
-    need_approval: Collection[str] = NEED_APPROVAL
+    asks: Asks | None = None
     toolset: SkillsToolset[AgentDepsT] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.toolset = SkillsToolset(self.skills, sessions=self.sessions, need_approval=self.need_approval)
+        self.toolset = SkillsToolset(self.skills, sessions=self.sessions, asks=self.asks)
 
     def get_toolset(self) -> SkillsToolset[AgentDepsT]:
         return self.toolset

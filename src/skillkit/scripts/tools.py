@@ -16,7 +16,7 @@ from skillkit.core.models import SkillMetadata
 from skillkit.core.names import refusal
 from skillkit.core.text import escape_hidden
 from skillkit.disclosure.session import SkillSession
-from skillkit.disclosure.tools import Tool
+from skillkit.disclosure.tools import Effect, Tool
 from skillkit.scripts import payloads, telemetry
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
@@ -27,6 +27,7 @@ from skillkit.scripts.runner import LocalRunner
 _HELP_SECONDS = 10.0
 _HELP_TEXTS = 256
 _MAX_NAMES = 20
+SCRIPT_RUN = "script_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +163,18 @@ class ScriptTools:
                 "List the scripts of a skill, or of all skills.",
                 _schema({"skill_name": {**name, "description": "All skills if left out"}}),
                 self._tool_list,
+                Effect.READS,
             ),
             Tool(
                 "script_help",
                 "Show which arguments a skill's script takes. Use it before script_run.",
                 _schema({"skill_name": name, "script_name": name}, "skill_name", "script_name"),
                 self._tool_help,
+                Effect.RUNS_CODE,
+                asks=True,
             ),
             Tool(
-                "script_run",
+                SCRIPT_RUN,
                 "Run a skill's script in a sandbox.",
                 _schema(
                     {
@@ -191,6 +195,8 @@ class ScriptTools:
                     "script_name",
                 ),
                 self._tool_run,
+                Effect.RUNS_CODE,
+                asks=True,
             ),
         )
 

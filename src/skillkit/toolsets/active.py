@@ -34,6 +34,10 @@ class ActiveToolsets:
                     loaded.append(found)
         return collect_tools(loaded, auto_prefix=self._loader.auto_prefix)
 
+    def tool(self, name: str, session: SkillSession) -> Tool | None:
+        """One of the tools; what is loaded already is not loaded again."""
+        return next((tool for tool in self.tools(session) if tool.name == name), None)
+
     def _load(self, skill_id: str, definition: str) -> LoadedToolset | ToolsetError:
         """Load once; a failure is said once and not tried again in every turn."""
         with self._lock:

@@ -4,14 +4,17 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from skillkit.disclosure.tools import Tool
+from skillkit.disclosure.tools import Effect, Tool
 from skillkit.toolsets.arguments import ArgumentError
 from skillkit.toolsets.schema import Signature
 from skillkit.toolsets.values import plain
 
 logger = logging.getLogger(__name__)
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+_EFFECT, _ASKS = "__tool_effect__", "__tool_asks__"
 
 
 class AgentToolset:
@@ -41,6 +44,17 @@ class AgentToolset:
         return tuple(as_tool(method) for method in self.get_tools())
 
 
+def tool(*, effect: Effect = Effect.ACTS, asks: bool = False) -> Callable[[Method], Method]:
+    """Say what a method of a toolset does, and whether the user is asked before it is called."""
+
+    def mark(method: Method) -> Method:
+        setattr(method, _EFFECT, effect)
+        setattr(method, _ASKS, asks)
+        return method
+
+    return mark
+
+
 def as_tool(method: Callable[..., Any]) -> Tool:
     """A function as a tool: schema from its annotations, answers and errors as data."""
     signature = Signature.of(method)
@@ -62,7 +76,14 @@ def as_tool(method: Callable[..., Any]) -> Tool:
             logger.exception("Tool %s failed", signature.name)
             return failed("execution_failed", f"{type(error).__name__}: {error}")
 
-    return Tool(signature.name, signature.description, signature.schema, handler)
+    return Tool(
+        signature.name,
+        signature.description,
+        signature.schema,
+        handler,
+        getattr(method, _EFFECT, Effect.ACTS),
+        asks=getattr(method, _ASKS, False),
+    )
 
 
 def answered(result: object, name: str) -> dict[str, object]:

@@ -12,6 +12,7 @@ from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import Settings
 from skillkit.core.authority import DefaultAuthority, Requester, asking_for
+from skillkit.disclosure.tool_result import unfence
 from skillkit.install.consents import ConsentFile
 
 SCRIPT = 'import json, sys\nprint(json.dumps({"sum": sum(int(n) for n in sys.argv[1:] if n.isdigit())}))\n'
@@ -29,7 +30,7 @@ def adder(home: Path, online: OpenAIServer, write_skill, monkeypatch: pytest.Mon
 
 
 def last_result(server: OpenAIServer) -> dict[str, object]:
-    return json.loads(server.requests[-1].spoken[-1][1])
+    return json.loads(unfence(server.requests[-1].spoken[-1][1]))
 
 
 def test_an_unapproved_run_is_refused_with_the_command_that_grants_it(agent, online, adder: Path) -> None:

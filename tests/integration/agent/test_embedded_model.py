@@ -17,6 +17,7 @@ from skillkit.agent.models.local_client import LocalChatClient
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, cache_folder
 from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
 from skillkit.agent.telemetry import Step
+from skillkit.disclosure.tool_result import unfence
 
 MODELS = cache_folder()  # before the tests move the home folder
 pytestmark = [
@@ -93,8 +94,8 @@ async def test_it_greets_with_the_skills_tool_and_says_what_the_tool_said(ask) -
 async def test_it_runs_a_script_in_the_sandbox_and_answers_from_the_output(ask) -> None:
     answer, steps = await ask("Run the advanced_greeting script of hello-extended with --name Ada")
     ran = [step for step in steps if step.name == "script_run"]
-    assert json.loads(ran[0].result)["success"] is True
-    assert json.loads(ran[0].result)["meta"]["backend"] != "none"
+    assert json.loads(unfence(ran[0].result))["success"] is True
+    assert json.loads(unfence(ran[0].result))["meta"]["backend"] != "none"
     assert "Ada" in answer
 
 

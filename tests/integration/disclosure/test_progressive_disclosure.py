@@ -165,24 +165,24 @@ def test_the_prompt_has_the_agent_skills_section_and_no_markdown_of_skills(provi
 async def test_load_skill_is_visible_and_executable_by_id(provider):
     (load,) = [tool for tool in provider.tools() if tool.name == "load_skill"]
     assert load.parameters["required"] == ["skill_id"]
-    answer = await load.call({"skill_id": "hello-extended"})
+    answer = (await load.call({"skill_id": "hello-extended"})).text
     assert HELLO in answer
     assert "<execution_directive>" in answer
 
 
 async def test_a_loaded_skill_is_still_active_after_the_session_was_saved(provider):
     session = SkillSession()
-    answer = await provider.tools(session)[0].call({"skill_id": "hello-extended"})
+    answer = (await provider.tools(session)[0].call({"skill_id": "hello-extended"})).text
     restored = SkillSession.from_data(json.loads(json.dumps(session.to_data())))
-    assert "already_active" in await provider.tools(restored)[0].call({"skill_id": "hello-extended"})
+    assert "already_active" in (await provider.tools(restored)[0].call({"skill_id": "hello-extended"})).text
     assert plan_compaction([answer, "Go on"], restored).keep == (0,)
 
 
 async def test_unknown_and_unreadable_skills_are_structured_answers(provider, skills_dir):
     (load, *_) = provider.tools()
-    assert '<error code="not_found">' in await load.call({"skill_id": "unknown"})
+    assert '<error code="not_found">' in (await load.call({"skill_id": "unknown"})).text
     os.remove(skills_dir / "kalshi-markets" / "SKILL.md")
-    assert '<error code="read_error">' in await load.call({"skill_id": "kalshi-markets"})
+    assert '<error code="read_error">' in (await load.call({"skill_id": "kalshi-markets"})).text
 
 
 async def test_special_characters_and_lines_survive_serialisation(write_skill, provider):
@@ -191,7 +191,7 @@ async def test_special_characters_and_lines_survive_serialisation(write_skill, p
     )
     write_skill("special", markdown)
     provider.manager.refresh()
-    answer = await provider.tools()[0].call({"skill_id": "special"})
+    answer = (await provider.tools()[0].call({"skill_id": "special"})).text
     assert markdown in json.loads(json.dumps(answer))
 
 
@@ -206,7 +206,7 @@ async def test_a_model_that_calls_the_tools_gets_through_all_tiers(provider):
         disclosed = await provider.before_request(messages, session, whole_history=True)
         tools = {tool.name: tool for tool in disclosed.tools}
         messages.append({"role": "assistant", "content": "", "tool_calls": [name]})
-        messages.append({"role": "tool", "content": await tools[name].call(arguments)})
+        messages.append({"role": "tool", "content": (await tools[name].call(arguments)).text})
     final = await provider.before_request(messages, session, whole_history=True)
     said = final.instructions + "".join(message["content"] for message in messages)
     assert said.count("Greet in the language") == 1

@@ -31,7 +31,7 @@ async def test_conversations_stay_apart(tmp_path: Path):
                 conversation.call("load_skill", call), conversation.call("load_skill", call)
             )
             own.add(name)
-            delivered = [text for text in (first, again) if f"Work for customer {number}." in text]
+            delivered = [text for text in (first.text, again.text) if f"Work for customer {number}." in text]
             assert len(delivered) == 1
             assert set(conversation.session.active_ids) == own
 

@@ -47,7 +47,7 @@ async def test_skills_appear_untrusted_and_unfetched(source: MCPSkillSource, man
     assert refusal is not None
     assert (skill.source_label, refusal.code) == ("mcp-office", "untrusted")
     assert [file.name for file in skill.base_dir.rglob("*")] == ["SKILL.md"]
-    answer = await Conversation(manager).call("load_skill", {"skill_id": "pdf-forms"})
+    answer = (await Conversation(manager).call("load_skill", {"skill_id": "pdf-forms"})).text
     assert '<error code="untrusted">' in answer
 
 
@@ -66,7 +66,10 @@ async def test_after_a_consent_to_its_digest_a_skill_can_be_used(
     await source.consent(skill.uri, skill.digest)
     assert manager.refusal(manager.get_skill("pdf-forms")) is None
     conversation = Conversation(manager)
-    assert "Fill in x." in await conversation.call("load_skill", {"skill_id": "pdf-forms", "arguments": "x"})
+    assert (
+        "Fill in x."
+        in (await conversation.call("load_skill", {"skill_id": "pdf-forms", "arguments": "x"})).text
+    )
     kept = manager.get_skill("pdf-forms").base_dir
     for path in (remote.folder / "pdf-forms").rglob("*"):
         if path.is_file():

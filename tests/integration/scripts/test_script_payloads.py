@@ -52,15 +52,16 @@ async def test_the_neutral_tools_wrap_the_same_calls(workshop):
     workshop.skill(hello_py=HELLO)
     tools = {tool.name: tool for tool in workshop.tools().tools()}
     assert list(tools) == ["script_list", "script_help", "script_run"]
-    listed = await tools["script_list"].call({})
+    listed = (await tools["script_list"].call({})).data
     assert [script["name"] for script in listed["result"]["demo"]] == ["hello"]
-    helped = await tools["script_help"].call({"skill_name": "demo", "script_name": "hello"})
+    helped = (await tools["script_help"].call({"skill_name": "demo", "script_name": "hello"})).data
     assert "Greets people." in helped["result"]["help_text"]
-    ran = await tools["script_run"].call({"skill_name": "demo", "script_name": "hello", "args": ["A", "B"]})
+    run = {"skill_name": "demo", "script_name": "hello", "args": ["A", "B"]}
+    ran = (await tools["script_run"].call(run)).data
     assert ran["result"] == {"greeting": "Hello A, B"}
     for tool in tools.values():
         json.dumps(tool.parameters)
-        assert (await tool.call({"skill_name": 7, "unknown": True}))["error"] == "invalid_arguments"
+        assert (await tool.call({"skill_name": 7, "unknown": True})).data["error"] == "invalid_arguments"
         assert (await tool.handler(skill_name="../x", unknown=True))["error"] == "invalid_name"
 
 

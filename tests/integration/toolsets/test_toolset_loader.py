@@ -74,7 +74,7 @@ def load(skills_dir):
 
 
 def call(tool, **arguments):
-    return asyncio.run(tool.call(arguments))
+    return asyncio.run(tool.call(arguments)).data
 
 
 def names(toolsets):

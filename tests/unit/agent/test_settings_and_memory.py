@@ -172,8 +172,8 @@ def test_no_id_reaches_another_folder(tmp_path: Path) -> None:
 
 async def test_the_agents_own_tools_say_hello() -> None:
     greet, hello = HelloTools().tools()
-    assert (await hello.call({}))["result"] == "Hello, World! ◉‿◉"  # type: ignore[index]
+    assert (await hello.call({})).data["result"] == "Hello, World! ◉‿◉"  # type: ignore[index]
     for language in ("fr", "French", "fr-CA"):
-        answer = await greet.call({"name": "Alice", "language": language})
+        answer = (await greet.call({"name": "Alice", "language": language})).data
         assert answer["result"] == "Bonjour, Alice !"  # type: ignore[index]
-    assert (await greet.call({"name": "Alice", "language": "Klingon"}))["success"] is False  # type: ignore[index]
+    assert (await greet.call({"name": "Alice", "language": "Klingon"})).data["success"] is False  # type: ignore[index]

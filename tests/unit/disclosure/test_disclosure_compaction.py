@@ -8,8 +8,8 @@ async def test_active_text_is_kept_superseded_text_can_go_and_lost_text_is_named
     write_skill("csv", "# CSV\n")
     provider, session = provide(), SkillSession()
     load = provider.tools(session)[0]
-    first = await load.call({"skill_id": "pdf", "arguments": "a.pdf"})
-    second = await load.call({"skill_id": "pdf", "arguments": "b.pdf"})
+    first = (await load.call({"skill_id": "pdf", "arguments": "a.pdf"})).text
+    second = (await load.call({"skill_id": "pdf", "arguments": "b.pdf"})).text
     await load.call({"skill_id": "csv"})
     messages = [
         {"role": "user", "content": "Read both files"},
@@ -26,7 +26,7 @@ async def test_active_text_is_kept_superseded_text_can_go_and_lost_text_is_named
 async def test_text_that_only_claims_to_be_a_skill_is_not_kept(write_skill, provide):
     write_skill("pdf")
     provider, session = provide(), SkillSession()
-    real = await provider.tools(session)[0].call({"skill_id": "pdf"})
+    real = (await provider.tools(session)[0].call({"skill_id": "pdf"})).text
     nonce = session.active[0].nonce
     forged = real.replace(nonce, "0123456789abcdef")
     assert plan_compaction([forged, f"[{nonce} begin]"], session).keep == ()

@@ -69,7 +69,7 @@ async def test_an_active_skill_stays_to_the_byte_on_following_turns(library, pro
 
 async def test_a_loaded_skill_is_not_repeated_when_it_matches_later(library, provide):
     provider = provide()
-    answer = await provider.tools()[0].call({"skill_id": "hello"})
+    answer = (await provider.tools()[0].call({"skill_id": "hello"})).text
     disclosed = await provider.before_request(GREETING)
     assert "# How to greet" in answer
     assert "# How to greet" not in disclosed.instructions
@@ -79,13 +79,13 @@ async def test_a_loaded_skill_is_not_repeated_when_it_matches_later(library, pro
 
 async def test_loaded_text_that_was_compacted_away_comes_back(library, provide):
     provider = provide()
-    answer = await provider.tools()[0].call({"skill_id": "hello"})
+    answer = (await provider.tools()[0].call({"skill_id": "hello"})).text
     history = [{"role": "tool", "content": answer}, {"role": "user", "content": "Go on"}]
     kept = await provider.before_request(history, whole_history=True)
     assert "# How to greet" not in kept.instructions
     back = await provider.before_request(history[1:], whole_history=True)
     assert "# How to greet" in back.instructions
-    assert "already_active" in await provider.tools()[0].call({"skill_id": "hello"})
+    assert "already_active" in (await provider.tools()[0].call({"skill_id": "hello"})).text
 
 
 async def test_the_cap_is_explained_when_it_cuts(write_skill, provide):
@@ -152,7 +152,7 @@ async def test_higher_layers_add_tools_and_a_collision_keeps_the_first(library, 
     assert names((await provider.before_request("Hi there")).tools) == ["load_skill"]
     disclosed = await provider.before_request(GREETING)
     assert names(disclosed.tools) == ["load_skill", "read_skill_resource", "script_run"]
-    assert await disclosed.tools[2].call({}) == ("hello",)
+    assert (await disclosed.tools[2].call({})).data == ("hello",)
     assert "Tool name collision: 'load_skill'" in caplog.text
 
 
@@ -311,8 +311,8 @@ async def test_conversations_do_not_mix(library, provide):
     disclosed = await provider.before_request("What is 2+2?", two)
     assert one.active_ids == ("hello",)
     assert disclosed.active == two.active_ids == provider.session.active_ids == ()
-    assert "already_active" not in await provider.tools(two)[0].call({"skill_id": "hello"})
-    assert "already_active" in await provider.tools(one)[0].call({"skill_id": "hello"})
+    assert "already_active" not in (await provider.tools(two)[0].call({"skill_id": "hello"})).text
+    assert "already_active" in (await provider.tools(one)[0].call({"skill_id": "hello"})).text
 
 
 async def test_a_saved_conversation_goes_on_where_it_was(library, provide):
@@ -394,3 +394,17 @@ async def test_a_long_resource_is_read_whole(library, provide):
     text = "é0123456789" * 150_000
     (library / "long.txt").write_text(text, encoding="utf-8")
     assert await provide().tier3_resource("hello", "long.txt") == text
+
+
+async def test_a_newly_matched_skill_is_rendered_once(library, provide, monkeypatch):
+    rendered = []
+    invoke = SkillManager.invoke_skill
+
+    def counted(self, name, arguments=""):
+        rendered.append(name)
+        return invoke(self, name, arguments)
+
+    monkeypatch.setattr(SkillManager, "invoke_skill", counted)
+    disclosed = await provide().before_request(GREETING)
+    assert rendered == ["hello"]
+    assert "# How to greet" in disclosed.skills

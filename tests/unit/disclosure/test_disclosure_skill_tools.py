@@ -36,7 +36,7 @@ async def test_loading_gives_instructions_resources_and_a_directive(write_skill,
     folder = write_skill("pdf", "# PDF\n\nUse `<b>` & $ARGUMENTS.\n")
     (folder / "references").mkdir()
     (folder / "references" / "forms.md").write_text("Forms")
-    answer = await tool("load_skill").call({"skill_id": "pdf", "arguments": "a.pdf"})
+    answer = (await tool("load_skill").call({"skill_id": "pdf", "arguments": "a.pdf"})).text
     assert answer.startswith('<skill_context id="pdf">\n<instructions>\n')
     assert manager.invoke_skill("pdf", "a.pdf") in answer
     assert "<resources>\n  <resource>references/forms.md</resource>\n</resources>\n" in answer
@@ -49,7 +49,7 @@ async def test_resource_names_are_capped_and_it_is_said(write_skill, tool):
     folder = write_skill("many")
     for number in range(60):
         (folder / f"file-{number:02}.txt").write_text("x")
-    answer = await tool("load_skill").call({"skill_id": "many"})
+    answer = (await tool("load_skill").call({"skill_id": "many"})).text
     assert answer.count("<resource>") == 50
     assert "… and 10 more; the first 50 are listed." in answer
 
@@ -58,7 +58,7 @@ async def test_a_second_load_is_answered_shortly(write_skill, tool):
     write_skill("pdf", "# The instructions\n" * 100)
     load = tool("load_skill")
     await load.call({"skill_id": "pdf"})
-    again = await load.call({"skill_id": "PDF"})
+    again = (await load.call({"skill_id": "PDF"})).text
     assert 'status="already_active"' in again
     assert "# The instructions" not in again
 
@@ -66,20 +66,20 @@ async def test_a_second_load_is_answered_shortly(write_skill, tool):
 async def test_other_arguments_or_a_changed_file_are_delivered_again(write_skill, tool):
     folder = write_skill("pdf", "Read $ARGUMENTS\n")
     load = tool("load_skill")
-    assert "Read a.pdf" in await load.call({"skill_id": "pdf", "arguments": "a.pdf"})
-    assert "Read b.pdf" in await load.call({"skill_id": "pdf", "arguments": "b.pdf"})
-    assert "already_active" in await load.call({"skill_id": "pdf"})
+    assert "Read a.pdf" in (await load.call({"skill_id": "pdf", "arguments": "a.pdf"})).text
+    assert "Read b.pdf" in (await load.call({"skill_id": "pdf", "arguments": "b.pdf"})).text
+    assert "already_active" in (await load.call({"skill_id": "pdf"})).text
     text = (folder / "SKILL.md").read_text()
     (folder / "SKILL.md").write_text(text.replace("Read", "Carefully read"))
-    assert "Carefully read b.pdf" in await load.call({"skill_id": "pdf"})
+    assert "Carefully read b.pdf" in (await load.call({"skill_id": "pdf"})).text
 
 
 async def test_parallel_loads_deliver_once(write_skill, tool):
     write_skill("pdf", "# The instructions\n")
     load = tool("load_skill")
     answers = await asyncio.gather(*(load.call({"skill_id": "pdf"}) for _ in range(20)))
-    assert sum("# The instructions" in answer for answer in answers) == 1
-    assert sum("already_active" in answer for answer in answers) == 19
+    assert sum("# The instructions" in answer.text for answer in answers) == 1
+    assert sum("already_active" in answer.text for answer in answers) == 19
 
 
 async def test_each_activation_has_a_fresh_nonce(write_skill, provide):
@@ -93,7 +93,7 @@ async def test_each_activation_has_a_fresh_nonce(write_skill, provide):
 
 async def test_an_unknown_skill_is_not_found_and_near_names_are_offered(write_skill, tool):
     write_skill("pdf-extractor")
-    code, message = error_of(await tool("load_skill").call({"skill_id": "pdf-extracter"}))
+    code, message = error_of((await tool("load_skill").call({"skill_id": "pdf-extracter"})).text)
     assert code == "not_found"
     assert "Did you mean pdf-extractor?" in message
 
@@ -126,16 +126,16 @@ async def test_skills_that_may_not_be_used_are_absent_and_refused_with_a_reason(
     assert f"<id>{name}</id>" not in provider.tier1_context()
     load, read = provider.tools()[:2]
     assert load.parameters["properties"]["skill_id"]["enum"] == ["good"]
-    found, message = error_of(await load.call({"skill_id": name}))
+    found, message = error_of((await load.call({"skill_id": name})).text)
     assert (found, name in message) == (code, True)
-    assert error_of(await read.call({"skill_id": name, "path": "notes.md"}))[0] == code
+    assert error_of((await read.call({"skill_id": name, "path": "notes.md"})).text)[0] == code
 
 
 async def test_a_file_that_is_gone_is_a_read_error(write_skill, tool):
     folder = write_skill("pdf")
     load = tool("load_skill")
     os.remove(folder / "SKILL.md")
-    code, message = error_of(await load.call({"skill_id": "pdf"}))
+    code, message = error_of((await load.call({"skill_id": "pdf"})).text)
     assert code == "read_error"
     assert "SKILL.md" in message
 
@@ -143,13 +143,13 @@ async def test_a_file_that_is_gone_is_a_read_error(write_skill, tool):
 async def test_what_is_too_large_is_refused_with_the_way_out(write_skill, tool):
     write_skill("huge", "word and more words \n" * 20_000)
     load = tool("load_skill")
-    code, message = error_of(await load.call({"skill_id": "huge"}))
+    code, message = error_of((await load.call({"skill_id": "huge"})).text)
     assert code == "too_large"
     assert "read_skill_resource" in message
-    page = await tool("read_skill_resource").call({"skill_id": "huge", "path": "SKILL.md"})
+    page = (await tool("read_skill_resource").call({"skill_id": "huge", "path": "SKILL.md"})).text
     assert 'next_offset="16384"' in page
     write_skill("small")
-    code, _ = error_of(await load.call({"skill_id": "huge", "arguments": "x" * 1_000_001}))
+    code, _ = error_of((await load.call({"skill_id": "huge", "arguments": "x" * 1_000_001})).text)
     assert code == "too_large"
 
 
@@ -157,14 +157,14 @@ async def test_a_resource_is_read_in_pages(write_skill, tool):
     folder = write_skill("pdf")
     (folder / "data.txt").write_text("abcdefghij")
     read = tool("read_skill_resource")
-    page = await read.call({"skill_id": "pdf", "path": "data.txt", "limit": 4})
+    page = (await read.call({"skill_id": "pdf", "path": "data.txt", "limit": 4})).text
     assert re.fullmatch(
         r'<skill_resource id="pdf" path="data.txt" size="10" media_type="text/plain" offset="0" '
         r'next_offset="4">\n'
         r"\[(\w{16}) begin\]\nabcd\n\[\1 end\]\n</skill_resource>",
         page,
     )
-    last = await read.call({"skill_id": "pdf", "path": "data.txt", "offset": "8"})
+    last = (await read.call({"skill_id": "pdf", "path": "data.txt", "offset": "8"})).text
     assert "\nij\n" in last
     assert "next_offset" not in last
 
@@ -172,7 +172,7 @@ async def test_a_resource_is_read_in_pages(write_skill, tool):
 async def test_a_binary_file_is_described_without_its_bytes(write_skill, tool):
     folder = write_skill("pdf")
     (folder / "logo.png").write_bytes(b"\x89PNG\0\0secret")
-    answer = await tool("read_skill_resource").call({"skill_id": "pdf", "path": "logo.png"})
+    answer = (await tool("read_skill_resource").call({"skill_id": "pdf", "path": "logo.png"})).text
     assert 'size="12" media_type="image/png"' in answer
     assert "secret" not in answer
 
@@ -192,7 +192,7 @@ async def test_paths_that_cannot_be_read_are_errors_as_data(write_skill, tool, p
     folder = write_skill("pdf")
     (folder / "folder").mkdir()
     (folder / "link").symlink_to(tmp_path)
-    answer = await tool("read_skill_resource").call({"skill_id": "pdf", "path": path})
+    answer = (await tool("read_skill_resource").call({"skill_id": "pdf", "path": path})).text
     assert error_of(answer)[0] == code
 
 
@@ -203,13 +203,13 @@ async def test_searching_finds_what_the_catalogue_leaves_out(write_skill, provid
     provider = provide(budget=400)
     assert "<id>zebra</id>" not in provider.tier1_context()
     search = {tool.name: tool for tool in provider.tools()}["search_skills"]
-    answer = await search.call({"query": "turn my invoice into a spreadsheet", "limit": 2})
+    answer = (await search.call({"query": "turn my invoice into a spreadsheet", "limit": 2})).text
     assert answer.startswith(
         '<skill_search query="turn my invoice into a spreadsheet">\n  <skill>\n    <id>zebra</id>'
     )
     assert "<description>Converts invoices into spreadsheets</description>" in answer
     assert "<why>" in answer
-    nothing = await search.call({"query": "qqqq"})
+    nothing = (await search.call({"query": "qqqq"})).text
     assert "No skill matches" in nothing
 
 
@@ -231,9 +231,9 @@ async def test_a_shadowed_skill_is_loaded_by_its_qualified_name(write_skill, ski
     provider = SkillContextProvider(manager)
     load = provider.tools()[0]
     qualified = next(name for name in manager.list_skills(include_qualified=True) if ":" in name)
-    assert "the first" in await load.call({"skill_id": "pdf"})
-    assert "the second" in await load.call({"skill_id": qualified})
-    assert "already_active" in await load.call({"skill_id": qualified})
+    assert "the first" in (await load.call({"skill_id": "pdf"})).text
+    assert "the second" in (await load.call({"skill_id": qualified})).text
+    assert "already_active" in (await load.call({"skill_id": qualified})).text
     assert provider.session.active_ids == ("pdf", qualified)
 
 
@@ -243,4 +243,4 @@ async def test_a_recovered_skill_is_not_offered_but_loads_by_name(skills_dir, pr
     (skills_dir / "plain" / "SKILL.md").write_text("# Plain\n\nNo header here.\n")
     provider = provide()
     assert provider.get_skill_names() == ["good"]
-    assert "No header here." in await provider.tools()[0].call({"skill_id": "plain"})
+    assert "No header here." in (await provider.tools()[0].call({"skill_id": "plain"})).text

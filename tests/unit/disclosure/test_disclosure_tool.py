@@ -41,7 +41,7 @@ TOOL = Tool("echo", "Answers its arguments", SCHEMA, echo)
     ],
 )
 async def test_arguments_that_fit_reach_the_handler(given, taken):
-    assert await TOOL.call(given) == taken
+    assert (await TOOL.call(given)).data == taken
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,9 @@ async def test_arguments_that_fit_reach_the_handler(given, taken):
     ],
 )
 async def test_arguments_that_do_not_fit_are_answered_as_data(given, complaint):
-    answer = await TOOL.call(given)
+    result = await TOOL.call(given)
+    assert result.failed
+    answer = result.data
     assert answer["success"] is False
     assert answer["error"] == "invalid_arguments"
     assert complaint in answer["message"]
@@ -70,9 +72,9 @@ async def test_arguments_that_do_not_fit_are_answered_as_data(given, complaint):
 
 async def test_a_schema_may_allow_more():
     tool = Tool("open", "", {"properties": {}, "additionalProperties": True}, echo)
-    assert await tool.call({"any": 1}) == {"any": 1}
+    assert (await tool.call({"any": 1})).data == {"any": 1}
 
 
 async def test_a_tool_without_parameters_says_so():
-    answer = await Tool("now", "", {}, echo).call({"x": 1})
+    answer = (await Tool("now", "", {}, echo).call({"x": 1})).data
     assert answer["message"] == "now: there is no argument 'x'. Expected: no arguments."

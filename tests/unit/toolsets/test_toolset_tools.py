@@ -105,7 +105,7 @@ def properties(name: str) -> dict[str, Any]:
 
 
 async def call(name: str, /, **arguments: object) -> dict[str, Any]:
-    answer = await TOOLS[name].call(arguments)
+    answer = (await TOOLS[name].call(arguments)).data
     json.dumps(answer)
     return answer
 
@@ -216,7 +216,7 @@ async def test_wrong_arguments_are_answered_with_what_is_wrong(name, arguments, 
     assert answer["result"] is None
     assert answer["error"] == "invalid_arguments"
     assert said in answer["message"]
-    assert (await TOOLS[name].call(arguments))["error"] == "invalid_arguments"
+    assert (await TOOLS[name].call(arguments)).data["error"] == "invalid_arguments"
 
 
 class Behaviour(AgentToolset):
@@ -252,7 +252,7 @@ class Behaviour(AgentToolset):
 
 async def behave(name: str, /, **arguments: object) -> dict[str, Any]:
     tools = {tool.name: tool for tool in Behaviour({"a": 1}).tools()}
-    return await tools[name].call(arguments)
+    return (await tools[name].call(arguments)).data
 
 
 async def test_what_a_method_raises_is_answered_and_logged(caplog):
@@ -325,7 +325,7 @@ class Plain(AgentToolset):
     def add(self, a: int, b: int = 2) -> int:
         return a + b
 (tool,) = Plain().tools()
-print(asyncio.run(tool.call({"a": 1}))["result"], tool.parameters["required"])
+print(asyncio.run(tool.call({"a": 1})).data["result"], tool.parameters["required"])
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "3 ['a']\n"

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from skillkit.agent.runtime import AgentRuntime
 
 _ANY_SKILL, _ACTIVE = "skills are there", "skill is active"
-_WHEN = {"read_skill_resource": _ACTIVE}
 
 
 def answer(text: str, options: Options) -> None:
@@ -47,7 +46,10 @@ def show_tools(options: Options) -> None:
     runtime = runtime_for(options)
     rows = [(tool.name, "no skill is active", tool.description) for tool in HelloTools().tools()]
     disclosure = runtime.skills.disclosure
-    rows += [(tool.name, _WHEN.get(tool.name, _ANY_SKILL), tool.description) for tool in disclosure.tools()]
+    rows += [
+        (tool.name, _ACTIVE if tool.needs_active else _ANY_SKILL, tool.description)
+        for tool in disclosure.tools()
+    ]
     for skill in runtime.manager.offered_skills():
         rows += [(f"{skill.name}: {definition}", _ACTIVE, "toolset") for definition in skill.toolsets]
         rows += [(f"{skill.name}: {script.name}", _ACTIVE, "script") for script in find_scripts(skill)]

@@ -32,6 +32,8 @@ from skillkit.agent.models.constrained import (
 )
 from skillkit.agent.models.demonstration import Turn
 from skillkit.agent.models.engine import CONTEXT_TOKENS, MAX_ANSWER_TOKENS, LocalEngine, Reply
+from skillkit.disclosure.fence import defanged
+from skillkit.disclosure.tool_result import unfence
 
 MAX_RESULT_CHARACTERS = 6_000
 CHARACTERS_PER_TOKEN = 3
@@ -240,11 +242,18 @@ def _turns(message: Message, names: Mapping[str | None, str | None]) -> list[Tur
 
 
 def format_tool_result(tool: str, result: str) -> str:
-    """What a tool answered, in the fewest words: `{"success", "result", "message"}` without its frame."""
+    """What a tool answered, in the fewest words: `{"success", "result", "message"}` without its frame.
+
+    The frame is gone, not the care: what is left is as harmless as it was inside the fence.
+    """
     try:
-        payload = json.loads(result)
+        payload = json.loads(unfence(result) or result)
     except ValueError:
         payload = None
+    return f"Result of {tool}:\n{result}" if payload is None else defanged(_shortened(tool, payload, result))
+
+
+def _shortened(tool: str, payload: object, result: str) -> str:
     match payload:
         case {"success": True, "result": {**skills}} if tool == "script_list":
             return f"Result of {tool}: {'; '.join(_scripts_of(*listed) for listed in skills.items())}"

@@ -29,8 +29,8 @@ from skillkit.core.text import one_line
 from skillkit.disclosure import SkillContextProvider, SkillRefusedError, SkillSession
 from skillkit.disclosure.activator import Activator
 from skillkit.disclosure.session import Origin
-from skillkit.disclosure.skill_tools import load_skill_tool, read_skill_resource_tool
-from skillkit.integrations.conversation import Conversation, default_provider, result_text
+from skillkit.disclosure.tools import Effect, Tool
+from skillkit.integrations.conversation import Conversation, default_provider
 from skillkit.integrations.mcp import manifest
 from skillkit.scripts import ScriptTools
 
@@ -41,8 +41,6 @@ PAGE = 50
 TTL_MS = 60_000
 CLIENT_SCOPE_KEY = "skillkit.client"
 """Where the HTTP guard leaves the name of the client that a token belongs to."""
-
-_READ_ONLY = frozenset({"load_skill", "read_skill_resource", "search_skills", "script_list"})
 
 _INTRODUCTIONS = frozenset({"initialize", "server/discover"})
 
@@ -167,12 +165,7 @@ class SkillServer:
                     name=tool.name,
                     description=tool.description,
                     input_schema=dict(tool.parameters),
-                    annotations=types.ToolAnnotations(
-                        read_only_hint=tool.name in _READ_ONLY,
-                        destructive_hint=tool.name not in _READ_ONLY,
-                        idempotent_hint=tool.name in _READ_ONLY,
-                        open_world_hint=tool.name not in _READ_ONLY,
-                    ),
+                    annotations=_hints(tool),
                 )
                 for tool in tools
             ],
@@ -182,18 +175,11 @@ class SkillServer:
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
         with asking_for(self._requester(context)):
-            text = await self._answer(params.name, params.arguments or {}, context)
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
-
-    async def _answer(self, name: str, arguments: dict[str, Any], context: Context) -> str:
-        # The two tools that are called most need no list of what is on offer: they look at one skill.
-        if name == "load_skill":
-            tool = load_skill_tool(self._activator, SkillSession(), ())
-        elif name == "read_skill_resource":
-            tool = read_skill_resource_tool(self._activator, SkillSession())
-        else:
-            return await self._conversation(context).call(name, arguments, approved=True)
-        return result_text(name, await tool.call(arguments))
+            conversation = self._conversation(context)
+            result = await conversation.call(params.name, params.arguments or {}, approved=True)
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=result.text)], is_error=result.failed
+        )
 
     # Resources
 
@@ -363,6 +349,13 @@ class SkillServer:
             if len(self._providers) < 1000:
                 self._providers[client] = provider
         return provider
+
+
+def _hints(tool: Tool) -> types.ToolAnnotations:
+    reads = tool.effect is Effect.READS
+    return types.ToolAnnotations(
+        read_only_hint=reads, destructive_hint=not reads, idempotent_hint=reads, open_world_hint=not reads
+    )
 
 
 def _entries(skills: Sequence[SkillMetadata]) -> list[dict[str, object]]:

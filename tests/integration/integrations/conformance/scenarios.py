@@ -38,7 +38,7 @@ async def neutral(library: Library, session: SkillSession, *calls: Call) -> list
     answers = []
     for call in calls:
         tools = {tool.name: tool for tool in library.provider.tools(session)}
-        answers.append(str(await tools[call.name].call(call.arguments)))
+        answers.append((await tools[call.name].call(call.arguments)).text)
     return [plain(answer) for answer in answers]
 
 

@@ -1,0 +1,48 @@
+"""What a tool answered: text for the model, and whether it failed."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from skillkit.disclosure.fence import attribute, fenced, nonce_for
+
+_OUTPUT = re.compile(
+    r'<skill_output tool="[^"]*">\n\[(?P<nonce>[0-9a-f]{16}) begin\]\n'
+    r"(?P<text>.*)\n\[(?P=nonce) end\]\n</skill_output>",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to one call of a tool.
+
+    A handler that returns a ToolResult has written text of ours; whatever else it returns is data of
+    somebody else, and `from_data` is the one place where such data becomes text for a model.
+    """
+
+    text: str
+    """As the model may read it."""
+    failed: bool = False
+    """What every framework's own error flag is set from."""
+    data: object = None
+    """What the handler returned, when that was data."""
+
+    @classmethod
+    def from_data(cls, tool: str, data: object) -> "ToolResult":
+        """Fence `data`, with nothing hidden in it; `{"success": false}` is a failure."""
+        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
+        shown = f'<skill_output tool="{attribute(tool)}">\n{fenced(text, nonce_for(text))}\n</skill_output>'
+        return cls(shown, isinstance(data, Mapping) and data.get("success") is False, data)
+
+    @classmethod
+    def failure(cls, tool: str, code: str, message: str) -> "ToolResult":
+        """An answer that says what went wrong."""
+        return cls.from_data(tool, {"success": False, "error": code, "message": message})
+
+
+def unfence(output: str) -> str | None:
+    """The defanged text inside a whole `<skill_output>`; None when `output` is something else."""
+    found = _OUTPUT.fullmatch(output)
+    return None if found is None else found["text"]
