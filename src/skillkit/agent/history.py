@@ -53,11 +53,11 @@ class ConversationHistory(HistoryProvider):
         state: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        self.runtime.conversation.add([as_data(message) for message in messages])
+        self.runtime.conversation.add([message_data(message) for message in messages])
         self.runtime.save()
 
 
-def as_data(message: Message) -> dict[str, Any]:
+def message_data(message: Message) -> dict[str, Any]:
     """A message as JSON, without what only this program could read."""
     return message.to_dict(exclude={"raw_representation", "additional_properties"})
 
@@ -71,7 +71,7 @@ class FinishedCalls(FunctionMiddleware):
     async def process(self, context: FunctionInvocationContext, call_next: Next) -> None:
         await call_next()
         result = Content.from_function_result(str(context.metadata["call_id"]), result=spoken(context.result))
-        self.runtime.conversation.results.append(as_data(Message("tool", [result])))
+        self.runtime.conversation.results.append(message_data(Message("tool", [result])))
         self.runtime.save()
 
 

@@ -85,7 +85,7 @@ class Capabilities:
                 )
         return changed
 
-    def as_data(self) -> dict[str, list[str]]:
+    def to_data(self) -> dict[str, list[str]]:
         return {field.name: list(getattr(self, field.name)) for field in fields(self)}
 
 

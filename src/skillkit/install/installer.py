@@ -116,7 +116,7 @@ class SkillInstaller(InstallInspector):
             distinct.pop(skill.digest, None)
             kept = tuple(reversed(distinct.values()))[:MAX_PREVIOUS]
             skill = replace(skill, previous=tuple(replace(item, previous=()) for item in kept))
-        stored = self.store.put(plan.tree, skill.name_canonical, skill.as_data())
+        stored = self.store.put(plan.tree, skill.name_canonical, skill.to_data())
         skill = replace(skill, stored=stored)
         state.skills[skill.name_canonical] = skill
         return skill
@@ -129,7 +129,7 @@ class SkillInstaller(InstallInspector):
             return skill
         edited = replace(skill, digest=now.digest, files=now.files, trusted_digest=None)
         tree = read_folder(path, ANY_SIZE)
-        stored = self.store.put(tree, skill.name_canonical, edited.as_data())
+        stored = self.store.put(tree, skill.name_canonical, edited.to_data())
         return replace(edited, stored=stored)
 
     # Updating

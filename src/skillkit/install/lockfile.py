@@ -13,7 +13,7 @@ from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, LockFileError, Remedy
 from skillkit.install.record import InstalledSkill, installable
-from skillkit.install.sources.kinds import parse_source, source_as_data, source_from_data, source_of_record
+from skillkit.install.sources.kinds import parse_source, source_from_data, source_of_record, source_to_data
 from skillkit.install.sources.source import Source
 
 LOCK_FILE = "skills.lock"
@@ -78,7 +78,7 @@ def write_lock(path: Path, skills: Sequence[InstalledSkill]) -> None:
         )
     entries = {
         skill.name: {
-            "source": source_as_data(skill.source),
+            "source": source_to_data(skill.source),
             "revision": skill.revision,
             "digest": skill.digest,
             "files": {

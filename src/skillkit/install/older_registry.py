@@ -88,4 +88,4 @@ def _taken(record: dict[str, Any], folder: Path, store: SkillStore) -> Installed
         source=source,
         revision=record.get("commit_sha"),
     )
-    return replace(skill, stored=store.put(tree, canonical, skill.as_data()))
+    return replace(skill, stored=store.put(tree, canonical, skill.to_data()))

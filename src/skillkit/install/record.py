@@ -10,7 +10,7 @@ from skillkit.core.digest import FileDigest
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.sources.git import git_fields
-from skillkit.install.sources.kinds import source_as_data, source_of_record
+from skillkit.install.sources.kinds import source_of_record, source_to_data
 from skillkit.install.sources.source import Source
 
 _STORED = re.compile(r"[0-9a-f]{64}/[a-z0-9][a-z0-9-]{0,63}(?:\.[0-9]{1,2})?")
@@ -87,16 +87,16 @@ class InstalledSkill:
         mine, theirs = self.source, other.source
         return (mine.kind, mine.location, mine.path) == (theirs.kind, theirs.location, theirs.path)
 
-    def as_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, Any]:
         fields = self.__slots__
         data = {name: getattr(self, name) for name in fields if name not in ("files", "previous", "source")}
         data |= git_fields(self.source, self.revision)
-        data |= {"source": source_as_data(self.source), "subpath": self.subpath, "trusted": self.trusted}
+        data |= {"source": source_to_data(self.source), "subpath": self.subpath, "trusted": self.trusted}
         data["files"] = {
             path: {"sha256": file.sha256, "size": file.size, "executable": file.executable}
             for path, file in self.files.items()
         }
-        data["previous"] = [version.as_data() for version in self.previous]
+        data["previous"] = [version.to_data() for version in self.previous]
         return data
 
     @staticmethod

@@ -54,11 +54,11 @@ class RegistryState:
             raise NotInstalledError(f"Skill '{escape_hidden(name)}' is not installed. Installed: {known}")
         return skill
 
-    def as_data(self) -> dict[str, Any]:
+    def to_data(self) -> dict[str, Any]:
         return {
-            "skills": {name: skill.as_data() for name, skill in sorted(self.skills.items())},
+            "skills": {name: skill.to_data() for name, skill in sorted(self.skills.items())},
             "removed": [
-                {"skill": item.skill.as_data(), "removed_at": item.removed_at} for item in self.removed
+                {"skill": item.skill.to_data(), "removed_at": item.removed_at} for item in self.removed
             ],
             "selection": self.selection,
         }
@@ -146,7 +146,7 @@ class InstallRegistry:
             now = self.now()
             state.removed = [item for item in state.removed if not item.expired(now)]
             self._keep_consents(before, state)
-            self.file.write(state.as_data())
+            self.file.write(state.to_data())
             self._relink(state)
             self.store.collect({version.stored for version in state.versions()})
 
@@ -211,7 +211,7 @@ class InstallRegistry:
         skills = {skill.name_canonical: skill for skill in carried_over(records, self.store, aside)}
         state = RegistryState(skills)
         kept = self.file.keep_copy("older")
-        self.file.write(state.as_data())
+        self.file.write(state.to_data())
         self._notice(
             f"{self.file.path} was of an older form; it is kept as {kept}. Carried over {len(skills)} of "
             f"{len(records)} skills, their folders to {aside}. Approve them again before use."
@@ -234,7 +234,7 @@ class InstallRegistry:
         self.consents.revoke(
             where=lambda each: each.kind is ConsentKind.USE and each.digest in recovered and not each.place
         )
-        self.file.write(state.as_data())
+        self.file.write(state.to_data())
         self._notice(
             f"{self.file.path} was {reason}.{kept} Recovered {len(state.skills)} skills from the "
             "store; approve them again before use."

@@ -63,7 +63,7 @@ class StoredEvent:
     id: int
     event: Event
 
-    def to_json(self) -> dict[str, Json]:
+    def to_data(self) -> dict[str, Json]:
         """Return the event as data for a line of JSON."""
         event = self.event
         return {
@@ -165,7 +165,7 @@ class JournalReader:
             if not page:
                 return
             for stored in page:
-                yield json.dumps(stored.to_json(), ensure_ascii=False)
+                yield json.dumps(stored.to_data(), ensure_ascii=False)
             after = page[-1].id
 
     def query(self, order: str, values: Sequence[object] = ()) -> list[Any]:

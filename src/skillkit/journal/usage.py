@@ -43,7 +43,7 @@ class SkillUsage:
             return winner if count == self.near else None
         return None
 
-    def to_json(self) -> dict[str, Json]:
+    def to_data(self) -> dict[str, Json]:
         return {
             "skill": self.skill,
             "matched": self.matched,

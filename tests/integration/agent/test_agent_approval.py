@@ -13,7 +13,7 @@ from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import Settings
 from skillkit.core.authority import DefaultAuthority, Requester, asking_for
 from skillkit.disclosure.tool_result import unfence
-from skillkit.install.consents import ConsentFile
+from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 
 SCRIPT = 'import json, sys\nprint(json.dumps({"sum": sum(int(n) for n in sys.argv[1:] if n.isdigit())}))\n'
 RUN = CallTool("script_run", {"skill_name": "adder", "script_name": "add", "args": ["2", "3"]})
@@ -58,7 +58,7 @@ def test_an_approval_can_be_taken_back(agent, online, adder: Path) -> None:
     agent("config", "approve", "adder")
     assert agent("config", "revoke", "Adder").stdout == "Taken back.\n"
     assert agent("config", "revoke", "adder").stdout == "There was no approval.\n"
-    assert "No scripts are approved" in agent("config", "approvals").stderr
+    assert "Nothing is approved" in agent("config", "approvals").stderr
     online.replies = [RUN, Say("no")]
     agent("-p", "/adder add 2 and 3")
     assert last_result(online)["error"] == "permission_denied"
@@ -173,3 +173,34 @@ def test_an_approval_for_one_conversation_is_none_for_another(adder: Path) -> No
         assert approvals.approved(question.skill, question.digest)
     with asking_for(Requester(conversation="b")):
         assert not approvals.approved(question.skill, question.digest)
+
+
+def test_every_consent_is_shown_and_taken_back_by_itself(agent, adder: Path) -> None:
+    kinds = (ConsentKind.USE, ConsentKind.RUN)
+    ConsentFile().grant(*(Consent(kind, f"sha256:{number}", "adder") for kind in kinds for number in "12"))
+    ConsentFile().grant(Consent(ConsentKind.REMOTE, "sha256:3", "adder", "skill://adder", "office"))
+
+    def left() -> list[tuple[str, str]]:
+        shown = json.loads(agent("config", "approvals", "--json").stdout)["consents"]
+        return [(each["kind"], each["digest"][-1]) for each in shown]
+
+    assert left() == [("remote", "3"), ("run", "1"), ("run", "2"), ("use", "1"), ("use", "2")]
+    table = agent("config", "approvals").stdout
+    assert "skill://adder" in table
+    agent("config", "revoke", "adder", "--digest", "sha256:1")
+    assert left() == [("remote", "3"), ("run", "2"), ("use", "1"), ("use", "2")]
+    agent("config", "revoke", "adder", "--kind", "remote")
+    agent("config", "revoke", "Adder", "--kind", "use", "--digest", "sha256:2")
+    assert left() == [("run", "2"), ("use", "1")]
+    assert agent("config", "revoke", "adder", "--kind", "everything").code == 2
+    agent("config", "revoke", "adder", "--kind", "all")
+    assert left() == []
+
+
+def test_a_damaged_file_of_consents_is_said_aloud(agent, adder: Path) -> None:
+    agent("config", "approve", "adder")
+    file = ConsentFile().file.path
+    file.write_text("{")
+    shown = agent("config", "approvals")
+    assert "consents.json.damaged-1" in shown.stderr
+    assert file.with_name("consents.json.damaged-1").read_text() == "{"

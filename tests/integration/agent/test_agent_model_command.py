@@ -122,5 +122,5 @@ def test_settings_show_what_each_provider_lacks(agent, home: Path, monkeypatch) 
     assert "OPENAI_API_KEY" in shown["problems"]["openai"]
     done = agent("config", "provider", "gemini")
     assert "GEMINI_API_KEY" in done.stderr
-    assert json.loads(agent("config", "approvals", "--json").stdout) == {}
+    assert json.loads(agent("config", "approvals", "--json").stdout) == {"consents": []}
     assert "memory: on" in agent("config", "show").stdout

@@ -36,7 +36,7 @@ class TinySource(Source):
     def from_data(cls, data):
         return cls(data["name"], data["path"])
 
-    def as_data(self):
+    def to_data(self):
         return {"name": self.name, "path": self.path}
 
     @property

@@ -65,7 +65,7 @@ def test_asked_for_and_named_things_are_listed() -> None:
     assert (found.environment, found.network) == (("TOKEN",), ("asked for",))
     assert (found.toolsets, found.allowed_tools, found.commands) == (("tools.x:Y",), ("Bash",), ("git",))
     assert found.header
-    assert found.as_data()["hosts"] == ["api.example.com", "stream.example.org"]
+    assert found.to_data()["hosts"] == ["api.example.com", "stream.example.org"]
 
 
 @pytest.mark.parametrize(

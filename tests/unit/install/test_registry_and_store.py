@@ -210,7 +210,7 @@ def test_an_exception_inside_a_transaction_changes_nothing(home: Path) -> None:
 
 def test_records_survive_a_round_trip_and_are_private(home: Path) -> None:
     for skill in InstallRegistry(home).list():
-        written = json.loads(json.dumps(skill.as_data()))
+        written = json.loads(json.dumps(skill.to_data()))
         assert InstalledSkill.from_data(written, {skill.digest}) == skill
         assert not InstalledSkill.from_data(written).trusted, "what the record says of itself is no consent"
     assert stat.S_IMODE(registry_file(home).stat().st_mode) == 0o600

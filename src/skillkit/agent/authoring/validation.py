@@ -39,7 +39,7 @@ class Validation:
     warnings: tuple[Diagnostic, ...]
     verdicts: tuple[Verdict, ...]
 
-    def as_data(self) -> dict[str, object]:
+    def to_data(self) -> dict[str, object]:
         return {
             "path": str(self.path),
             "name": self.name,

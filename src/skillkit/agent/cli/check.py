@@ -12,18 +12,12 @@ if TYPE_CHECKING:
 
 def check(*, json: bool = False) -> None:
     """Show the state of every skill. It tells and does not judge: there is no exit code for it."""
-    from skillkit.agent.cli.overview import as_data, diagnostic_as_data, enabled_skills
+    from skillkit.agent.cli.overview import enabled_skills
+    from skillkit.install.views import report_view
 
     report = enabled_skills().report()
     if json:
-        output.print_json(
-            {
-                "selection": str(report.selection),
-                "skills": [as_data(status) for status in report.skills],
-                "failed": [diagnostic_as_data(found) for found in report.failed],
-                "hint": report.hint,
-            }
-        )
+        output.print_json(report_view(report))
         return
     output.say(f"Skills (AGENT_SKILLS={output.summary(str(report.selection))}):")
     for status in report.skills:

@@ -16,7 +16,7 @@ app = typer.Typer(name="config", no_args_is_help=True, rich_markup_mode=None, pr
 
 
 def register(root: typer.Typer) -> None:
-    root.add_typer(app, name="config", help="Settings, the model provider, approvals of scripts.")
+    root.add_typer(app, name="config", help="Settings, the model provider, what you approved.")
 
 
 @app.command()
@@ -115,34 +115,74 @@ def approve(name: Found) -> None:
 
     skill = enabled_skills().manager.get_skill(name)
     digest = tree_digests.with_links(skill.base_dir).digest
-    ConsentFile().grant(Consent(ConsentKind.RUN, digest, skill.canonical_name))
+    ConsentFile(notice=_warn).grant(Consent(ConsentKind.RUN, digest, skill.canonical_name))
     output.say(f"Scripts of {escape_hidden(skill.name)} may run as they are now.")
     output.remark(digest)
 
 
-@app.command()
-def revoke(name: Annotated[str, typer.Argument(help="The name of a skill.")]) -> None:
-    """Take the approval of a skill's scripts back."""
+@app.command(
+    epilog=examples(
+        "agent config revoke pdf",
+        "agent config revoke pdf --kind use",
+        "agent config revoke pdf --kind all --digest sha256:4f…",
+    )
+)
+def revoke(
+    name: Annotated[str, typer.Argument(help="The name of a skill, as `agent config approvals` shows it.")],
+    kind: Annotated[
+        str, typer.Option(help="run (scripts), use (the skill itself), remote (from a server) or all.")
+    ] = "run",
+    digest: Annotated[str, typer.Option(help="Only of the version whose digest begins so.")] = "",
+) -> None:
+    """Take an approval of a skill back."""
     from skillkit.core.names import canonical_name
-    from skillkit.install.consents import ConsentFile, ConsentKind
+    from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 
-    wanted = (ConsentKind.RUN, canonical_name(name))
-    gone = ConsentFile().revoke(where=lambda each: (each.kind, each.skill) == wanted)
-    output.say("Taken back." if gone else "There was no approval.")
+    kinds = {each.value for each in ConsentKind}
+    if kind not in {*kinds, "all"}:
+        raise typer.BadParameter(f"{kind!r} is none of use, run, remote, all", param_hint="'--kind'")
 
-
-@app.command()
-def approvals(json: Json = False) -> None:
-    """Show whose scripts may always run."""
-    from skillkit.install.consents import ConsentFile, ConsentKind
-
-    granted = [each for each in ConsentFile().load() if each.kind is ConsentKind.RUN]
-    if json:
-        output.print_json(
-            {each.digest: {"skill": each.skill, "granted_at": each.granted_at} for each in granted}
+    def wanted(consent: Consent) -> bool:
+        return (
+            canonical_name(consent.skill) == canonical_name(name)
+            and kind in (consent.kind.value, "all")
+            and consent.digest.startswith(digest)
         )
-    elif granted:
-        rows = [(each.skill, each.digest, each.granted_at) for each in granted]
-        output.table(("Skill", "Digest", "Granted"), rows, flexible="Digest")
+
+    gone = ConsentFile(notice=_warn).revoke(where=wanted)
+    if not gone:
+        output.say("There was no approval.")
+        return
+    output.say("Taken back.")
+    for consent in gone:
+        output.remark(f"{consent.kind.value} {consent.digest}")
+
+
+@app.command(epilog=examples("agent config approvals", "agent config approvals --json"))
+def approvals(json: Json = False) -> None:
+    """Show what you approved, of which skill, and when."""
+    from skillkit.install.consents import ConsentFile
+    from skillkit.install.views import consent_view
+
+    consents = ConsentFile(notice=_warn).load()
+    if json:
+        output.print_json({"consents": [consent_view(each) for each in consents]})
+    elif consents:
+        rows = [
+            (
+                each.skill,
+                each.kind.value,
+                each.digest,
+                f"{each.server} {each.place}".strip() or "-",
+                each.granted_at or "-",
+            )
+            for each in consents
+        ]
+        output.table(("Skill", "May", "Digest", "Where", "Granted"), rows, flexible="Where")
+        output.remark("To take one back: agent config revoke SKILL --kind use|run|remote --digest DIGEST")
     else:
-        output.remark("No scripts are approved beyond those of bundled skills.")
+        output.remark("Nothing is approved beyond what comes with skillkit.")
+
+
+def _warn(notice: str) -> None:
+    output.remark(escape_hidden(notice), "yellow")

@@ -10,7 +10,7 @@ from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from skillkit.core.models import Diagnostic, SkillMetadata
-    from skillkit.install.enabled import EnabledSkills, SkillStatus
+    from skillkit.install.enabled import EnabledSkills
     from skillkit.install.record import InstalledSkill
     from skillkit.install.selection import Selection
 
@@ -21,10 +21,12 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
     manager = enabled.manager
     skills = manager.list_skills()
     if json:
+        from skillkit.install.views import diagnostic_view, status_view
+
         output.print_json(
             {
-                "skills": [as_data(enabled.status(skill)) for skill in skills],
-                "diagnostics": [diagnostic_as_data(found) for found in manager.diagnostics],
+                "skills": [status_view(enabled.status(skill)) for skill in skills],
+                "diagnostics": [diagnostic_view(found) for found in manager.diagnostics],
             }
         )
         return
@@ -81,39 +83,6 @@ def found(enabled: "EnabledSkills", name: str) -> "SkillMetadata":
             if diagnostic.severity.value == "error" and canonical_name(folder) == canonical_name(name):
                 raise SkillParsingError(f"Skill '{name}' cannot be loaded: {diagnostic}") from None
         raise
-
-
-def as_data(status: "SkillStatus") -> dict[str, object]:
-    """What programs learn of a skill."""
-    skill, record, refusal = status.skill, status.installed, status.refusal
-    return {
-        "name": skill.name,
-        "name_canonical": skill.canonical_name,
-        "description": skill.description,
-        "version": skill.version,
-        "source": skill.source_label,
-        "path": str(skill.base_dir),
-        "recovered": skill.recovered,
-        "active": status.active,
-        "refusal": None if refusal is None else {"code": refusal.code, "reason": refusal.reason},
-        "trusted": status.standing.trusted,
-        "git_url": record.git_url if record else None,
-        "commit_sha": record.commit_sha if record else None,
-        "digest": status.standing.digest,
-        "script_count": len(status.scripts),
-        "toolset_count": len(status.skill.toolsets),
-    }
-
-
-def diagnostic_as_data(found: "Diagnostic") -> dict[str, object]:
-    return {
-        "path": str(found.path),
-        "line": found.line,
-        "column": found.column,
-        "severity": found.severity.value,
-        "code": found.code,
-        "message": found.message,
-    }
 
 
 def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:

@@ -37,7 +37,7 @@ class FolderSource(Source):
     def from_data(cls, data: Mapping[str, Any]) -> "FolderSource":
         return cls(Path(data["folder"]), checked_path(data.get("path", "")))
 
-    def as_data(self) -> dict[str, str]:
+    def to_data(self) -> dict[str, str]:
         return {"folder": str(self.folder), "path": self.path}
 
     @property

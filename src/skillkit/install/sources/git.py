@@ -33,7 +33,7 @@ class GitSource(Source):
         ref = data.get("ref")
         return cls(data["url"], None if not ref else parse_ref(ref), checked_path(data.get("path", "")))
 
-    def as_data(self) -> dict[str, str]:
+    def to_data(self) -> dict[str, str]:
         return {"url": self.url, **({"ref": self.ref} if self.ref else {}), "path": self.path}
 
     @property

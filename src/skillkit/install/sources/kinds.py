@@ -48,7 +48,7 @@ def parse_source(text: str, *, ref: str | None = None, path: str | None = None) 
     if ref is not None:
         taken = source.at(ref)
         # A source that already names a version says so by being at it.
-        if source.as_data().get("ref") not in (None, taken.as_data().get("ref")):
+        if source.to_data().get("ref") not in (None, taken.to_data().get("ref")):
             raise SourceError(
                 f"Two refs: '{source}' names one and '{escape_hidden(ref)}' is beside it. Give one."
             )
@@ -77,9 +77,9 @@ def _parse(text: str) -> Source:
     raise SourceError(f"'{shown}' is not a source.{hint} Write {forms}.")
 
 
-def source_as_data(source: Source) -> dict[str, str]:
+def source_to_data(source: Source) -> dict[str, str]:
     """Return a source as a registry or a lock keeps it."""
-    return {"kind": source.kind, **source.as_data()}
+    return {"kind": source.kind, **source.to_data()}
 
 
 def source_from_data(data: Mapping[str, Any]) -> Source:
@@ -120,7 +120,7 @@ class UnknownSource(Source):
         rest = tuple((key, value) for key, value in data.items() if key not in ("kind", "path"))
         return cls(data["kind"], rest, checked_path(data.get("path", "")))
 
-    def as_data(self) -> dict[str, str]:
+    def to_data(self) -> dict[str, str]:
         return {**dict(self.data), "path": self.path}
 
     @property

@@ -51,10 +51,10 @@ class Source(ABC):
     @classmethod
     @abstractmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Return the source that `as_data` described. Raises SourceError, KeyError or TypeError."""
+        """Return the source that `to_data` described. Raises SourceError, KeyError or TypeError."""
 
     @abstractmethod
-    def as_data(self) -> dict[str, str]:
+    def to_data(self) -> dict[str, str]:
         """Return everything that `from_data` needs, without `kind`."""
 
     @property

@@ -101,7 +101,7 @@ def validate(
 
     results = validate_paths(paths)
     if json:
-        output.print_json({"files": [result.as_data() for result in results]})
+        output.print_json({"files": [result.to_data() for result in results]})
     else:
         for result in results:
             if len(results) > 1:

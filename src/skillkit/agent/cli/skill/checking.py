@@ -17,7 +17,7 @@ from skillkit.agent.cli.options import (
     Yes,
     examples,
 )
-from skillkit.agent.cli.skill.installing import as_data, installer
+from skillkit.agent.cli.skill.installing import installer
 
 
 def register(app: typer.Typer) -> None:
@@ -36,23 +36,12 @@ def register(app: typer.Typer) -> None:
 
 def verify(names: ManyInstalled = None, json: Json = False) -> None:
     """Check that installed skills are byte for byte what was approved. Exit code 3 if not."""
+    from skillkit.install.views import verification_view
+
     with installer() as (opened, _):
         checks = opened.verify(names or ())
     if json:
-        output.print_json(
-            {
-                "skills": [
-                    {
-                        "name": check.skill.name,
-                        "intact": check.intact,
-                        "trusted": check.skill.trusted,
-                        "digest": check.skill.digest,
-                        "edits": [{"kind": edit.kind, "path": edit.path} for edit in check.edits],
-                    }
-                    for check in checks
-                ]
-            }
-        )
+        output.print_json({"skills": [verification_view(check) for check in checks]})
     else:
         for check in checks:
             if check.intact:
@@ -68,24 +57,12 @@ def verify(names: ManyInstalled = None, json: Json = False) -> None:
 
 def outdated(names: ManyInstalled = None, json: Json = False) -> None:
     """Show which skills have changed at their source. Changes nothing; exit code 3 if any has."""
+    from skillkit.install.views import freshness_view
+
     with installer() as (opened, _):
         found = opened.outdated(names or ())
     if json:
-        output.print_json(
-            {
-                "skills": [
-                    {
-                        "name": item.skill.name,
-                        "outdated": item.outdated,
-                        "commit_sha": item.skill.commit_sha,
-                        "latest": item.latest,
-                        "note": item.note,
-                        "error": item.error or None,
-                    }
-                    for item in found
-                ]
-            }
-        )
+        output.print_json({"skills": [freshness_view(item) for item in found]})
     elif not found:
         output.remark("No skills are installed.")
     else:
@@ -121,13 +98,14 @@ def sync(
 ) -> None:
     """Install exactly what skills.lock says, all of it or nothing."""
     from skillkit.install.tree import TreeLimits
+    from skillkit.install.views import installed_view
 
     if names and not write:
         raise typer.BadParameter("names are for --write; a lock is restored as a whole")
     with installer(yes=yes, trusted=trusted, limits=TreeLimits(max_files, max_bytes)) as (opened, _):
         changed = opened.lock(lock, names or ()) if write else opened.sync(lock, frozen=frozen)
     if json:
-        output.print_json({"locked" if write else "installed": [as_data(item) for item in changed]})
+        output.print_json({"locked" if write else "installed": [installed_view(item) for item in changed]})
     elif write:
         output.say(f"Locked {output.count(len(changed), 'skill')} in {lock}", "green")
     elif not changed:

@@ -42,6 +42,8 @@ def search(
     json: Json = False,
 ) -> None:
     """Rank the skills that are found by how well they fit some words."""
+    from skillkit.install.views import match_view
+
     query = " ".join(words)
     enabled = remembered(folders or ())
     matcher = matcher_of(enabled, mode)
@@ -52,7 +54,7 @@ def search(
                 "query": query,
                 "mode": matcher.mode.value,
                 "signals": list(matcher.signals),
-                "results": [_as_data(found, enabled) for found in ranked],
+                "results": [match_view(found, enabled) for found in ranked],
             }
         )
         return
@@ -89,6 +91,8 @@ def match(
     json: Json = False,
 ) -> None:
     """Show which skills a request would bring in, how surely, and why."""
+    from skillkit.install.views import match_view
+
     request = " ".join(words)
     enabled = remembered(folders or ())
     matcher = matcher_of(enabled, mode)
@@ -102,9 +106,9 @@ def match(
                 "signals": list(result.signals),
                 "threshold": result.threshold,
                 "limit": result.limit,
-                "matches": [_as_data(found, enabled) for found in result.matches],
-                "cut": [_as_data(found, enabled) for found in result.cut],
-                "near": [_as_data(found, enabled) for found in result.near],
+                "matches": [match_view(found, enabled) for found in result.matches],
+                "cut": [match_view(found, enabled) for found in result.cut],
+                "near": [match_view(found, enabled) for found in result.near],
                 "injected": [found.skill.canonical_name for found in injected],
                 "explanation": result.explanation,
             }
@@ -152,16 +156,3 @@ def _injection(injected: "list[Match]", matches: "list[Match]", enabled: "Enable
     for found in matches:
         if found not in injected and (refusal := enabled.manager.refusal(found.skill)):
             yield escape_hidden(refusal.reason)
-
-
-def _as_data(found: "Match", enabled: "EnabledSkills") -> dict[str, object]:
-    refusal = enabled.manager.refusal(found.skill)
-    return {
-        "name": found.skill.canonical_name,
-        "description": found.skill.description,
-        "source": found.skill.source_label,
-        "score": found.score,
-        "reasons": list(found.reasons),
-        "active": refusal is None,
-        "refusal": None if refusal is None else {"code": refusal.code, "reason": refusal.reason},
-    }

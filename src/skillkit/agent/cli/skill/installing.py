@@ -26,7 +26,6 @@ from skillkit.core.text import escape_hidden
 if TYPE_CHECKING:
     from skillkit.agent.cli.asking import Asker
     from skillkit.install.installer import SkillInstaller
-    from skillkit.install.record import InstalledSkill
     from skillkit.install.tree import TreeLimits
 
 
@@ -130,6 +129,7 @@ def add(
 ) -> None:
     """Install skills from a repository or a folder, after showing what they can do."""
     from skillkit.install.tree import TreeLimits
+    from skillkit.install.views import installed_view
 
     with installer(yes=yes, trusted=trusted, limits=TreeLimits(max_files, max_bytes)) as (opened, asker):
         before = opened.list()
@@ -144,7 +144,7 @@ def add(
         )
     if json:
         left_out = [{"path": left.path, "reason": left.reason} for left in installed.left_out]
-        output.print_json({"installed": [as_data(item) for item in installed], "left_out": left_out})
+        output.print_json({"installed": [installed_view(item) for item in installed], "left_out": left_out})
         raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
     for item in installed:
         done = "Already there:" if item in before else "Installed"
@@ -170,6 +170,7 @@ def update(
 ) -> None:
     """Bring skills up to date, after showing what changes."""
     from skillkit.install.tree import TreeLimits
+    from skillkit.install.views import installed_view
 
     results: list[dict[str, object]] = []
     codes: list[int] = []
@@ -193,7 +194,7 @@ def update(
                 continue
             codes.append(outcome.OK)
             changed = before.digest != after.digest
-            results.append({"name": after.name, "changed": changed, **as_data(after)})
+            results.append({"name": after.name, "changed": changed, **installed_view(after)})
             if not json and changed:
                 output.say(f"Updated {after.name}: {before.version} → {after.version}", "green")
             elif not json and before.stored != after.stored:
@@ -209,28 +210,25 @@ def update(
 
 def remove(name: Installed, yes: Yes = False, json: Json = False) -> None:
     """Remove an installed skill; it stays in the trash for 7 days."""
+    from skillkit.install.views import installed_view
+
     with installer(yes=yes) as (opened, _), naming_missing_skill(name):
         gone = opened.remove(name)
     if json:
-        output.print_json({"removed": as_data(gone)})
+        output.print_json({"removed": installed_view(gone)})
     else:
         output.say(f"Removed {gone.name}. To bring it back: agent skill rollback {gone.name_canonical}")
 
 
 def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
     """Go back to the version before the last update, or take a skill out of the trash."""
+    from skillkit.install.views import installed_view
+
     with installer(yes=yes) as (opened, _), naming_missing_skill(name):
         back = opened.rollback(name)
     if json:
-        output.print_json({"restored": as_data(back)})
+        output.print_json({"restored": installed_view(back)})
     else:
         output.say(f"{back.name} is {back.version} again", "green")
         if not back.trusted:
             output.remark(f"It is not trusted. Look at it with: agent skill trust {back.name_canonical}")
-
-
-def as_data(skill: "InstalledSkill") -> dict[str, object]:
-    """What programs learn of an installed skill."""
-    data = skill.as_data()
-    data["previous"] = [version.revision or version.digest for version in skill.previous]
-    return data

@@ -8,8 +8,6 @@ import typer
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Found, Json, examples
 from skillkit.agent.cli.overview import (
-    as_data,
-    diagnostic_as_data,
     enabled_skills,
     found,
     show_list,
@@ -17,8 +15,7 @@ from skillkit.agent.cli.overview import (
 )
 
 if TYPE_CHECKING:
-    from skillkit.core.models import SkillMetadata
-    from skillkit.install.tree import SkillTree
+    from skillkit.install.views import SkillDetails
 
 
 def register(app: typer.Typer) -> None:
@@ -56,34 +53,20 @@ def list_skills(
 
 def info(name: Found, json: Json = False) -> None:
     """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
-    from skillkit.install.capabilities import capabilities
-    from skillkit.install.tree import ANY_SIZE, read_folder
-    from skillkit.toolsets.declared import declared_tools
+    from skillkit.install.views import SkillDetails, details_view
 
     enabled = enabled_skills()
-    skill = found(enabled, name)
-    status = enabled.status(skill)
-    tree = _as_shipped(read_folder(skill.base_dir, ANY_SIZE), skill)
-    card = capabilities(tree, skill)
-    tools = declared_tools(skill, lambda path: tree.files[path].content if path in tree.files else None)
-    record = status.installed
-    edits = enabled.registry.store.edits(record.stored, record.files) if record else []
+    details = SkillDetails.of(enabled, found(enabled, name))
     if json:
-        output.print_json(
-            {
-                **as_data(status),
-                "digest": tree.digest.digest,
-                "edits": [{"kind": edit.kind, "path": edit.path} for edit in edits],
-                "scripts": list(status.scripts),
-                "toolsets": list(skill.toolsets),
-                "tools": tools,
-                "capabilities": card.as_data(),
-                "files": {path: file.size for path, file in sorted(tree.digest.files.items())},
-                "diagnostics": [diagnostic_as_data(problem) for problem in skill.diagnostics],
-            }
-        )
+        output.print_json(details_view(details))
         return
-    rows: list[tuple[str, object]] = [
+    output.facts([*_facts_of_skill(details), *_facts_of_origin(details), *_facts_of_files(details)])
+    show_problems(details.status.skill.diagnostics)
+
+
+def _facts_of_skill(details: "SkillDetails") -> list[tuple[str, object]]:
+    status, skill = details.status, details.status.skill
+    return [
         ("name", skill.name),
         ("description", output.summary(skill.description, 2000)),
         ("version", skill.version or "-"),
@@ -93,28 +76,27 @@ def info(name: Found, json: Json = False) -> None:
         ("trusted", f"{'yes' if status.standing.trusted else 'no'}: {status.standing.reason}"),
         ("folder", skill.base_dir),
     ]
-    if record is not None:
-        rows += [
-            ("from", record.origin),
-            ("commit", record.revision or "-"),
-            ("follows", record.source.follows or "nothing (pinned)"),
-            ("installed", record.installed_at),
-            ("earlier", ", ".join((old.revision or old.digest)[:8] for old in record.previous) or "-"),
-        ]
-    rows += [("digest", tree.digest.digest), ("size", f"{len(tree.files)} files, {tree.size:,} bytes")]
-    rows += [("edited", edit) for edit in edits]
-    rows += [(label, ", ".join(values)) for label, values in card.facts()]
-    rows += [("offers", ", ".join(tools))] if tools else []
-    output.facts(rows)
-    show_problems(skill.diagnostics)
 
 
-def _as_shipped(tree: "SkillTree", skill: "SkillMetadata") -> "SkillTree":
-    """A bundled skill without the bytecode that installing skillkit left beside it."""
-    from skillkit.install.tree import SkillTree
+def _facts_of_origin(details: "SkillDetails") -> list[tuple[str, object]]:
+    record = details.status.installed
+    if record is None:
+        return []
+    return [
+        ("from", record.origin),
+        ("commit", record.revision or "-"),
+        ("follows", record.source.follows or "nothing (pinned)"),
+        ("installed", record.installed_at),
+        ("earlier", ", ".join((old.revision or old.digest)[:8] for old in record.previous) or "-"),
+    ]
 
-    if skill.source_label != "bundled":
-        return tree
-    return SkillTree(
-        {path: file for path, file in tree.files.items() if "__pycache__" not in path.split("/")}
-    )
+
+def _facts_of_files(details: "SkillDetails") -> list[tuple[str, object]]:
+    tree = details.tree
+    return [
+        ("digest", tree.digest.digest),
+        ("size", f"{len(tree.files)} files, {tree.size:,} bytes"),
+        *(("edited", edit) for edit in details.edits),
+        *((label, ", ".join(values)) for label, values in details.card.facts()),
+        *((("offers", ", ".join(details.tools)),) if details.tools else ()),
+    ]

@@ -1,0 +1,183 @@
+"""Skills, cards, consents and what is known of them as JSON: for the command line, the inspector, anybody.
+
+Values that are written to files and read again have `to_data` and `from_data` of their own; these are
+for showing, and nothing is read back from them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skillkit.core.models import Diagnostic, SkillMetadata, SourceType
+from skillkit.install.capabilities import Capabilities, capabilities
+from skillkit.install.changes import FileChange
+from skillkit.install.consents import Consent
+from skillkit.install.enabled import ActivationReport, EnabledSkills, SkillStatus
+from skillkit.install.history import Freshness
+from skillkit.install.inspection import Verification
+from skillkit.install.record import InstalledSkill
+from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
+from skillkit.toolsets.declared import declared_tools
+
+if TYPE_CHECKING:
+    from skillkit.core.availability import Refusal
+    from skillkit.matching import Match
+
+Data = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillDetails:
+    """Everything there is to show of one skill."""
+
+    status: SkillStatus
+    tree: SkillTree
+    card: Capabilities
+    tools: Sequence[str]
+    """Names that its toolsets declare; nothing of them was imported."""
+    edits: Sequence[FileChange]
+
+    @classmethod
+    def of(cls, enabled: EnabledSkills, skill: SkillMetadata) -> "SkillDetails":
+        """Return what is known of `skill`, read from its files as they are now."""
+        status = enabled.status(skill)
+        tree = _packed(read_folder(skill.base_dir, ANY_SIZE), skill)
+        tools = declared_tools(skill, lambda path: tree.files[path].content if path in tree.files else None)
+        record = status.installed
+        edits = enabled.registry.store.edits(record.stored, record.files) if record else []
+        return cls(status, tree, capabilities(tree, skill), tools, edits)
+
+
+def _packed(tree: SkillTree, skill: SkillMetadata) -> SkillTree:
+    """Return a bundled skill without the bytecode that installing skillkit left beside it."""
+    if skill.source is not SourceType.BUNDLED:
+        return tree
+    return SkillTree(
+        {path: file for path, file in tree.files.items() if "__pycache__" not in path.split("/")}
+    )
+
+
+def status_view(status: SkillStatus) -> Data:
+    """Return what programs learn of a skill in a list."""
+    skill, record = status.skill, status.installed
+    return {
+        "name": skill.name,
+        "name_canonical": skill.canonical_name,
+        "description": skill.description,
+        "version": skill.version,
+        "source": skill.source_label,
+        "path": str(skill.base_dir),
+        "recovered": skill.recovered,
+        "active": status.active,
+        "refusal": refusal_view(status.refusal),
+        "trusted": status.standing.trusted,
+        "git_url": record.git_url if record else None,
+        "commit_sha": record.commit_sha if record else None,
+        "digest": status.standing.digest,
+        "script_count": len(status.scripts),
+        "toolset_count": len(skill.toolsets),
+    }
+
+
+def details_view(details: SkillDetails) -> Data:
+    """Return what programs learn of one skill."""
+    skill = details.status.skill
+    return {
+        **status_view(details.status),
+        "digest": details.tree.digest.digest,
+        "edits": edits_view(details.edits),
+        "scripts": list(details.status.scripts),
+        "toolsets": list(skill.toolsets),
+        "tools": list(details.tools),
+        "capabilities": details.card.to_data(),
+        "files": {path: file.size for path, file in sorted(details.tree.digest.files.items())},
+        "diagnostics": [diagnostic_view(problem) for problem in skill.diagnostics],
+    }
+
+
+def report_view(report: ActivationReport) -> Data:
+    """Return which skills are active, which are not and why."""
+    return {
+        "selection": str(report.selection),
+        "skills": [status_view(status) for status in report.skills],
+        "failed": [diagnostic_view(found) for found in report.failed],
+        "hint": report.hint,
+    }
+
+
+def installed_view(skill: InstalledSkill) -> Data:
+    """Return what programs learn of an installed skill; of its earlier versions only which they are."""
+    data = skill.to_data()
+    data["previous"] = [version.revision or version.digest for version in skill.previous]
+    return data
+
+
+def verification_view(check: Verification) -> Data:
+    """Return whether an installed skill is what was approved."""
+    return {
+        "name": check.skill.name,
+        "intact": check.intact,
+        "trusted": check.skill.trusted,
+        "digest": check.skill.digest,
+        "edits": edits_view(check.edits),
+    }
+
+
+def freshness_view(item: Freshness) -> Data:
+    """Return whether there is something newer at the source."""
+    return {
+        "name": item.skill.name,
+        "outdated": item.outdated,
+        "commit_sha": item.skill.commit_sha,
+        "latest": item.latest,
+        "note": item.note,
+        "error": item.error or None,
+    }
+
+
+def consent_view(consent: Consent) -> Data:
+    """Return what the user said yes to, and when."""
+    return {
+        "kind": consent.kind.value,
+        "skill": consent.skill,
+        "digest": consent.digest,
+        "place": consent.place or None,
+        "server": consent.server or None,
+        "granted_at": consent.granted_at or None,
+    }
+
+
+def match_view(match: "Match", enabled: EnabledSkills) -> Data:
+    """Return how well a skill fits a request, and why."""
+    refusal = enabled.manager.refusal(match.skill)
+    return {
+        "name": match.skill.canonical_name,
+        "description": match.skill.description,
+        "source": match.skill.source_label,
+        "score": match.score,
+        "reasons": list(match.reasons),
+        "active": refusal is None,
+        "refusal": refusal_view(refusal),
+    }
+
+
+def diagnostic_view(found: Diagnostic) -> Data:
+    """Return one problem and where it is."""
+    return {
+        "path": str(found.path),
+        "line": found.line,
+        "column": found.column,
+        "severity": found.severity.value,
+        "code": found.code,
+        "message": found.message,
+    }
+
+
+def edits_view(edits: Sequence[FileChange]) -> list[Data]:
+    """Return which files differ, and how."""
+    return [{"kind": edit.kind, "path": edit.path} for edit in edits]
+
+
+def refusal_view(refusal: "Refusal | None") -> Data | None:
+    """Return why a skill is not used; None when it is."""
+    return None if refusal is None else {"code": refusal.code, "reason": refusal.reason}
