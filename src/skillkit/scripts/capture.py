@@ -20,27 +20,38 @@ _PATIENCE = 10.0
 
 
 class Cancellation:
-    """A way to say "stop" from another thread."""
+    """A way to say "stop" from another thread; it holds descriptors only once somebody waits for it."""
 
     def __init__(self) -> None:
-        self._reading, self._writing = os.pipe()
+        self._pipe: tuple[int, int] | None = None
+        self._set = False
         self._closed = False
         self._lock = Lock()
 
     def fileno(self) -> int:
-        return self._reading
+        """Return a descriptor that is readable once `set` was called."""
+        with self._lock:
+            if self._pipe is None:
+                self._pipe = os.pipe()
+                if self._set:
+                    os.write(self._pipe[1], b"x")
+            return self._pipe[0]
+
+    def is_set(self) -> bool:
+        return self._set
 
     def set(self) -> None:
         with self._lock:
-            if not self._closed:
-                os.write(self._writing, b"x")
+            if not self._set and self._pipe is not None and not self._closed:
+                os.write(self._pipe[1], b"x")
+            self._set = True
 
     def close(self) -> None:
         with self._lock:
-            if not self._closed:
-                self._closed = True
-                os.close(self._reading)
-                os.close(self._writing)
+            if self._pipe is not None and not self._closed:
+                os.close(self._pipe[0])
+                os.close(self._pipe[1])
+            self._closed = True
 
 
 class Stream:

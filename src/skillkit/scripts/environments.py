@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.core.disk import locked, replace_file
+from skillkit.core.disk import locked, remove_tree, replace_file
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
 from skillkit.scripts.capture import Cancellation, run_to_end
@@ -273,6 +273,7 @@ class _Building:
             "--cache-dir",
             str(self.cache),
         ]
+        _claim(self.cache)
         settings = uv_settings()
         command = [
             *uv,
@@ -310,6 +311,18 @@ class _Building:
                 "unless you allow source builds for this version of the skill"
             )
         return reason
+
+
+def _claim(cache: Path) -> None:
+    """Make sure that the packages in uv's cache were put there by us: it is used without being checked."""
+    with contextlib.suppress(FileExistsError):
+        cache.mkdir(mode=0o700, parents=True)
+    found = cache.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        raise DependencyError(f"{cache} is a link or belongs to another user; remove it and try again")
+    if found.st_mode & 0o022:
+        remove_tree(cache)
+        cache.mkdir(mode=0o700)
 
 
 def _make_read_only(folder: Path) -> None:

@@ -7,6 +7,11 @@ from typing import cast
 
 MAX_SCRIPT_SIZE = 8 << 20
 MAX_DEPENDENCIES = 200
+MAX_BLOCK = 32 << 10
+MAX_LINE = 2000
+"""A key of many parts costs the TOML parser the square of their number."""
+_MAX_REQUIREMENT = 500
+_MAX_REQUIRES_PYTHON = 200
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"(?:===?|~=|!=|<=?|>=?)\s*[A-Za-z0-9._*+!-]+"
 _REQUIREMENT = re.compile(
@@ -14,6 +19,7 @@ _REQUIREMENT = re.compile(
     rf"(?:\(?\s*{_VERSION}(?:\s*,\s*{_VERSION})*\s*,?\s*\)?)?\s*(?:;[^\r\n]*)?"
 )
 _DIRECT = re.compile(rf"{_NAME}\s*(?:\[[^\]]*\])?\s*@")
+_SPACES = re.compile(" +")
 _FOREIGN_SETTINGS = ("sources", "index", "index-url", "extra-index-url", "find-links", "no-index")
 
 
@@ -45,14 +51,14 @@ def parse_inline_metadata(text: str) -> InlineMetadata:
         return NO_METADATA
     try:
         data = tomllib.loads(block)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # numbers of many digits raise a plain ValueError
         raise InlineMetadataError(f"the '# /// script' block is not valid TOML: {error}") from error
     dependencies = _texts(data.get("dependencies", []), "dependencies")
     if len(dependencies) > MAX_DEPENDENCIES:
         raise InlineMetadataError(f"more than {MAX_DEPENDENCIES} dependencies")
     requires = data.get("requires-python", "")
-    if not isinstance(requires, str):
-        raise InlineMetadataError("requires-python is not text")
+    if not isinstance(requires, str) or len(requires) > _MAX_REQUIRES_PYTHON:
+        raise InlineMetadataError("requires-python is not a short text")
     foreign = [reason for text in dependencies if (reason := _foreign(text))]
     tool = data.get("tool", {})
     settings = tool.get("uv", {}) if isinstance(tool, dict) else {}
@@ -90,6 +96,10 @@ def _block(text: str) -> str | None:
         found = lines[start:end]
     if found is None:
         return None
+    if sum(map(len, found)) > MAX_BLOCK or any(len(line) > MAX_LINE for line in found):
+        raise InlineMetadataError(
+            f"the '# /// script' block has more than {MAX_BLOCK} characters, or a line more than {MAX_LINE}"
+        )
     return "\n".join(line[2:] if line.startswith("# ") else line[1:] for line in found)
 
 
@@ -100,12 +110,13 @@ def _is_comment(line: str) -> bool:
 def _texts(value: object, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise InlineMetadataError(f"{name} is not a list of texts")
-    return tuple(item.strip() for item in cast("list[str]", value))
+    # One space where there were many: patterns with optional spaces are slow on long runs of them.
+    return tuple(_SPACES.sub(" ", item).strip() for item in cast("list[str]", value))
 
 
 def _foreign(requirement: str) -> str | None:
     """Why `requirement` is more than a name and versions; what is neither is refused outright."""
-    if len(requirement) > 500 or not requirement.isprintable():
+    if len(requirement) > _MAX_REQUIREMENT or not requirement.isprintable():
         raise InlineMetadataError(f"not a dependency: {requirement[:80]!r}")
     if _REQUIREMENT.fullmatch(requirement):
         return None

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.scripts.programs import find_program
 from skillkit.scripts.sandbox.backend import SYSTEM_FOLDERS
 
 PYTHON = "python"
@@ -27,6 +27,7 @@ _BY_SUFFIX = {
     ".rb": "ruby",
     ".pl": "perl",
 }
+_SYSTEM_PROGRAMS = frozenset({"sh", "bash", "dash", "perl"})
 _TYPESCRIPT = frozenset({"typescript", "tsx", "ts-node", "bun", "deno"})
 _NODE_STRIPS_TYPES = (22, 6)
 _HINTS = {
@@ -54,13 +55,12 @@ class Interpreter:
 
 def find_interpreter(script: str, first_bytes: bytes, environ: Mapping[str, str] = os.environ) -> Interpreter:
     """The interpreter for a script that starts with `first_bytes`."""
-    search = environ.get("PATH", os.defpath)
     kind, options = _asked_for(script, first_bytes)
     if kind == PYTHON:
         return Interpreter(PYTHON, tuple(opt for opt in options if opt in _PYTHON_OPTIONS))
     if kind in _TYPESCRIPT:
-        return _typescript(script, search)
-    program = shutil.which(kind, path=search)
+        return _typescript(script, environ)
+    program = find_program(kind, environ, system_first=kind in _SYSTEM_PROGRAMS)
     if program is None:
         hint = _HINTS.get(kind, f"install {kind}")
         raise MissingInterpreterError(
@@ -116,11 +116,11 @@ def _shebang(first_bytes: bytes) -> list[str]:
     return words
 
 
-def _typescript(script: str, search: str) -> Interpreter:
+def _typescript(script: str, environ: Mapping[str, str]) -> Interpreter:
     for name, options in (("bun", ("run",)), ("deno", ("run", "-A", "--no-prompt")), ("tsx", ())):
-        if (program := shutil.which(name, path=search)) is not None:
+        if (program := find_program(name, environ, system_first=False)) is not None:
             return Interpreter(name, (program, *options), folders_of(Path(program)))
-    program = shutil.which("node", path=search)
+    program = find_program("node", environ, system_first=False)
     if program is not None and (version := _node_version(program)) >= _NODE_STRIPS_TYPES:
         flags = ("--experimental-strip-types", "--no-warnings") if version < (23, 6) else ()
         return Interpreter("node", (program, *flags), folders_of(Path(program)))

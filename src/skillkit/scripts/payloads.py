@@ -9,7 +9,7 @@ from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResu
 
 Payload = dict[str, Any]
 
-STDERR_TAIL = 500
+TAIL = 500
 _SHOWN = 200
 _MAX_DEPTH = 100
 """Whatever encodes the answer again must not run out of stack."""
@@ -62,7 +62,7 @@ def of_run(name: str, request: ScriptRequest, result: ScriptResult, *, as_json: 
     """The answer of `script_run`."""
     meta = meta_of(request, result)
     if (failed := _failed(result, meta)) is not None:
-        return failed
+        return {**failed, **_parsed_failure(result)} if as_json else failed
     stdout = result.stdout
     warning = _truncation(stdout)
     if not as_json:
@@ -111,14 +111,33 @@ def _failed(result: ScriptResult, meta: Payload) -> Payload | None:
     if result.outcome is Outcome.EXITED:
         if result.exit_code == 0:
             return None
-        message = f"Script failed with exit code {result.exit_code}{_stderr(result)}"
-        return failure("execution_failed", message, meta)
-    return failure(_CODES[result.outcome], f"{result.message}{_stderr(result)}", meta)
+        message = f"Script failed with exit code {result.exit_code}"
+        return failure("execution_failed", f"{message}{_tails(result)}", meta)
+    return failure(_CODES[result.outcome], f"{result.message}{_tails(result)}", meta)
+
+
+def _parsed_failure(result: ScriptResult) -> Payload:
+    """What a script that failed says as JSON is its result all the same: the reason is often there."""
+    if result.stdout.truncated or not result.stdout.total:
+        return {}
+    try:
+        return {"result": parse_json(result.stdout.data)}
+    except ValueError:
+        return {}
+
+
+def _tails(result: ScriptResult) -> str:
+    """The ends of both streams: scripts say on either why they failed."""
+    return _stderr(result) + _tail("stdout", result.stdout)
 
 
 def _stderr(result: ScriptResult) -> str:
-    tail = plain_text(result.stderr.ending(STDERR_TAIL)).strip()
-    return f"\nstderr: {tail}" if tail else ""
+    return _tail("stderr", result.stderr)
+
+
+def _tail(name: str, captured: Captured) -> str:
+    tail = plain_text(captured.ending(TAIL)).strip()
+    return f"\n{name}: {tail}" if tail else ""
 
 
 def _truncation(captured: Captured) -> str:

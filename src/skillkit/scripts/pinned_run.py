@@ -1,9 +1,13 @@
 """A request together with the copy of the skill and the sandbox that it runs in."""
 
 import os
+import stat
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.exceptions import SkillsUseError
 from skillkit.scripts.capture import Cancellation
 from skillkit.scripts.environments import Environment
 from skillkit.scripts.interpreters import Interpreter
@@ -17,6 +21,23 @@ _LOCALE = frozenset(
 )
 
 
+class LinkedPathError(SkillsUseError):
+    """A path that was granted leads somewhere else by now."""
+
+
+def _passable(value: str) -> str:
+    """What a header says may hold what no environment can."""
+    return os.fsdecode(os.fsencode(value.replace("\0", "").encode("utf-8", "surrogateescape")))
+
+
+@dataclass(frozen=True, slots=True)
+class GrantedPaths:
+    """Files and folders outside the skill that a run may use."""
+
+    read: tuple[Mount, ...]
+    write: tuple[Mount, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class PinnedRun:
     """What is about to start: the bytes in `tree` are those of the request's digest."""
@@ -26,14 +47,27 @@ class PinnedRun:
     backend: Backend
     cancellation: Cancellation
 
+    @contextmanager
+    def granted_paths(self) -> Iterator[GrantedPaths]:
+        """What the user granted of this machine's files, open as long as it is used."""
+        with ExitStack() as held:
+            yield GrantedPaths(
+                tuple(_granted(path, held) for path in self.request.read_paths),
+                tuple(_granted(path, held) for path in self.request.write_paths),
+            )
+
     def confinement(
-        self, interpreter: Interpreter, environment: Environment | None, work: str
+        self,
+        interpreter: Interpreter,
+        environment: Environment | None,
+        work: str,
+        granted: GrantedPaths,
     ) -> Confinement:
         """Return the command and everything it may touch."""
         request, backend = self.request, self.backend
         base_dir = request.base_dir if backend.mounts else self.tree
         script = base_dir / request.script
-        readable = {*request.read_paths}
+        readable: set[Path] = set()
         programs = []
         if environment is None:
             command = (*interpreter.command, os.fspath(script))
@@ -53,17 +87,47 @@ class PinnedRun:
             "SKILL_BASE_DIR": os.fspath(base_dir),
             "SKILL_VERSION": request.version or "",
         }
+        environ = {name: _passable(value) for name, value in {**base, **request.environment}.items()}
         return Confinement(
             command=(*command, *request.arguments),
             folder=script.parent,
-            environment={name: _passable(value) for name, value in {**base, **request.environment}.items()},
+            environment=environ,
             limits=request.limits,
-            read_only=(Mount(self.tree, base_dir), *(Mount(path, path) for path in sorted(readable))),
-            writable=tuple(Mount(path, path) for path in sorted(request.write_paths)),
+            read_only=(
+                Mount(self.tree, base_dir),
+                *(Mount(path, path) for path in sorted(readable)),
+                *granted.read,
+            ),
+            writable=granted.write,
             network=request.network,
         )
 
 
-def _passable(value: str) -> str:
-    """What a header says may hold what no environment can."""
-    return os.fsdecode(os.fsencode(value.replace("\0", "").encode("utf-8", "surrogateescape")))
+def _granted(path: Path, held: ExitStack) -> Mount:
+    descriptor = open_real(path)
+    held.callback(os.close, descriptor)
+    return Mount(path, path, descriptor)
+
+
+def open_real(path: Path) -> int:
+    """A descriptor for the file or folder at `path`; LinkedPathError if any part of it is a link.
+
+    A script with the right to write could otherwise put a link where another one's grant points.
+    """
+    flags = os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK)
+    descriptor = os.open("/", flags)
+    try:
+        for number, part in enumerate(path.parts[1:], 2):
+            below = os.open(part, flags, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+            if stat.S_ISLNK(os.fstat(descriptor).st_mode):
+                link = Path(*path.parts[:number])
+                raise LinkedPathError(
+                    f"The granted path {path} goes through the symbolic link {link}, so nothing was run; "
+                    f"if that is meant, grant {os.path.realpath(path)}"
+                )
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor

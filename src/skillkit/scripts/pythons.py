@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from skillkit.scripts.programs import find_program
 from skillkit.scripts.sandbox.backend import unreachable
 
 _CLAUSE = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?[a-z0-9.+-]*\s*")
@@ -63,8 +63,8 @@ def _others() -> tuple[Python, ...]:
     names = [f"python3.{minor}" for minor in range(20, 8, -1)] + ["python3"]
     found: dict[Path, Python] = {}
     for name in names:
-        for search in (os.environ.get("PATH", os.defpath), "/usr/local/bin:/usr/bin"):
-            program = shutil.which(name, path=search)
+        for system_first in (False, True):
+            program = find_program(name, system_first=system_first)
             if program is not None and (python := _describe(program)) is not None:
                 found.setdefault(python.program, python)
     return tuple(found.values())

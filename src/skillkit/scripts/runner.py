@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from skillkit.core.disk import agent_home
+from skillkit.core.disk import agent_home, remove_tree
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.path_resolver import open_beneath
 from skillkit.scripts.capture import Cancellation, run_to_end
@@ -27,7 +27,7 @@ from skillkit.scripts.inline_metadata import (
 )
 from skillkit.scripts.interpreters import PYTHON, Interpreter, MissingInterpreterError, find_interpreter
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
-from skillkit.scripts.pinned_run import PinnedRun
+from skillkit.scripts.pinned_run import LinkedPathError, PinnedRun
 from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, needs_reachable_files, unreachable
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 from skillkit.scripts.trees import ChangedTreeError, TreeStore
@@ -83,10 +83,8 @@ class LocalRunner:
         try:
             return await asyncio.shield(waiting)
         except asyncio.CancelledError:
-            if future.cancel():
-                cancellation.close()
-            else:
-                cancellation.set()
+            cancellation.set()
+            if not future.cancel():
                 await asyncio.wait([waiting])
             raise
 
@@ -111,6 +109,8 @@ class LocalRunner:
         return cancellation, self._pool.submit(work)
 
     def _execute(self, request: ScriptRequest, cancellation: Cancellation) -> ScriptResult:
+        if cancellation.is_set():
+            return ScriptResult(Outcome.CANCELLED, "none", message="Script was cancelled")
         try:
             backend = self.sandbox.choose(unsandboxed=request.unsandboxed)
         except (NoSandboxError, ConfigurationError) as error:
@@ -119,7 +119,7 @@ class LocalRunner:
             reachable = needs_reachable_files(backend)
             with self._trees.pinned(request.base_dir, request.digest, reachable=reachable) as tree:
                 return self._prepare(PinnedRun(request, tree, backend, cancellation))
-        except ChangedTreeError as error:
+        except (ChangedTreeError, LinkedPathError) as error:
             return ScriptResult(Outcome.REFUSED, backend.name, message=str(error))
         except (MissingInterpreterError, DependencyError, InlineMetadataError, OutOfReachError) as error:
             message = f"{request.script}: {error}" if isinstance(error, InlineMetadataError) else str(error)
@@ -156,10 +156,15 @@ class LocalRunner:
         self, run: PinnedRun, interpreter: Interpreter, environment: Environment | None
     ) -> ScriptResult:
         request, backend = run.request, run.backend
-        work = backend.work_folder()
-        confinement = run.confinement(interpreter, environment, work)
         started = time.perf_counter()
-        running = backend.start(confinement, work)
+        with run.granted_paths() as granted:
+            work = backend.work_folder()
+            try:
+                running = backend.start(run.confinement(interpreter, environment, work, granted), work)
+            except BaseException:
+                if not backend.mounts:
+                    remove_tree(Path(work))
+                raise
         ended = run_to_end(running, request.limits, run.cancellation)
         duration = (time.perf_counter() - started) * 1000
         if ended.failure and ended.outcome is Outcome.EXITED:

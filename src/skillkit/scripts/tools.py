@@ -18,6 +18,7 @@ from skillkit.core.text import escape_hidden
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Effect, Tool
 from skillkit.scripts import payloads, telemetry
+from skillkit.scripts.arguments import ArgumentsError, command_line
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.payloads import Payload, failure, success
@@ -271,9 +272,10 @@ class ScriptTools:
             skill.permissions.timeout
         )
         limits = limits.lowered(seconds)
-        arguments = [args] if isinstance(args, str) else [_text(argument) for argument in args or ()]
-        if (refused := _too_large(arguments, limits)) is not None:
-            return refused
+        try:
+            arguments = command_line(args, limits, as_json=as_json)
+        except ArgumentsError as error:
+            return failure(error.code, str(error))
         try:
             environment = granted_environment(skill, grants, os.environ)
         except DeniedVariableError as error:
@@ -283,7 +285,7 @@ class ScriptTools:
             base_dir=skill.base_dir.absolute(),
             digest=digest,
             script=script.relative_path,
-            arguments=tuple(_with_json(arguments) if as_json else arguments),
+            arguments=arguments,
             version=skill.version,
             limits=limits,
             environment=environment,
@@ -366,32 +368,8 @@ def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:
     }
 
 
-def _with_json(arguments: list[str]) -> list[str]:
-    """`--json` where the script's parser will still take it for an option."""
-    end = arguments.index("--") if "--" in arguments else len(arguments)
-    if "--json" in arguments[:end]:
-        return arguments
-    return [*arguments[:end], "--json", *arguments[end:]]
-
-
-def _too_large(arguments: list[str], limits: Limits) -> Payload | None:
-    if len(arguments) > limits.arguments:
-        message = f"Too many arguments: {len(arguments)} (max {limits.arguments})"
-        return failure("args_too_large", message)
-    size = sum(len(argument.encode("utf-8")) for argument in arguments)
-    if size > limits.argument_bytes:
-        message = f"Arguments too large: {size} bytes (max {limits.argument_bytes})"
-        return failure("args_too_large", message)
-    return None
-
-
-def _text(argument: object) -> str:
-    """An argument that the system can pass on: text without NUL and without halves of characters."""
-    return str(argument).replace("\0", "").encode("utf-8", "replace").decode("utf-8")
-
-
 def _existing(paths: tuple[Path, ...]) -> tuple[Path, ...]:
-    return tuple(path.absolute() for path in paths if path.exists())
+    return tuple(path.absolute() for path in paths if os.path.lexists(path))
 
 
 def _names(skill: SkillMetadata) -> str:

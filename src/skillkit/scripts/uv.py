@@ -3,12 +3,13 @@
 import configparser
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from skillkit.scripts.programs import find_program
 
 _OWN_SETTINGS = (
     "UV_DEFAULT_INDEX",
@@ -17,18 +18,18 @@ _OWN_SETTINGS = (
     "UV_EXTRA_INDEX_URL",
     "UV_FIND_LINKS",
 )
-_NOT_FOR_UV = ("VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT", "UV_WORKING_DIRECTORY")
+_PYPI = "https://pypi.org/simple"
+_NOT_FOR_UV = ("VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT", "UV_WORKING_DIRECTORY", "UV_CONFIG_FILE")
 
 
 @lru_cache(maxsize=1)
 def find_uv() -> tuple[str, ...] | None:
-    """How to call uv: as a program, as the one of our own environment, or as a module."""
-    if (program := shutil.which("uv")) is not None:
-        return (program,)
+    """How to call uv: the one of our own environment, as a program, or as a module."""
     try:
         from uv import find_uv_bin
     except ImportError:
-        return None
+        program = find_program("uv")
+        return None if program is None else (program,)
     try:
         return (os.fspath(find_uv_bin()),)
     except FileNotFoundError:
@@ -44,18 +45,38 @@ class UvSettings:
 
 
 def uv_settings(environ: Mapping[str, str] | None = None) -> UvSettings:
-    """The caller's environment for uv, with pip's indexes added unless uv has settings of its own."""
+    """The caller's environment for uv, with pip's indexes added unless uv has settings of its own.
+
+    uv would take a `uv.toml` from any parent of its working folder, which in a shared folder for
+    temporary files is anybody's; it is given the user's own file or none.
+    """
     environ = os.environ if environ is None else environ
     kept = {
         name: value
         for name, value in environ.items()
         if name not in _NOT_FOR_UV and not name.startswith("PYTHON")
     }
-    if any(environ.get(name) for name in _OWN_SETTINGS):
-        return UvSettings(kept)
+    file = _own_configuration(environ)
+    options: tuple[str, ...] = ("--no-config",) if file is None else ("--config-file", os.fspath(file))
+    if file is not None or any(environ.get(name) for name in _OWN_SETTINGS):
+        return UvSettings(kept, options)
     pip = pip_settings(environ)
-    no_index = pip.get("no-index", "").lower() in ("1", "true", "yes", "on")
-    return UvSettings({**kept, **_as_uv_settings(pip)}, ("--no-index",) if no_index else ())
+    if pip.get("no-index", "").lower() in ("1", "true", "yes", "on"):
+        options += ("--no-index",)
+    return UvSettings({**kept, **_as_uv_settings(pip)}, options)
+
+
+def _own_configuration(environ: Mapping[str, str]) -> Path | None:
+    """The `uv.toml` that the user named or keeps, or that of the machine."""
+    home = Path(environ.get("HOME") or Path.home())
+    settings = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    named = environ.get("UV_CONFIG_FILE")
+    for path in (Path(named) if named else None, settings / "uv" / "uv.toml", Path("/etc/uv/uv.toml")):
+        with contextlib.suppress(OSError):
+            found = path.stat() if path is not None else None
+            if found and found.st_uid in (0, os.geteuid()) and not found.st_mode & 0o002:
+                return path
+    return None
 
 
 def pip_settings(environ: Mapping[str, str]) -> dict[str, str]:
@@ -91,12 +112,15 @@ def _pip_files(environ: Mapping[str, str]) -> list[Path]:
 
 def _as_uv_settings(pip: Mapping[str, str]) -> dict[str, str]:
     settings: dict[str, str] = {}
-    if pip.get("index-url"):
-        settings["UV_DEFAULT_INDEX"] = pip["index-url"]
-    if pip.get("extra-index-url"):
-        settings["UV_INDEX"] = " ".join(pip["extra-index-url"].split())
-        # pip looks into all its indexes at once; uv would stop at the first that knows the name.
-        settings["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+    # pip takes the highest version of all its indexes, so whoever can publish on one of them can
+    # replace a package of another. uv stops at the first index that knows a name; the default one is
+    # its last, so the order is turned round: an extra index gives what the first does not have.
+    indexes = [pip.get("index-url") or _PYPI, *pip.get("extra-index-url", "").split()]
+    if indexes != [_PYPI]:
+        settings["UV_DEFAULT_INDEX"] = indexes[-1]
+    if len(indexes) > 1:
+        settings["UV_INDEX"] = " ".join(indexes[:-1])
+        settings["UV_INDEX_STRATEGY"] = "first-index"
     if pip.get("find-links"):
         settings["UV_FIND_LINKS"] = ",".join(pip["find-links"].split())
     if pip.get("cert"):

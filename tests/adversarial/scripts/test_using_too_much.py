@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from skillkit.scripts import Grants, Limits
+from skillkit.scripts import Grants, Limits, ScriptRequest
+from skillkit.scripts.digests import DigestMemo
 from skillkit.scripts.sandbox.backend import Confinement
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap, BubblewrapRunning
 from skillkit.scripts.selection import SandboxSelection
@@ -518,3 +520,41 @@ def test_files_of_the_machine_are_not_counted_before_the_root_has_changed(worksh
     workshop.skill("quick", run_py="print(1)")
     assert workshop.tools(sandbox="bwrap").script_run("quick", "run")["result"] == 1
     assert counted == [0]
+
+
+def test_runs_that_wait_hold_no_descriptor(workshop):
+    workshop.skill("quick", run_py="print(1)")
+    base = workshop.folder / "quick"
+    tools = workshop.tools(concurrency=1)
+    assert tools.script_run("quick", "run")["success"]
+    request = ScriptRequest("quick", base, DigestMemo().digest(base), "scripts/run.py")
+    runner = workshop.runners[-1]
+
+    async def queue() -> int:
+        before = len(os.listdir("/proc/self/fd"))
+        waiting = [asyncio.create_task(runner.arun(request)) for _ in range(300)]
+        await asyncio.sleep(0)
+        held = len(os.listdir("/proc/self/fd")) - before
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        return held
+
+    assert asyncio.run(queue()) < 50
+
+
+def test_a_start_without_descriptors_left_fails_and_leaks_none(workshop, backend):
+    workshop.skill("quick", run_py="print(1)")
+    tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend)
+    assert tools.script_run("quick", "run")["success"]
+    before = set(os.listdir("/proc/self/fd"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        for spare in range(3, 16):
+            highest = max(map(int, os.listdir("/proc/self/fd")))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (highest + spare, hard))
+            tools.script_run("quick", "run")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert len(os.listdir("/proc/self/fd")) <= len(before)
+    assert tools.script_run("quick", "run")["success"]

@@ -255,6 +255,52 @@ def test_what_cannot_be_understood_or_had_is_said(workshop, block, said):
     assert said in answer["message"]
 
 
+def test_a_configuration_beside_our_temporary_folder_is_not_obeyed(fresh, index, tmp_path):
+    """In a shared folder for temporary files it is anybody's."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    build_wheel(theirs, "inner", {"inner.py": "VALUE = 'theirs'"}, version="9.0")
+    (fresh.folder / "uv.toml").write_text(f'find-links = ["{theirs}"]\n')
+    fresh.skill(tell_py=script("'outer'", TELL))
+    answer = fresh.tools().script_run("demo", "tell")
+    assert answer["success"], answer
+    assert answer["result"][0] == "outer of inner"
+
+
+def test_an_extra_index_does_not_outrank_the_first_one(fresh, tmp_path, monkeypatch):
+    for name, version in (("first", "1.0"), ("extra", "99.0")):
+        for package in ("inner", "only") if name == "extra" else ("inner",):
+            folder = tmp_path / name / package
+            folder.mkdir(parents=True)
+            wheel = build_wheel(folder, package, {f"{package}.py": f"VALUE = '{name}'"}, version=version)
+            (folder / "index.html").write_text(f'<a href="{wheel.name}">{wheel.name}</a>')
+    monkeypatch.setenv("PIP_INDEX_URL", (tmp_path / "first").as_uri())
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", (tmp_path / "extra").as_uri())
+    tell = "import inner, only\nprint(json.dumps([inner.VALUE, only.VALUE]))"
+    fresh.skill(tell_py=script("'inner', 'only'", tell))
+    answer = fresh.tools().script_run("demo", "tell")
+    assert answer.get("result") == ["first", "extra"], answer
+
+
+@pytest.mark.parametrize("cache", ["a link", "open to everybody"])
+def test_a_cache_that_others_may_have_filled_is_not_used(fresh, index, tmp_path, cache):
+    folder = fresh.home / "environments" / "uv-cache"
+    folder.parent.mkdir()
+    if cache == "a link":
+        folder.symlink_to(tmp_path)
+    else:
+        folder.mkdir()
+        (folder / "poisoned").touch()
+        folder.chmod(0o777)
+    fresh.skill(tell_py=script("'outer'", TELL))
+    answer = fresh.tools().script_run("demo", "tell")
+    if cache == "a link":
+        assert "uv-cache is a link or belongs to another user" in answer["message"]
+    else:
+        assert answer["success"], answer
+        assert not (folder / "poisoned").exists()
+
+
 def test_a_missing_uv_is_said(fresh, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setitem(sys.modules, "uv", None)

@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from skillkit.core.authority import DefaultAuthority, TrustEverySkill
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import DigestMemo
-from skillkit.scripts import Grants, LocalRunner, Outcome, ScriptRequest, ScriptTools
+from skillkit.scripts import Grants, Limits, LocalRunner, Outcome, ScriptRequest, ScriptTools
 from skillkit.scripts.sandbox import seccomp
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.sandbox.landlock import Landlock
@@ -309,17 +309,41 @@ def test_a_sandbox_that_breaks_after_its_self_test_says_so_and_is_tested_again(w
     runner = workshop.runners[-1]
     assert tools.script_run("demo", "tell")["success"]
     base = workshop.folder / "demo"
-    request = ScriptRequest(
-        "demo",
-        base,
-        DigestMemo().with_links(base).digest,
-        "scripts/tell.py",
-        read_paths=(workshop.folder / "gone",),
-    )
+    impossible = Limits(work_size=-1)
+    digest = DigestMemo().with_links(base).digest
+    request = ScriptRequest("demo", base, digest, "scripts/tell.py", limits=impossible)
     result = runner.run(request)
     assert result.outcome is Outcome.BROKEN
     assert "before the script started" in result.message
     assert tools.script_run("demo", "tell")["success"]
+
+
+@pytest.mark.parametrize("link", ["itself", "parent"])
+@pytest.mark.parametrize("grant", ["read_paths", "write_paths"])
+def test_a_granted_path_that_became_a_link_is_refused(workshop, backend, link, grant):
+    private = workshop.folder / "private"
+    (private / "out").mkdir(parents=True)
+    project = workshop.folder / "project"
+    project.mkdir()
+    if link == "itself":
+        (project / "out").symlink_to(private / "out")
+    else:
+        project.rmdir()
+        project.symlink_to(private)
+    workshop.skill("demo", tell_py="print(1)")
+    grants = Grants(unsandboxed=True, **{grant: (project / "out",)})
+    answer = workshop.tools(grants, sandbox=backend).script_run("demo", "tell")
+    assert answer["error"] == "permission_denied"
+    assert "goes through the symbolic link" in answer["message"]
+    assert f"grant {private / 'out'}" in answer["message"]
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_shell_script_may_open_its_streams_again(workshop, backend, stream):
+    workshop.skill("demo", tell_sh=f"set -e\necho said > /dev/{stream}\necho done")
+    answer = workshop.tools(Grants(unsandboxed=True), sandbox=backend).script_run("demo", "tell", json=False)
+    assert answer["success"], answer
+    assert answer["result"].endswith("done\n")
 
 
 def test_a_script_that_went_away_is_an_answer_too(workshop):

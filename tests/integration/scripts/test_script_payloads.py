@@ -189,11 +189,26 @@ def test_too_many_or_too_long_arguments(workshop, args, message):
     assert answer == {"success": False, "error": "args_too_large", "message": message}
 
 
-def test_arguments_that_no_system_can_pass_are_made_passable(workshop):
+def test_a_single_text_and_numbers_are_arguments_too(workshop):
     workshop.skill(tell_py="import json, sys; print(json.dumps(sys.argv[1:]))")
-    answer = workshop.tools().script_run("demo", "tell", ["a\0b", "\ud800", 7])
-    assert answer["result"] == ["ab", "?", "7", "--json"]
-    assert workshop.tools().script_run("demo", "tell", "one")["result"] == ["one", "--json"]
+    tools = workshop.tools()
+    assert tools.script_run("demo", "tell", ["a", 7, 1.5])["result"] == ["a", "7", "1.5", "--json"]
+    assert tools.script_run("demo", "tell", "one")["result"] == ["one", "--json"]
+
+
+@pytest.mark.parametrize("args", ["a\0b", ["a\0b"], "\ud800", ["\ud800"], 7, b"x", [b"x"], {"a": 1}, [None]])
+def test_arguments_that_no_system_can_pass_are_an_answer(workshop, args):
+    workshop.skill(tell_py="print(1)")
+    answer = workshop.tools().script_run("demo", "tell", args)
+    assert answer["error"] == "invalid_arguments", answer
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_failing_script_may_say_why_on_stdout(workshop, as_json):
+    workshop.skill(fail_py="import json, sys; print(json.dumps({'error': 'no such market'})); sys.exit(1)")
+    answer = workshop.tools().script_run("demo", "fail", json=as_json)
+    assert answer["message"] == 'Script failed with exit code 1\nstdout: {"error": "no such market"}'
+    assert answer.get("result") == ({"error": "no such market"} if as_json else None)
 
 
 @pytest.mark.parametrize("args", [["x"] * 100, ["x" * 4096]])

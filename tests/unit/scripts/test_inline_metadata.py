@@ -1,5 +1,8 @@
 """The PEP 723 block is found by lines, and what it may ask for is decided before anything runs."""
 
+import subprocess
+import sys
+
 import pytest
 
 from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
@@ -92,3 +95,31 @@ def test_a_block_that_cannot_be_understood_is_refused(lines):
 def test_a_hostile_block_is_parsed_in_one_pass():
     parse_inline_metadata("# /// script\n" * 200_000)
     parse_inline_metadata("# /// script\n" + "#\n" * 400_000)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["# dependencies = [", *(f"# 'a{' ' * 490}/'," for _ in range(60)), "# ]"],
+        ["# " + ".".join("a" * 40_000) + " = 1"],
+        [f"# {'.'.join('a' * 990)}{number} = 1" for number in range(16)],
+        ["# a = " + "9" * 300_000],
+        ["# a = " + "[" * 1900],
+        ['# requires-python = ">=' + "1." * 900 + '!"'],
+    ],
+    ids=["spaces", "long key", "long keys", "digits", "brackets", "versions"],
+)
+def test_no_block_holds_the_interpreter_for_long(lines):
+    """Measured in processor time, which a busy machine does not stretch; minutes before."""
+    program = (
+        "import resource, sys\n"
+        "from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata\n"
+        "used = resource.getrusage(resource.RUSAGE_SELF).ru_utime\n"
+        "resource.setrlimit(resource.RLIMIT_CPU, (int(used) + 3, int(used) + 3))\n"
+        "try:\n    parse_inline_metadata(sys.stdin.read())\n"
+        "except InlineMetadataError:\n    pass\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], input=script(*lines), text=True, capture_output=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -11,6 +11,7 @@ import pytest
 from skillkit.core.grants import Limits
 from skillkit.scripts.capture import Stream
 from skillkit.scripts.interpreters import MissingInterpreterError, find_interpreter, folders_of
+from skillkit.scripts.programs import find_program
 from skillkit.scripts.pythons import satisfies
 from skillkit.scripts.sandbox import sandbox_exec, seccomp
 from skillkit.scripts.sandbox.backend import Confinement, Mount, folder_size
@@ -176,11 +177,12 @@ def test_uv_is_told_what_pip_is_told(tmp_path):
     environ = {"PATH": os.environ["PATH"], "PIP_CONFIG_FILE": str(configuration), "HOME": str(tmp_path)}
     settings = uv_settings({**environ, "VIRTUAL_ENV": "x", "PYTHONPATH": "x"})
     given = settings.environment
-    assert given["UV_DEFAULT_INDEX"] == "http://a.invalid/simple"
-    assert given["UV_INDEX"] == "http://b.invalid http://c.invalid"
-    assert given["UV_INDEX_STRATEGY"] == "unsafe-best-match"
+    # uv asks those of UV_INDEX in order and the default one last; it takes what the first one knows.
+    assert given["UV_INDEX"] == "http://a.invalid/simple http://b.invalid"
+    assert given["UV_DEFAULT_INDEX"] == "http://c.invalid"
+    assert given["UV_INDEX_STRATEGY"] == "first-index"
     assert given["UV_FIND_LINKS"] == "/wheels"
-    assert settings.options == ("--no-index",)
+    assert settings.options == ("--no-config", "--no-index")
     assert given["SSL_CERT_FILE"] == "/ca.pem"
     assert given["UV_INSECURE_HOST"] == "a.invalid"
     assert not {"VIRTUAL_ENV", "PYTHONPATH"} & set(given)
@@ -201,8 +203,31 @@ def test_pip_and_we_read_the_same_files(tmp_path, content):
 
 
 def test_uv_keeps_its_own_settings(tmp_path):
-    own = {"UV_INDEX_URL": "http://mine.invalid", "PIP_INDEX_URL": "http://pip.invalid"}
+    home = {"HOME": str(tmp_path)}
+    own = {**home, "UV_INDEX_URL": "http://mine.invalid", "PIP_INDEX_URL": "http://pip.invalid"}
     assert uv_settings(own).environment == own
+    file = tmp_path / ".config" / "uv" / "uv.toml"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert uv_settings(home).options == ("--config-file", str(file))
+    file.chmod(0o666)  # anybody could have written it
+    assert uv_settings(home).options[0] == "--no-config"
+
+
+def test_no_program_is_taken_from_a_skill_or_from_a_folder_of_others(tmp_path):
+    skill, shared, own = tmp_path / "skill" / "bin", tmp_path / "shared", tmp_path / "own"
+    for folder in (skill, shared, own):
+        folder.mkdir(parents=True)
+        for name in ("bash", "walls"):
+            (folder / name).write_text("#!/bin/sh\n")
+            (folder / name).chmod(0o755)
+    (tmp_path / "skill" / "SKILL.md").touch()
+    shared.chmod(0o777)
+    environ = {"PATH": f"{skill}:{shared}:.:{own}"}
+    assert find_program("walls", environ) == str(own / "walls")
+    assert find_program("bash", environ) != str(own / "bash")
+    assert find_program("bash", environ, system_first=False) == str(own / "bash")
+    assert find_program("walls", {"PATH": f"{skill}:{shared}::relative"}) is None
 
 
 @pytest.mark.parametrize("path", ["as it is", "/nowhere"])

@@ -46,12 +46,14 @@ class OutOfReachError(SkillsUseError):
     """A file that the script needs cannot be read by the user it is to run as."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Mount:
     """What of this machine the script sees, and where; a backend without mounts shows it in place."""
 
     source: Path
     target: Path
+    descriptor: int | None = None
+    """`source` opened before it was judged, so that nothing can be put in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,12 @@ class Confinement:
     read_only: tuple[Mount, ...] = ()
     writable: tuple[Mount, ...] = ()
     network: bool = False
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What the process that makes the mounts has to inherit."""
+        mounts = (*self.read_only, *self.writable)
+        return tuple(mount.descriptor for mount in mounts if mount.descriptor is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +184,30 @@ def resource_limits(limits: Limits) -> dict[int, int]:
     }
 
 
-def pipe_pair() -> tuple[int, int]:
-    """A pipe whose reading end never blocks and that holds a megabyte if the system lets it."""
+def pipe_pair(user: int | None = None) -> tuple[int, int]:
+    """A pipe whose reading end never blocks and that holds a megabyte if the system lets it.
+
+    `user` is who will write: somebody else could not open /dev/stdout again.
+    """
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
+    if user is not None:
+        os.fchown(writing, user, user)
     if sys.platform == "linux":
         import fcntl
 
         with contextlib.suppress(OSError):
             fcntl.fcntl(reading, fcntl.F_SETPIPE_SZ, 1 << 20)
     return reading, writing
+
+
+def register_pipe(
+    ours: contextlib.ExitStack, theirs: contextlib.ExitStack, ends: tuple[int, int]
+) -> tuple[int, int]:
+    """Have both ends of a pipe closed: the second in any case, the first only if the start fails."""
+    ours.callback(os.close, ends[0])
+    theirs.callback(os.close, ends[1])
+    return ends
 
 
 def folder_size(path: str) -> tuple[int, int]:
@@ -261,28 +283,25 @@ class GroupRunning:
     def spawn(
         cls, command: list[str], confinement: Confinement, *, work: str = "", user: int | None = None
     ) -> "GroupRunning":
-        stdout, stdout_end = pipe_pair()
-        stderr, stderr_end = pipe_pair()
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout_end,
-                stderr=stderr_end,
-                cwd=confinement.folder,
-                env=dict(confinement.environment),
-                start_new_session=True,
-                user=user,
-                group=user,
-                extra_groups=None if user is None else [],
-            )
-        except OSError as error:
-            os.close(stdout)
-            os.close(stderr)
-            raise SandboxError(f"Cannot start {command[0]}: {error.strerror}") from error
-        finally:
-            os.close(stdout_end)
-            os.close(stderr_end)
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(user))
+            stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(user))
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout_end,
+                    stderr=stderr_end,
+                    cwd=confinement.folder,
+                    env=dict(confinement.environment),
+                    start_new_session=True,
+                    user=user,
+                    group=user,
+                    extra_groups=None if user is None else [],
+                )
+            except OSError as error:
+                raise SandboxError(f"Cannot start {command[0]}: {error.strerror}") from error
+            ours.pop_all()
         return cls(process, stdout, stderr, work)
 
     def poll(self) -> bool:

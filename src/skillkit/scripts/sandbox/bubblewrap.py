@@ -4,13 +4,13 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from skillkit.scripts.programs import find_program
 from skillkit.scripts.sandbox import seccomp
 from skillkit.scripts.sandbox.backend import (
     DEVICES,
@@ -22,6 +22,7 @@ from skillkit.scripts.sandbox.backend import (
     Usage,
     another_user,
     pipe_pair,
+    register_pipe,
     resource_limits,
     tree_memory,
 )
@@ -102,47 +103,48 @@ class Bubblewrap:
         if program is None:
             raise SandboxError("The program bwrap has gone")
         user = another_user()
-        status, status_end = os.pipe()
-        gate_end, gate = os.pipe()
-        stdout, stdout_end = pipe_pair()
-        stderr, stderr_end = pipe_pair()
-        rules = os.memfd_create("seccomp")
-        os.write(rules, seccomp.build_filter(network=confinement.network))
-        os.lseek(rules, 0, os.SEEK_SET)
-        inherited = (status_end, gate_end, rules)
-        command = [
-            program,
-            *(_AS_USER if user is None else _AS_ROOT),
-            *([] if confinement.network else ["--unshare-net"]),
-            *("--die-with-parent", "--new-session"),
-            *("--json-status-fd", str(status_end), "--block-fd", str(gate_end)),
-            *("--seccomp", str(rules)),
-            *_mounts(confinement),
-            *("--chdir", os.fspath(confinement.folder), "--"),
-            *_leave_root(user),
-            *confinement.command,
-        ]
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout_end,
-                stderr=stderr_end,
-                # Not --clearenv: the caller's environment would stay readable in /proc/1/environ.
-                env=dict(confinement.environment),
-                cwd="/",
-                pass_fds=inherited,
-            )
-        except OSError as error:
-            for descriptor in (status, gate, stdout, stderr):
-                os.close(descriptor)
-            raise SandboxError(f"Cannot start bwrap: {error.strerror}") from error
-        finally:
-            for descriptor in (*inherited, stdout_end, stderr_end):
-                os.close(descriptor)
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            status, status_end = register_pipe(ours, theirs, os.pipe())
+            gate, gate_end = register_pipe(ours, theirs, _turned(os.pipe()))
+            stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(user))
+            stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(user))
+            rules = os.memfd_create("seccomp")
+            theirs.callback(os.close, rules)
+            os.write(rules, seccomp.build_filter(network=confinement.network))
+            os.lseek(rules, 0, os.SEEK_SET)
+            command = [
+                program,
+                *(_AS_USER if user is None else _AS_ROOT),
+                *([] if confinement.network else ["--unshare-net"]),
+                *("--die-with-parent", "--new-session"),
+                *("--json-status-fd", str(status_end), "--block-fd", str(gate_end)),
+                *("--seccomp", str(rules)),
+                *_mounts(confinement),
+                *("--chdir", os.fspath(confinement.folder), "--"),
+                *_leave_root(user),
+                *confinement.command,
+            ]
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout_end,
+                    stderr=stderr_end,
+                    # Not --clearenv: the caller's environment would stay readable in /proc/1/environ.
+                    env=dict(confinement.environment),
+                    cwd="/",
+                    pass_fds=(status_end, gate_end, rules, *confinement.descriptors),
+                )
+            except OSError as error:
+                raise SandboxError(f"Cannot start bwrap: {error.strerror}") from error
+            ours.pop_all()
         running = BubblewrapRunning(process, stdout, stderr, status)
         running.open_gate(gate, confinement)
         return running
+
+
+def _turned(ends: tuple[int, int]) -> tuple[int, int]:
+    return ends[1], ends[0]
 
 
 @dataclass(slots=True)
@@ -260,7 +262,10 @@ def _mounts(confinement: Confinement) -> list[str]:
     # Folders before what is in them: a granted project folder does not cover the skill's pinned copy.
     for option, mount in sorted(mounts, key=lambda item: item[1].target):
         arguments += _parents(mount.target, parents)
-        arguments += [option, os.fspath(mount.source), os.fspath(mount.target)]
+        if mount.descriptor is None:
+            arguments += [option, os.fspath(mount.source), os.fspath(mount.target)]
+        else:
+            arguments += [f"{option}-fd", str(mount.descriptor), os.fspath(mount.target)]
     return [*arguments, "--remount-ro", "/"]
 
 
@@ -312,7 +317,7 @@ def _leave_root(user: int | None) -> list[str]:
 
 @lru_cache(maxsize=4)
 def _program(name: str) -> str | None:
-    return shutil.which(name)
+    return find_program(name)
 
 
 def _filter_key() -> str:

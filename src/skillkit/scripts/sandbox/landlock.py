@@ -67,7 +67,11 @@ class Landlock:
 
 
 def _sources(mounts: tuple[Mount, ...]) -> list[str]:
-    return [os.fspath(mount.source) for mount in mounts]
+    """What the supervisor opens: by the descriptor that it inherits, where there is one."""
+    return [
+        os.fspath(mount.source) if mount.descriptor is None else f"/proc/self/fd/{mount.descriptor}"
+        for mount in mounts
+    ]
 
 
 def _version() -> int:

@@ -18,6 +18,7 @@ from skillkit.scripts.sandbox.backend import (
     Usage,
     folder_size,
     pipe_pair,
+    register_pipe,
     resource_limits,
     tree_memory,
 )
@@ -58,15 +59,17 @@ class SupervisedRunning:
 
     @classmethod
     def start(cls, confinement: Confinement, work: str, order: Order) -> "SupervisedRunning":
-        control_end, control = os.pipe()
-        status, status_end = os.pipe()
-        stdout, stdout_end = pipe_pair()
-        stderr, stderr_end = pipe_pair()
-        with tempfile.TemporaryFile() as file:
-            written = _written(confinement, work, order, control_end, status_end)
-            file.write(json.dumps(written).encode())
-            file.seek(0)
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            control_end, control = os.pipe()
+            register_pipe(ours, theirs, (control, control_end))
+            status, status_end = register_pipe(ours, theirs, os.pipe())
+            stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(order.user))
+            stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(order.user))
             try:
+                file = theirs.enter_context(tempfile.TemporaryFile())
+                written = _written(confinement, work, order, control_end, status_end)
+                file.write(json.dumps(written).encode())
+                file.seek(0)
                 process = subprocess.Popen(
                     [sys.executable, "-I", "-S", supervisor.__file__, str(file.fileno())],
                     stdin=subprocess.DEVNULL,
@@ -74,17 +77,13 @@ class SupervisedRunning:
                     stderr=stderr_end,
                     env={},
                     cwd="/",
-                    pass_fds=(file.fileno(), control_end, status_end),
+                    pass_fds=(file.fileno(), control_end, status_end, *confinement.descriptors),
                     start_new_session=True,
                 )
             except OSError as error:
-                for descriptor in (control, status, stdout, stderr):
-                    os.close(descriptor)
                 shutil.rmtree(work, ignore_errors=True)
                 raise SandboxError(f"Cannot start the supervisor: {error.strerror}") from error
-            finally:
-                for descriptor in (control_end, status_end, stdout_end, stderr_end):
-                    os.close(descriptor)
+            ours.pop_all()
         return cls(process, stdout, stderr, control, status, work, ended=os.pidfd_open(process.pid))
 
     def poll(self) -> bool:
@@ -145,6 +144,7 @@ def _written(
         "read_only": list(order.read_only),
         "devices": list(order.devices),
         "writable": list(order.writable),
+        "inherited": [control, status, *confinement.descriptors],
         "control": control,
         "status": status,
     }

@@ -42,7 +42,7 @@ _FAILED_TO_START = 125
 def main() -> None:
     with open(int(sys.argv[1]), encoding="utf-8") as file:
         order: dict[str, Any] = json.load(file)
-    for descriptor in (order["control"], order["status"]):
+    for descriptor in order["inherited"]:
         os.set_inheritable(descriptor, False)
     library = ctypes.CDLL(None, use_errno=True)
     _prctl(library, _PR_SET_CHILD_SUBREAPER, 1)

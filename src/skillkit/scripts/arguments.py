@@ -1,0 +1,65 @@
+"""The command line of a script: what a caller gave, as the system can pass it on."""
+
+import os
+from collections.abc import Sequence
+
+from skillkit.core.text import escape_hidden
+from skillkit.scripts.models import Limits
+
+_SHOWN = 100
+
+
+class ArgumentsError(ValueError):
+    """Arguments that cannot be passed on; `code` is the error that a caller gets."""
+
+    def __init__(self, message: str, code: str = "invalid_arguments") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def command_line(args: object, limits: Limits, *, as_json: bool) -> tuple[str, ...]:
+    """Return the arguments as texts, with `--json` if it is wanted; ArgumentsError says what is wrong."""
+    arguments = _texts(args)
+    if len(arguments) > limits.arguments:
+        message = f"Too many arguments: {len(arguments)} (max {limits.arguments})"
+        raise ArgumentsError(message, "args_too_large")
+    size = sum(len(argument.encode("utf-8")) for argument in arguments)
+    if size > limits.argument_bytes:
+        message = f"Arguments too large: {size} bytes (max {limits.argument_bytes})"
+        raise ArgumentsError(message, "args_too_large")
+    return tuple(_with_json(arguments) if as_json else arguments)
+
+
+def _texts(args: object) -> list[str]:
+    if args is None:
+        return []
+    if isinstance(args, str):
+        args = [args]
+    if not isinstance(args, Sequence) or isinstance(args, (bytes, bytearray)):
+        raise ArgumentsError(f"args must be a list of texts; got {_shown(args)}")
+    return [_text(number, argument) for number, argument in enumerate(args, 1)]
+
+
+def _text(number: int, argument: object) -> str:
+    if not isinstance(argument, (str, int, float, os.PathLike)):
+        raise ArgumentsError(f"Argument {number} is not a text: {_shown(argument)}")
+    text = os.fsdecode(argument) if isinstance(argument, os.PathLike) else str(argument)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ArgumentsError(f"Argument {number} holds half a character") from error
+    if "\0" in text:
+        raise ArgumentsError(f"Argument {number} holds a NUL character")
+    return text
+
+
+def _with_json(arguments: list[str]) -> list[str]:
+    """`--json` where the script's parser will still take it for an option."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    if "--json" in arguments[:end]:
+        return arguments
+    return [*arguments[:end], "--json", *arguments[end:]]
+
+
+def _shown(value: object) -> str:
+    return escape_hidden(repr(value))[:_SHOWN]
