@@ -17,40 +17,43 @@ FOLDER = "scripts"
 SUFFIXES = (".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl")
 """In the order in which they win when two scripts share a name."""
 MAX_SCRIPTS = 1000
+MAX_DEPTH = 4
+_NOT_SCRIPTS = frozenset({"__pycache__", "node_modules", "site-packages"})
 _NO_FOLLOW = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _OPEN_FOLDER = _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A file in a skill's `scripts/` that may be run."""
+    """A file of a skill that may be run: beneath `scripts/`, or where the header says."""
 
     name: str
     """`status` for `status.py`; the whole file name where another script has the shorter one."""
     file: str
+    """The path beneath `scripts/`, or beneath the skill for one that lies elsewhere."""
     path: Path
-
-    @property
-    def relative_path(self) -> str:
-        return f"{FOLDER}/{self.file}"
+    relative_path: str
+    """Beneath the skill."""
 
 
 def find_scripts(skill: SkillMetadata) -> tuple[Script, ...]:
     """The scripts of `skill` by name.
 
-    Symbolic links, folders, hidden and ignored files do not exist here; neither does anything that
-    the manifest leaves out when it names its scripts.
+    Symbolic links, hidden and ignored files do not exist here; neither does anything that the
+    manifest leaves out when it names its scripts. What it names may lie anywhere in the skill.
     """
     wanted = None if skill.scripts is None else {_bare(name) for name in skill.scripts}
     found: dict[str, Script] = {}
-    for file in sorted(_files(skill.base_dir), key=_rank):
-        if any(fnmatchcase(file, pattern) for pattern in skill.scripts_ignore):
+    for relative in sorted(_all_files(skill), key=_rank):
+        file = relative.removeprefix(f"{FOLDER}/")
+        base = file.rpartition("/")[2]
+        if any(fnmatchcase(name, pattern) for pattern in skill.scripts_ignore for name in {file, base}):
             continue
-        stem = file.rpartition(".")[0] or file
-        if wanted is not None and not {file.lower(), stem.lower()} & wanted:
+        stem = base.rpartition(".")[0] or base
+        if wanted is not None and not {*map(str.lower, (file, base, stem, _without_suffix(file)))} & wanted:
             continue
-        name = stem if stem not in found else file
-        found[name] = Script(name, file, skill.base_dir / FOLDER / file)
+        name = stem if stem not in found else base if base not in found else file
+        found[name] = Script(name, file, skill.base_dir / relative, relative)
     if wanted is not None:
         _report_missing(skill, wanted, found)
     return tuple(found[name] for name in sorted(found))
@@ -59,42 +62,70 @@ def find_scripts(skill: SkillMetadata) -> tuple[Script, ...]:
 def find_script(skill: SkillMetadata, name: str) -> Script | None:
     """The script called `name`: as it is spelled, with its suffix, or in any case."""
     scripts = find_scripts(skill)
-    for script in scripts:
-        if name in (script.name, script.file):
-            return script
-    lowered = name.lower()
-    for script in scripts:
-        if lowered in (script.name.lower(), script.file.lower()):
-            return script
+    for change in (str, str.lower):
+        for script in scripts:
+            names = (script.name, script.file, _without_suffix(script.file), script.relative_path)
+            if change(name) in map(change, names):
+                return script
     return None
 
 
-def _files(base: Path) -> Iterator[str]:
+def _all_files(skill: SkillMetadata) -> Iterator[str]:
+    """Paths beneath the skill of what is in `scripts/` and of what the header names elsewhere."""
     try:
-        top = os.open(base, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        top = os.open(skill.base_dir, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     except OSError:
         return
     try:
-        folder = os.open(FOLDER, _OPEN_FOLDER, dir_fd=top)
-    except OSError:
-        return
+        for number, relative in enumerate(_files(top, FOLDER, 0)):
+            if number >= MAX_SCRIPTS:
+                logger.warning("More than %d files in %s/%s", MAX_SCRIPTS, skill.base_dir, FOLDER)
+                break
+            yield relative
+        for name in skill.scripts or ():
+            named = _bare(name, lower=False)
+            if "/" in named and not os.path.lexists(skill.base_dir / FOLDER / named):
+                folder, _, file = named.rpartition("/")
+                yield from (path for path in _files(top, folder, MAX_DEPTH) if path == f"{folder}/{file}")
     finally:
         os.close(top)
+
+
+def _files(top: int, path: str, depth: int) -> Iterator[str]:
+    """The scripts in the folder at `path`, then those in its folders; no part of `path` may be a link."""
+    folder = os.dup(top)
     try:
+        for part in path.split("/"):
+            if refusal(part) is not None:
+                return
+            below = os.open(part, _OPEN_FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = below
         with os.scandir(folder) as entries:
-            for number, entry in enumerate(entries):
-                if number >= MAX_SCRIPTS:
-                    logger.warning("More than %d files in %s/%s", MAX_SCRIPTS, base, FOLDER)
-                    return
-                if refusal(entry.name) is None and _is_script(entry.name, folder):
-                    yield entry.name
+            names = sorted(entry.name for entry in entries)
+        folders = []
+        for name in names:
+            if refusal(name) is not None or name in _NOT_SCRIPTS:
+                continue
+            if _is_script(name, folder):
+                yield f"{path}/{name}"
+            elif depth < MAX_DEPTH and _is_folder(name, folder):
+                folders.append(name)
+    except OSError:
+        return
     finally:
         os.close(folder)
+    for name in folders:
+        yield from _files(top, f"{path}/{name}", depth + 1)
+
+
+def _is_folder(name: str, folder: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
 def _is_script(name: str, folder: int) -> bool:
     found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(found.st_mode) or name == "__init__.py":
         return False
     suffix = os.path.splitext(name)[1].lower()
     if suffix:
@@ -113,21 +144,28 @@ def _starts_with_shebang(name: str, folder: int) -> bool:
         os.close(descriptor)
 
 
-def _rank(file: str) -> tuple[int, str]:
-    suffix = os.path.splitext(file)[1].lower()
-    return (SUFFIXES.index(suffix) if suffix in SUFFIXES else len(SUFFIXES), file)
+def _rank(relative: str) -> tuple[int, int, str]:
+    suffix = os.path.splitext(relative)[1].lower()
+    kind = SUFFIXES.index(suffix) if suffix in SUFFIXES else len(SUFFIXES)
+    return (relative.count("/"), kind, relative)
 
 
-def _bare(name: str) -> str:
-    return name.lower().removeprefix("./").removeprefix(f"{FOLDER}/")
+def _bare(name: str, *, lower: bool = True) -> str:
+    bare = name.removeprefix("./").removeprefix(f"{FOLDER}/")
+    return bare.lower() if lower else bare
+
+
+def _without_suffix(file: str) -> str:
+    return os.path.splitext(file)[0]
 
 
 def _report_missing(skill: SkillMetadata, wanted: set[str], found: dict[str, Script]) -> None:
-    known = {name.lower() for name in found} | {script.file.lower() for script in found.values()}
+    known = {
+        name.lower()
+        for script in found.values()
+        for name in (script.name, script.file, _without_suffix(script.file), script.path.name)
+    }
     for name in sorted(wanted - known):
         logger.warning(
-            "Skill '%s' names the script '%s', which is not a plain file in its %s folder",
-            skill.name,
-            name,
-            FOLDER,
+            "Skill '%s' names the script '%s', which is not a plain file of the skill", skill.name, name
         )

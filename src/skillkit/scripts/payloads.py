@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from skillkit.core.text import strip_hidden
+from skillkit.scripts.hints import hint_for
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
 
 Payload = dict[str, Any]
@@ -112,7 +113,7 @@ def _failed(result: ScriptResult, meta: Payload) -> Payload | None:
         if result.exit_code == 0:
             return None
         message = f"Script failed with exit code {result.exit_code}"
-        return failure("execution_failed", f"{message}{_tails(result)}", meta)
+        return failure("execution_failed", f"{message}{_tails(result)}{hint_for(result)}", meta)
     return failure(_CODES[result.outcome], f"{result.message}{_tails(result)}", meta)
 
 

@@ -83,6 +83,8 @@ class PinnedRun:
             "HOME": work,
             "TMPDIR": work,
             **{name: value for name, value in os.environ.items() if name in _LOCALE},
+            # Forbidden where there are no mounts, and git gives up on what it may not read.
+            **({} if backend.mounts else {"GIT_CONFIG_NOSYSTEM": "1"}),
             "SKILL_NAME": request.skill,
             "SKILL_BASE_DIR": os.fspath(base_dir),
             "SKILL_VERSION": request.version or "",

@@ -228,6 +228,8 @@ class ScriptTools:
         try:
             skill = self._skills.get_skill(name)
         except SkillNotFoundError:
+            if len(name.split()) > 1:
+                return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
             return failure("not_found", unknown.format(_shown(name)))
         except (SkillsUseError, ValueError):
             return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
@@ -241,10 +243,13 @@ class ScriptTools:
         skill = self._skill(skill_name, "Skill '{}' not loaded or installed")
         if isinstance(skill, dict):
             return skill
-        if not isinstance(script_name, str) or not script_name.strip() or refusal(script_name):
-            return failure("invalid_name", f"Invalid script name: '{_shown(script_name)}'")
+        invalid = failure("invalid_name", f"Invalid script name: '{_shown(script_name)}'")
+        if not isinstance(script_name, str) or any(map(refusal, script_name.split("/"))):
+            return invalid
         script = find_script(skill, script_name.strip())
         if script is None:
+            if not script_name.strip() or "/" in script_name:
+                return invalid
             shown = _shown(script_name)
             has = _names(skill) or "no scripts"
             return failure(

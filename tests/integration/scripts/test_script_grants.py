@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import stat
 import warnings
 
@@ -462,3 +463,49 @@ def test_without_opentelemetry_only_the_span_is_missing(workshop, monkeypatch, c
     workshop.skill("demo", good_py="print(1)")
     assert workshop.tools().script_run("demo", "good")["success"]
     assert "succeeded" in caplog.text
+
+
+ORDINARY = {
+    "node_js": "console.log(require('os').cpus().length > 0)",
+    "git_sh": """
+        mkdir "$TMPDIR/it" && cd "$TMPDIR/it" && git init -q .
+        git config user.name a && git config user.email b
+        echo text > file && git add file && git commit -qm first && git log --format=%s
+    """,
+    "session_py": "import subprocess; subprocess.run(['/bin/true'], start_new_session=True, check=True)",
+    "touch_py": """
+        import os, pathlib, shutil
+        path = pathlib.Path(os.environ["TMPDIR"]) / "file"
+        path.touch()
+        path.touch()
+        shutil.copy2(path, path.with_name("copy"))
+        assert path.exists()
+    """,
+    "touch_sh": 'cd "$TMPDIR" && touch a && touch a && cp -p a b && tar cf c.tar a && tar xf c.tar && ls a',
+    "itself_py": "open('/proc/self/status').read(); open('/proc/cpuinfo').read()",
+}
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_scripts_work_in_every_sandbox(workshop, confining, name):
+    program = {"node_js": "node", "git_sh": "git"}.get(name, "sh")
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    workshop.skill("demo", **{name: ORDINARY[name]})
+    answer = workshop.tools(sandbox=confining).script_run("demo", name.partition("_")[0], json=False)
+    assert answer["success"], answer
+
+
+def test_a_file_that_was_made_executable_can_be_executed(workshop, confining):
+    if confining == "landlock" and os.geteuid() != 0:
+        pytest.skip("as one and the same user, modes cannot be changed in this sandbox")
+    workshop.skill("demo", make_sh="cd $TMPDIR; printf '#!/bin/sh\\necho 1\\n' > x; chmod +x x; ./x")
+    assert workshop.tools(sandbox=confining).script_run("demo", "make")["result"] == 1
+
+
+def test_what_a_sandbox_cannot_give_is_said(workshop):
+    if reason := Landlock().missing():
+        pytest.skip(f"landlock: {reason}")
+    workshop.skill("demo", lock_py="import multiprocessing; multiprocessing.Lock()")
+    answer = workshop.tools(sandbox="landlock").script_run("demo", "lock")
+    assert "multiprocessing needs shared memory" in answer["message"]

@@ -17,6 +17,7 @@ def skill(tmp_path):
         (tmp_path / "scripts").mkdir(exist_ok=True)
         (tmp_path / "SKILL.md").touch()
         for file in files:
+            (tmp_path / "scripts" / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / "scripts" / file).write_text("raise SystemExit('executed')")
         return SkillMetadata("demo", "d", tmp_path / "SKILL.md", scripts=scripts, scripts_ignore=ignore)
 
@@ -98,3 +99,39 @@ def test_a_file_without_suffix_needs_its_executable_bit_and_a_first_line(skill, 
         path.write_text(text)
         path.chmod(mode)
     assert names(found) == ["yes"]
+
+
+def test_scripts_in_folders_of_scripts_are_found(skill):
+    found = skill(
+        "status.py",
+        "web/fetch.js",
+        "web/status.py",
+        "web/__init__.py",
+        "web/deep/er/run.sh",
+        "a/b/c/d/e/too_deep.py",
+        "node_modules/x.js",
+        "__pycache__/y.py",
+        ".hidden/z.py",
+        ignore=("web/deep/*",),
+    )
+    assert names(found) == ["fetch", "status", "status.py"]
+    assert find_script(found, "status").relative_path == "scripts/status.py"
+    assert find_script(found, "web/status").relative_path == "scripts/web/status.py"
+    assert find_script(found, "scripts/web/fetch.js").name == "fetch"
+
+
+def test_a_header_may_name_scripts_elsewhere_in_the_skill_and_nowhere_outside(skill, tmp_path, caplog):
+    (tmp_path / "tools" / "bin").mkdir(parents=True)
+    (tmp_path / "tools" / "convert.py").touch()
+    (tmp_path / "tools" / "other.py").touch()
+    (tmp_path / "tools" / "bin" / "go.sh").touch()
+    (tmp_path / "linked").symlink_to("tools")
+    (tmp_path.parent / "outside.py").touch()
+    outside = ("../outside.py", "linked/other.py", "/etc/profile.sh", "tools/../../outside.py")
+    found = skill("a.py", scripts=("a", "./tools/convert.py", "tools/bin/go.sh", *outside))
+    assert names(found) == ["a", "convert", "go"]
+    assert find_script(found, "convert").relative_path == "tools/convert.py"
+    assert find_script(found, "go").path == tmp_path / "tools" / "bin" / "go.sh"
+    caplog.clear()
+    find_scripts(found)
+    assert caplog.text.count("not a plain file of the skill") == len(outside)

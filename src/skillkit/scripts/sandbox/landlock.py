@@ -20,6 +20,16 @@ from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, new_wo
 
 _NEEDED = 6
 """The first version that keeps signals and abstract sockets inside (Linux 6.12)."""
+_STARTING_FILES = (
+    "/etc/ssl/openssl.cnf",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/sys/devices/system/cpu",
+)
+"""What Node.js and others cannot start without: here a file is forbidden where elsewhere it is absent."""
+_ITSELF = "/proc/self"
+"""Opened by the script's own process just before it becomes the script, so it is that one's."""
 _CREATE_RULESET, _ASK_VERSION = 444, 1
 
 
@@ -49,7 +59,8 @@ class Landlock:
 
     def start(self, confinement: Confinement, work: str) -> SupervisedRunning:
         user = hand_over(work, confinement)
-        system = SYSTEM_FOLDERS + SYSTEM_FILES + (NETWORK_FILES if confinement.network else ())
+        network = NETWORK_FILES if confinement.network else ()
+        system = (*SYSTEM_FOLDERS, *SYSTEM_FILES, *_STARTING_FILES, *network)
         return SupervisedRunning.start(
             confinement,
             work,
@@ -57,9 +68,12 @@ class Landlock:
                 user=user,
                 landlock=True,
                 filter=seccomp.build_filter(
-                    network=confinement.network, own_namespaces=False, machine=platform.machine()
+                    network=confinement.network,
+                    own_namespaces=False,
+                    own_user=user is not None,
+                    machine=platform.machine(),
                 ),
-                read_only=(*map(os.path.realpath, system), *_sources(confinement.read_only)),
+                read_only=(*map(os.path.realpath, system), _ITSELF, *_sources(confinement.read_only)),
                 devices=DEVICES,
                 writable=(work, *_sources(confinement.writable)),
             ),

@@ -18,6 +18,7 @@ _KILL = 0x80000000
 
 _DENIED = (_RETURN, 0, 0, _ERROR | errno.EPERM)
 _ALLOWED = (_RETURN, 0, 0, _ALLOW)
+_IGNORED = (_RETURN, 0, 0, _ERROR)
 _NUMBER, _ARCHITECTURE = 0, 4
 _AF_UNIX, _AF_INET, _AF_INET6 = 1, 2, 10
 _NEW_NAMESPACES = 0x7E020000
@@ -227,12 +228,20 @@ _NOT_IMPLEMENTED = frozenset(
     {"clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_create"}
 )
 # Without namespaces of its own, a script shares what these change or watch with the whole machine.
-_SHARED = frozenset(
-    "setsid setpgid chown fchown lchown fchownat setxattr lsetxattr fsetxattr removexattr lremovexattr "
-    "fremovexattr setxattrat removexattrat file_setattr inotify_add_watch fanotify_init".split()
+_SHARED = frozenset("chown fchown lchown fchownat file_setattr inotify_add_watch fanotify_init".split())
+# As on a disk that has none; programs that copy files are content with that.
+_EXTENDED_ATTRIBUTES = frozenset(
+    "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat".split()
 )
-# Archives and copies set modes and times all the time; here that succeeds and changes nothing.
-_WITHOUT_EFFECT = frozenset("chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat".split())
+# The session and the process group end the whole tree: leaving them seems to succeed and does not happen.
+_LEAVES_GROUP = frozenset({"setsid", "setpgid"})
+# Landlock does not see modes and times, so as one and the same user a script could change them on
+# any file. Archives and copies set them all the time: here that succeeds and changes nothing.
+_ATTRIBUTES = frozenset("chmod fchmod fchmodat fchmodat2 utime utimes futimesat utimensat".split())
+_REASONS = {
+    **dict.fromkeys(_NOT_IMPLEMENTED, errno.ENOSYS),
+    **dict.fromkeys(_EXTENDED_ATTRIBUTES, errno.EOPNOTSUPP),
+}
 
 
 def supported(machine: str = platform.machine()) -> bool:
@@ -240,14 +249,23 @@ def supported(machine: str = platform.machine()) -> bool:
 
 
 @lru_cache(maxsize=8)
-def build_filter(*, network: bool, own_namespaces: bool = True, machine: str = platform.machine()) -> bytes:
+def build_filter(
+    *,
+    network: bool,
+    own_namespaces: bool = True,
+    own_user: bool = False,
+    machine: str = platform.machine(),
+) -> bytes:
     """The program for `machine`, ready for `seccomp(2)` or `bwrap --seccomp`.
 
     Without `network` no socket can be made (a pair of streams can, event loops need one); with it
-    only IPv4 and IPv6 ones. A backend without `own_namespaces` also forbids what would leave the
-    session and process group, which end the whole tree, and what Landlock does not see: modes,
-    times, owners and attributes of files that belong to the same user.
+    only IPv4 and IPv6 ones. A backend without `own_namespaces` also keeps a script in its session
+    and process group, which end the whole tree, and from what Landlock does not see: owners and
+    attributes of files, and unless it runs as `own_user` of its own, their modes and times.
     """
+    ignored = frozenset() if own_namespaces else _LEAVES_GROUP if own_user else _LEAVES_GROUP | _ATTRIBUTES
+    skipped = _NEEDS_ITS_ARGUMENTS | (_SHARED | _EXTENDED_ATTRIBUTES if own_namespaces else frozenset())
+    skipped |= (_LEAVES_GROUP | _ATTRIBUTES) - ignored
     numbers = {**_NUMBERS[machine], **_COMMON_NUMBERS}
     program: list[tuple[int, int, int, int]] = [
         (_LOAD_WORD, 0, 0, _ARCHITECTURE),
@@ -258,12 +276,15 @@ def build_filter(*, network: bool, own_namespaces: bool = True, machine: str = p
     if machine == "x86_64":
         program += [(_JUMP_GREATER_OR_EQUAL, 0, 1, _X32), (_RETURN, 0, 0, _KILL)]
     for name, number in sorted(numbers.items(), key=lambda item: item[1]):
-        if name in _NEEDS_ITS_ARGUMENTS or (own_namespaces and name in _SHARED | _WITHOUT_EFFECT):
+        if name in skipped:
             continue
         if name in _ITSELF_ONLY:
             program += _when(number, _zero_or_denied(_ITSELF_ONLY[name]))
             continue
-        reason = errno.ENOSYS if name in _NOT_IMPLEMENTED else 0 if name in _WITHOUT_EFFECT else errno.EPERM
+        if name == "utimensat":
+            program += _when(number, _touch_or_ignored())
+            continue
+        reason = 0 if name in ignored else _REASONS.get(name, errno.EPERM)
         program += _when(number, [(_RETURN, 0, 0, _ERROR | reason)])
     denied, allowed = _DENIED, _ALLOWED
     program += _when(
@@ -304,6 +325,27 @@ def _sockets(families: tuple[int, ...], types: tuple[int, ...]) -> list[tuple[in
         _DENIED,
         _ALLOWED,
     ]
+
+
+def _touch_or_ignored() -> list[tuple[int, int, int, int]]:
+    """Setting times changes nothing, except that setting a path's to now fails.
+
+    Programs that touch a file try this first and make the file when it fails; told that it had
+    succeeded, they would go on without the file.
+    """
+    path, times = 1, 2
+    checks: list[tuple[int, int, int, int]] = []
+    for place in (_argument(times), _argument(times) + 4):
+        checks += [(_LOAD_WORD, 0, 0, place), (_JUMP_EQUAL, 1, 0, 0), _IGNORED]
+    checks += [
+        (_LOAD_WORD, 0, 0, _argument(path)),
+        (_JUMP_EQUAL, 0, 2, 0),
+        (_LOAD_WORD, 0, 0, _argument(path) + 4),
+        (_JUMP_EQUAL, 1, 0, 0),
+        _DENIED,
+        _IGNORED,
+    ]
+    return checks
 
 
 def _zero_or_denied(positions: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
