@@ -3,8 +3,8 @@
 import os
 from collections.abc import Sequence
 
+from skillkit.core.grants import Limits
 from skillkit.core.text import escape_hidden
-from skillkit.scripts.models import Limits
 
 _SHOWN = 100
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from skillkit.core.digest_memo import DigestMemo
 from skillkit.scripts import Grants, Limits, ScriptRequest
-from skillkit.scripts.digests import DigestMemo
 from skillkit.scripts.sandbox.backend import Confinement
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap, BubblewrapRunning
 from skillkit.scripts.selection import SandboxSelection
@@ -527,7 +527,7 @@ def test_runs_that_wait_hold_no_descriptor(workshop):
     base = workshop.folder / "quick"
     tools = workshop.tools(concurrency=1)
     assert tools.script_run("quick", "run")["success"]
-    request = ScriptRequest("quick", base, DigestMemo().digest(base), "scripts/run.py")
+    request = ScriptRequest("quick", base, DigestMemo().with_links(base).digest, "scripts/run.py")
     runner = workshop.runners[-1]
 
     async def queue() -> int:
