@@ -5,26 +5,20 @@ from typing import TYPE_CHECKING
 from skillkit.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from skillkit.matching.evaluation import Evaluation, EvaluationCase, evaluate, read_cases
     from skillkit.matching.matcher import Match, MatchResult, SkillMatcher
     from skillkit.matching.settings import MatchingSettings, Mode
 
 __all__ = [
-    "Evaluation",
-    "EvaluationCase",
     "Match",
     "MatchResult",
     "MatchingSettings",
     "Mode",
     "SkillMatcher",
-    "evaluate",
-    "read_cases",
 ]
 
 __getattr__ = lazy_names(
     __name__,
     {
-        "evaluation": "Evaluation EvaluationCase evaluate read_cases",
         "matcher": "Match MatchResult SkillMatcher",
         "settings": "MatchingSettings Mode",
     },

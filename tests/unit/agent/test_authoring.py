@@ -175,7 +175,13 @@ def test_folders_are_searched_and_files_are_checked_once(tmp_path: Path) -> None
 
 def test_the_commands_end_with_codes_for_ci(tmp_path: Path) -> None:
     created = agent(tmp_path, "skill", "create", "pdf", "--template", "scripts", "--json")
-    assert json.loads(created.stdout)["files"] == ["SKILL.md", "scripts/greet.py"]
+    assert json.loads(created.stdout)["files"] == [
+        "SKILL.md",
+        "evals/evals.json",
+        "evals/scripts.json",
+        "evals/triggers.json",
+        "scripts/greet.py",
+    ]
     assert agent(tmp_path, "skill", "create", "pdf").returncode == 1
     assert "Created xls" in agent(tmp_path, "skill", "create", "xls").stdout
     good = agent(tmp_path, "skill", "validate", "skills")

@@ -114,6 +114,41 @@ class {class_name}(AgentToolset):
 '''
 
 
+_TRIGGERS = """[
+  {{"query": "Use {name} for this, please", "should_trigger": true}},
+  {{"query": "What time is it in Tokyo?", "should_trigger": false}}
+]
+"""
+
+_EVALS = """{{
+  "skill_name": "{name}",
+  "evals": [
+    {{
+      "id": 1,
+      "prompt": "Use {name} and say in one sentence what you did.",
+      "expected_output": "One sentence about the steps of the skill",
+      "assertions": ["Says which steps were taken"]
+    }}
+  ]
+}}
+"""
+
+_SCRIPT_CASES = """{{
+  "skill_name": "{name}",
+  "scripts": [
+    {{
+      "id": "greets",
+      "script": "greet",
+      "args": ["Ada", "--json"],
+      "exit_code": 0,
+      "json": {{"greeting": "Hello, Ada!"}}
+    }},
+    {{"id": "needs-a-name", "script": "greet", "args": [], "exit_code": 2}}
+  ]
+}}
+"""
+
+
 def create_skill(
     name: str, into: Path, *, template: str = "instructions", description: str | None = None
 ) -> tuple[Path, list[str]]:
@@ -121,7 +156,10 @@ def create_skill(
     checked_name(name)
     words = {
         "name": name,
-        "description": quoted_description(description or f"Say what {name} does and when to use it."),
+        "description": quoted_description(
+            description
+            or f"Follows the steps of {name}. Say here what it does, and which requests it is for."
+        ),
         "title": name.replace("-", " ").capitalize(),
         "class_name": "".join(part.capitalize() for part in name.split("-")) + "Tools",
         "tool": f"{name.replace('-', '_')}_greet",
@@ -131,8 +169,11 @@ def create_skill(
     files = {
         "SKILL.md": {"instructions": _INSTRUCTIONS, "scripts": _WITH_SCRIPTS, "hybrid": _HYBRID}[template]
     }
+    files["evals/triggers.json"] = _TRIGGERS
+    files["evals/evals.json"] = _EVALS
     if template in ("scripts", "hybrid"):
         files["scripts/greet.py"] = _SCRIPT.replace("{", "{{").replace("}", "}}")
+        files["evals/scripts.json"] = _SCRIPT_CASES
     if template == "hybrid":
         files["toolsets/__init__.py"] = ""
         files["toolsets/tools.py"] = _TOOLSET

@@ -61,6 +61,13 @@ class Asker:
             if str(number) in wanted or choice.name.lower() in wanted
         ]
 
+    def confirm(self, question: str) -> bool:
+        """Whether a person says yes; where nobody can be asked, only what was said beforehand counts."""
+        self.progress.pause()
+        if self.yes or not self.interactive:
+            return self.yes
+        return self._answer(f"{question} [y/N] ") in ("y", "yes")
+
     def _answer(self, question: str) -> str:
         sys.stderr.write(question)
         sys.stderr.flush()

@@ -11,7 +11,8 @@ class SkillCommands(FamilyGroup):
     families = {  # noqa: RUF012 -- read-only by its type
         f"{__name__}.listing": ("list", "info"),
         f"{__name__}.finding": ("search", "match"),
-        f"{__name__}.measuring": ("eval", "cost"),
+        f"{__name__}.measuring": ("cost",),
+        f"{__name__}.testing": ("test",),
         f"{__name__}.installing": ("add", "update", "remove", "rollback"),
         f"{__name__}.checking": ("verify", "outdated", "sync"),
         f"{__name__}.trusting": ("trust", "enable", "disable"),

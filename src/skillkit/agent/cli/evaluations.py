@@ -1,0 +1,133 @@
+"""Reports of tests on the screen."""
+
+from typing import TYPE_CHECKING
+
+from skillkit.agent.cli import output
+from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from skillkit.evaluation.comparison import Comparison
+    from skillkit.evaluation.discovery import FoundSuites
+    from skillkit.evaluation.report import Report
+
+_SHOWN = 20
+
+
+def show_discovered(found: "FoundSuites", *, json: bool) -> None:
+    if json:
+        output.print_json(
+            {
+                "suites": [
+                    {
+                        "path": str(suite.path),
+                        "format": suite.format,
+                        "skill": suite.skill,
+                        "cases": len(suite.cases),
+                        "notes": list(suite.notes),
+                    }
+                    for suite in found.suites
+                ],
+                "unreadable": [{"path": str(each.path), "reason": each.reason} for each in found.unreadable],
+            }
+        )
+        return
+    rows = [(suite.path, suite.format, suite.skill or "-", len(suite.cases)) for suite in found.suites]
+    if rows:
+        output.table(("File", "Format", "Skill", "Cases"), rows, flexible="File")
+    else:
+        output.remark("No files of cases found.")
+    for suite in found.suites:
+        for note in suite.notes:
+            output.remark(escape_hidden(f"{suite.path}: {note}"))
+    for each in found.unreadable:
+        output.remark(escape_hidden(f"{each.path} {each.reason}"), "yellow")
+
+
+def show_report(found: "Report") -> None:
+    from skillkit.evaluation.report import BAD, Outcome, Tier, pass_rate
+
+    rows = []
+    for tier in Tier:
+        results = found.of(tier)
+        if not results:
+            continue
+        counts = {each: sum(result.outcome is each for result in results) for each in Outcome}
+        rate = pass_rate(results)
+        rows.append(
+            (
+                tier.value,
+                len(results),
+                counts[Outcome.PASSED],
+                counts[Outcome.WARNED],
+                counts[Outcome.FAILED] + counts[Outcome.ERROR],
+                counts[Outcome.NOT_JUDGED] + counts[Outcome.SKIPPED],
+                "-" if rate is None else f"{rate:.1%}",
+            )
+        )
+    if rows:
+        output.table(("Tier", "Cases", "Passed", "Warned", "Failed", "Open", "Rate"), rows, flexible="Tier")
+    bad = [result for result in found.results if result.outcome in BAD]
+    warned = [result for result in found.results if result.outcome is Outcome.WARNED]
+    for title, some in (("Failed", bad), ("Warned", warned)):
+        if some:
+            output.say(f"\n{title}")
+            cells = [
+                (f"{result.skill} {result.tier.value}", result.title or result.id, result.message)
+                for result in some
+            ]
+            output.table(("Skill", "Case", "What happened"), cells[:_SHOWN], flexible="What happened")
+            if len(cells) > _SHOWN:
+                output.remark(f"… and {len(cells) - _SHOWN} more; --json has them all.")
+    _show_routing(found)
+    for note in found.notes:
+        output.remark(escape_hidden(note))
+    for problem in found.unreadable:
+        output.remark(escape_hidden(f"{problem.path} {problem.message}"), "yellow")
+    if not bad and found.results:
+        output.say("\nNothing failed.", "green")
+
+
+def _show_routing(found: "Report") -> None:
+    measured = found.metrics.get("routing")
+    if not isinstance(measured, dict):
+        return
+
+    def share(name: str) -> str:
+        value = measured.get(name)
+        return "-" if value is None else f"{value:.1%}"
+
+    output.say()
+    output.table(
+        ("Routing", f"mode {measured['mode']}, {measured['library']} skills"),
+        [
+            ("precision", share("precision")),
+            ("recall", share("recall")),
+            ("recall@1", share("recall_at_1")),
+            ("recall@3", share("recall_at_3")),
+            ("false positives", share("false_positives")),
+        ],
+        flexible="Routing",
+    )
+    for wording in measured.get("wordings", ()):
+        lost = f", {len(wording['lost'])} would be lost" if wording["lost"] else ""
+        words = ", ".join(wording["added"])
+        output.say(
+            escape_hidden(
+                f"{wording['skill']}: with “{words}” in the description {len(wording['gained'])} more would "
+                f"pass{lost}."
+            )
+        )
+
+
+def show_difference(difference: "Comparison") -> None:
+    output.say()
+    for label, results, style in (("worse", difference.worse, "red"), ("better", difference.better, "green")):
+        for result in results:
+            output.say(
+                escape_hidden(f"{label}: {result.skill} {result.tier.value} {result.id} {result.message}"),
+                style,
+            )
+    for text in difference.dropped:
+        output.say(text, "red")
+    if not difference.is_worse:
+        output.say("Nothing got worse.")

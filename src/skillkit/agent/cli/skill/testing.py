@@ -1,0 +1,286 @@
+"""Does it trigger, does it work, does it help: test."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.asking import Asker
+from skillkit.agent.cli.evaluations import show_difference, show_discovered, show_report
+from skillkit.agent.cli.options import Folders, Json, MatchingMode, complete_found, examples
+from skillkit.agent.cli.progress import Progress
+from skillkit.agent.cli.skill.finding import remembered
+from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from skillkit.evaluation.comparison import Comparison
+    from skillkit.evaluation.report import Report
+    from skillkit.evaluation.targets import Targets
+    from skillkit.evaluation.tester import SkillTester
+
+_TIERS = ("static", "routing", "scripts")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "test",
+        short_help="Test skills: files, routing of requests, scripts, behaviour.",
+        epilog=examples(
+            "agent skill test ./my-skill",
+            "agent skill test ./skills --among ~/.agents/skills --junit report.xml",
+            "agent skill test triggers.json --skill csv-report --tier routing",
+            "agent skill test . --discover",
+        ),
+    )(run_tests)
+
+
+def run_tests(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH|NAME]...",
+            help="Skills, folders of skills, files of cases, or names; this folder if none is given.",
+            autocompletion=complete_found,
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    tier: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tier",
+            help="static, routing or scripts; may be given again. All three if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    skill: Annotated[
+        str | None,
+        typer.Option(
+            "--skill",
+            help="The skill that cases are about which do not say so.",
+            autocompletion=complete_found,
+            show_default=False,
+        ),
+    ] = None,
+    among: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--among",
+            exists=True,
+            file_okay=False,
+            help="A folder of skills that compete for the requests; may be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    folders: Folders = None,
+    mode: MatchingMode = None,
+    discover: Annotated[
+        bool, typer.Option("--discover", help="Only show which files of cases there are, and test nothing.")
+    ] = False,
+    run: Annotated[bool, typer.Option("--run/--no-run", help="Run scripts, in the sandbox.")] = True,
+    update: Annotated[
+        bool,
+        typer.Option("--update", help="Write into the files of cases what scripts do now, after showing it."),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Write what --update shows without asking.")
+    ] = False,
+    junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML to this file.")] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Write the report as JSON.")] = None,
+    annotations: Annotated[
+        bool, typer.Option("--annotations", help="Print problems as GitHub shows them beside the code.")
+    ] = False,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-under",
+            min=0,
+            max=100,
+            help="Exit 1 only when less than this share (%) passes.",
+            show_default=False,
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            exists=True,
+            dir_okay=False,
+            help="An earlier report; exit 3 when something got worse.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Test skills: their files, the requests that should bring them, their scripts."""
+    from skillkit.evaluation.discovery import find_suites
+
+    wanted = _tiers(tier)
+    paths = [Path(target) for target in targets or ["."] if Path(target).exists()]
+    names = [target for target in targets or ["."] if not Path(target).exists()]
+    if discover:
+        show_discovered(find_suites(paths, skill), json=json)
+        return
+    tester = _tester(paths, names, skill, among or [], folders or [], mode=mode, run=run)
+    with Progress() as progress:
+        tester.progress = progress
+        found = _run(tester, wanted, Asker(progress, yes=yes), update=update)
+    _finish(
+        found,
+        junit=junit,
+        report=report,
+        annotations=annotations,
+        against=against,
+        under=fail_under,
+        json=json,
+    )
+
+
+def _tiers(given: list[str] | None) -> list[str]:
+    wanted = [name.strip() for some in given or _TIERS for name in some.split(",") if name.strip()]
+    for name in wanted:
+        if name not in _TIERS:
+            raise typer.BadParameter(
+                f"'{name}' is no tier; there are {', '.join(_TIERS)}", param_hint="--tier"
+            )
+    return wanted
+
+
+def _tester(
+    paths: list[Path],
+    names: list[str],
+    skill: str | None,
+    among: list[Path],
+    folders: list[Path],
+    *,
+    mode: str | None,
+    run: bool,
+) -> "SkillTester":
+    from skillkit.core.exceptions import ConfigurationError
+    from skillkit.evaluation.discovery import find_suites
+    from skillkit.evaluation.targets import Targets, find_targets
+    from skillkit.evaluation.tester import SkillTester, skills_in
+
+    targets = find_targets(paths) if paths else Targets()
+    skills, neighbours = list(targets.skills), []
+    if names or targets.alone or folders:
+        enabled = remembered(folders)
+        neighbours = enabled.manager.list_skills()
+        for name in names:
+            skills.append(enabled.manager.get_skill(name))
+        about = _named_skills(targets, skill)
+        skills += [each for each in neighbours if each.canonical_name in about]
+        suites = find_suites([*paths, *(enabled.manager.get_skill(name).base_dir for name in names)], skill)
+    else:
+        suites = targets.suites
+    if among:
+        neighbours += skills_in(among).list_skills()
+    if not skills and not any(suite.cases for suite in suites.suites):
+        reasons = "".join(f"\n{found.path} {found.reason}" for found in suites.unreadable[:5])
+        places = ", ".join(map(str, paths)) or "nothing"
+        raise ConfigurationError(f"There are no skills and no cases in {places}.{reasons}")
+    tester = SkillTester(skills, suites, neighbours, mode, skill)
+    if run:
+        from skillkit.evaluation.script_runs import sandboxed_scripts
+
+        tester.scripts = sandboxed_scripts(tester.skills)
+    return tester
+
+
+def _named_skills(targets: "Targets", skill: str | None) -> set[str]:
+    """The skills that files of cases are about, by name."""
+    from skillkit.evaluation.routing import canonical
+
+    named = {suite.skill for suite in targets.suites.suites} | {skill}
+    return {canonical(name) for name in named if name}
+
+
+def _run(tester: "SkillTester", tiers: list[str], asker: Asker, *, update: bool) -> "Report":
+    from skillkit.evaluation.report import Report, merge
+
+    found: Report | None = None
+    for name, work in (
+        ("static", tester.run_static),
+        ("routing", tester.run_routing),
+        ("scripts", lambda: _run_scripts(tester, asker, update=update)),
+    ):
+        if name in tiers and (name != "scripts" or tester.scripts is not None):
+            part = work()
+            found = part if found is None else merge(found, part)
+    return found if found is not None else tester.report((), {})
+
+
+def _run_scripts(tester: "SkillTester", asker: Asker, *, update: bool) -> "Report":
+    """Run the cases; with `update` show what would be written and write it when that is agreed to."""
+    from difflib import unified_diff
+
+    from skillkit.evaluation.updating import updated_document, write_document
+
+    report, seen = tester.run_scripts()
+    written = False
+    for path, observed in seen.items() if update else ():
+        text = updated_document(path, observed)
+        if text is None:
+            continue
+        before = path.read_text(encoding="utf-8").splitlines()
+        for line in unified_diff(before, text.splitlines(), str(path), str(path), lineterm="", n=2):
+            output.remark(escape_hidden(line))
+        if asker.confirm(f"Write this to {path}?"):
+            write_document(path, text)
+            written = True
+        else:
+            output.remark(f"Nothing was written to {path}; --yes writes without asking.")
+    if written:
+        tester.reread()
+        report, _ = tester.run_scripts()
+    return report
+
+
+def _finish(
+    found: "Report",
+    *,
+    junit: Path | None,
+    report: Path | None,
+    annotations: bool,
+    against: Path | None,
+    under: float | None,
+    json: bool,
+) -> None:
+    import json as codec
+
+    from skillkit.core.disk import replace_file
+    from skillkit.evaluation.comparison import compare
+    from skillkit.evaluation.rendering.annotations import github_annotations
+    from skillkit.evaluation.rendering.junit import junit_xml
+    from skillkit.evaluation.report import Report
+
+    difference: Comparison | None = None
+    if against is not None:
+        difference = compare(Report.from_data(codec.loads(against.read_text(encoding="utf-8"))), found)
+    data = found.as_data()
+    if difference is not None:
+        data["comparison"] = difference.as_data()
+    if junit is not None:
+        replace_file(junit, junit_xml(found).encode())
+    if report is not None:
+        replace_file(report, (codec.dumps(data, indent=1, ensure_ascii=True, default=str) + "\n").encode())
+    if json:
+        output.print_json(data)
+    else:
+        show_report(found)
+        if difference is not None:
+            show_difference(difference)
+    if annotations:
+        for line in github_annotations(found, Path.cwd()):
+            typer.echo(line)
+    raise typer.Exit(_code(found, difference, under))
+
+
+def _code(found: "Report", difference: "Comparison | None", under: float | None) -> int:
+    if difference is not None and difference.is_worse:
+        return outcome.DRIFT
+    if under is not None:
+        rate = found.pass_rate
+        return outcome.OK if rate is None or rate * 100 >= under else outcome.ERROR
+    return outcome.ERROR if found.failed or not found.results else outcome.OK

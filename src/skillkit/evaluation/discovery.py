@@ -1,0 +1,107 @@
+"""Finding files of cases beneath a folder, and the skill that each is about."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkit.evaluation.cases import Suite, Unreadable
+from skillkit.evaluation.formats import SUFFIXES, read_cases_file
+
+MAX_FILES = 20_000
+MAX_DEPTH = 12
+_SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"})
+_FOLDERS = frozenset(
+    {"eval", "evals", "eval-cases", "eval_cases", "evaluation", "evaluations", "trigger-evals"}
+)
+_MAYBE_FOLDERS = frozenset({"test", "tests", "testing", "tasks", "cases"})
+_RESULT_FOLDERS = frozenset(
+    {"results", "result", "runs", "recordings", "files", "fixtures", "outputs", "snapshots", "reports"}
+)
+_WORDS = ("eval", "trigger", "activation", "test_cases", "test-cases", "queries")
+_NEVER = frozenset({"package.json", "package-lock.json", "tsconfig.json", "plugin.json", "marketplace.json"})
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSuites:
+    """What lies beneath a folder: what can be run, and what could not be read and why."""
+
+    suites: tuple[Suite, ...] = ()
+    unreadable: tuple[Unreadable, ...] = ()
+
+
+def find_suites(places: Iterable[Path], skill: str | None = None) -> FoundSuites:
+    """Every file of cases that `places` name or hold; what another file already names comes once.
+
+    A file that says in its name or folder that it holds cases is reported when it does not; any other
+    file of tests counts only when it does.
+    """
+    suites: dict[Path, Suite] = {}
+    unreadable: dict[Path, Unreadable] = {}
+    parts: set[Path] = set()
+    for path, certain in _candidates(places):
+        resolved = path.resolve()
+        if resolved in suites or resolved in unreadable:
+            continue
+        found = read_cases_file(path, skill or skill_around(path))
+        if isinstance(found, Suite):
+            suites[resolved] = found
+            parts.update(part.resolve() for part in found.parts)
+        elif certain:
+            unreadable[resolved] = found
+    return FoundSuites(
+        tuple(suite for path, suite in suites.items() if path not in parts),
+        tuple(found for path, found in unreadable.items() if path not in parts),
+    )
+
+
+def skill_around(path: Path) -> str | None:
+    """The skill whose folder a file lies in, by the name of the folder."""
+    folder = folder_around(path)
+    return folder.name if folder is not None else None
+
+
+def folder_around(path: Path) -> Path | None:
+    return next((folder for folder in path.resolve().parents if (folder / "SKILL.md").is_file()), None)
+
+
+def _candidates(places: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+    for place in places:
+        if place.is_file():
+            yield place, True
+            continue
+        inside = {part.lower() for part in place.resolve().parts[-2:]}
+        for number, (path, folders) in enumerate(_walk(place)):
+            if number >= MAX_FILES:
+                return
+            known = folders | (inside & _FOLDERS)
+            name = path.name.lower()
+            if name in _NEVER or known & _RESULT_FOLDERS:
+                continue
+            hinted = any(word in name for word in _WORDS)
+            if hinted or known & _FOLDERS:
+                yield path, hinted or path.parent.name.lower() in _FOLDERS
+            elif known & _MAYBE_FOLDERS:
+                yield path, False
+
+
+def _walk(
+    folder: Path, depth: int = 0, above: frozenset[str] = frozenset()
+) -> Iterator[tuple[Path, frozenset[str]]]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            hidden = entry.name.startswith(".") and entry.name not in (
+                ".claude",
+                ".agents",
+                ".agent",
+                ".github",
+                ".apm",
+            )
+            if depth < MAX_DEPTH and not hidden and entry.name not in _SKIPPED:
+                yield from _walk(Path(entry.path), depth + 1, above | {entry.name.lower()})
+        elif entry.is_file(follow_symlinks=False) and os.path.splitext(entry.name)[1] in SUFFIXES:
+            yield Path(entry.path), above

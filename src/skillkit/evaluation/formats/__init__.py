@@ -1,0 +1,38 @@
+"""Files of cases in every format that is read: one function, one model."""
+
+from pathlib import Path
+
+from skillkit.evaluation.cases import Suite, Unreadable
+from skillkit.evaluation.formats import manifests, scenarios, waza
+from skillkit.evaluation.formats.document import SUFFIXES, FormatError, mapping_of, read_document
+from skillkit.evaluation.formats.items import read_items
+
+__all__ = ["SUFFIXES", "read_cases_file"]
+
+
+def read_cases_file(path: Path, skill: str | None = None) -> Suite | Unreadable:
+    """The cases of a file; `skill` is meant where the file does not say which one it is about."""
+    try:
+        return _read(path, skill)
+    except FormatError as error:
+        return Unreadable(path, str(error))
+
+
+def _read(path: Path, skill: str | None) -> Suite:
+    document = read_document(path)
+    top = mapping_of(document)
+    if isinstance(top.get("scenarios"), list):
+        return scenarios.read_scenarios(top, path, skill)
+    if isinstance(top.get("stimuli"), list):
+        return scenarios.read_stimuli(top, path, skill)
+    if isinstance(top.get("success_criteria"), list) and "initial_prompt" in top:
+        return scenarios.read_criteria(top, path, skill)
+    if waza.is_trigger_file(top):
+        return waza.read_triggers(top, path, skill)
+    if waza.is_suite(top):
+        return waza.read_suite(top, path, skill)
+    if waza.is_task(top):
+        return waza.read_task(top, path, skill)
+    if manifests.is_manifest(top):
+        return manifests.read_manifest(top, path, skill, read_cases_file)
+    return read_items(document, path, skill)

@@ -1,0 +1,256 @@
+"""Assertions and graders of every format as checks."""
+
+from collections.abc import Iterator, Mapping
+
+from skillkit.evaluation.cases import Check, CheckKind
+from skillkit.evaluation.formats.document import mapping_of, mappings_of, number_of, text_of, texts_of
+from skillkit.evaluation.statements import check_of_statement
+
+_VALUE_KEYS = (
+    "value", "values", "pattern", "patterns", "phrase", "phrases", "expected", "contains", "includes",
+    "keywords", "regex", "substring", "string", "text_to_find",
+)  # fmt: skip
+_WORD_KEYS = ("description", "text", "statement", "assertion", "check", "criterion", "name", "message", "id")
+_KINDS = {
+    CheckKind.CONTAINS: "contains includes contain include phrase substring contains_phrase contains_text "
+    "contains_keyword contains_keywords keyword keywords must_contain must_include mentions text_contains "
+    "response_contains equals exact includes_all contains_all includes_any contains_any all_of any_of "
+    "output_contains output_contains_any output_includes",
+    CheckKind.EXCLUDES: "absence not_contains not_includes excludes not_contain not_contains_phrase "
+    "must_not_contain does_not_contain excludes_all excludes_any output_not_contains",
+    CheckKind.MATCHES: "matches regex regex_includes regex_match pattern contains_pattern contains_regex "
+    "match matches_pattern output_matches regexp",
+    CheckKind.NOT_MATCHES: "not_matches regex_excludes not_contains_pattern not_regex regex_not_match "
+    "not_matches_pattern output_not_matches excludes_pattern",
+    CheckKind.FILE_EXISTS: "file_exists file_created creates_file file",
+    CheckKind.FILE_ABSENT: "file_not_exists file_absent no_file",
+    CheckKind.FILE_CONTAINS: "file_contains file_includes",
+    CheckKind.FILE_EXCLUDES: "file_not_contains file_excludes",
+    CheckKind.FILE_MATCHES: "file_matches file_regex",
+    CheckKind.FILE_NOT_MATCHES: "file_not_matches",
+    CheckKind.TOOL_CALLS: "tool_use tool_called tool_call tool_calls tools_used uses_tool expect_tools "
+    "command_executed",
+    CheckKind.TOOLS_ABSENT: "tool_not_used tool_not_called no_tool_use reject_tools command_not_executed",
+    CheckKind.SKILL_LOADED: "skill_invocation skill_triggered skill_loaded skill_invoked expect_skill",
+    CheckKind.SKILL_NOT_LOADED: "skill_not_triggered skill_not_invoked skill_not_loaded",
+    CheckKind.COMPLETED: "exit_success completed task_completed exit_code no_error",
+    CheckKind.JSON_SCHEMA: "json_schema schema",
+    CheckKind.JSON_SUBSET: "json_contains json_subset json_has json",
+    CheckKind.CHECKER: "program run_command script command checker",
+    CheckKind.EXPRESSION: "code expression python",
+    CheckKind.STATEMENT: "llm_judge judge qualitative semantic rubric behavior_check manual prompt llm "
+    "llm_rubric model_graded g_eval quality",
+}
+_KIND_BY_TYPE = {word: kind for kind, words in _KINDS.items() for word in words.split()}
+
+
+def checks_of(value: object) -> tuple[Check, ...]:
+    """Every assertion in a list of sentences and objects, or in one of Waza's graders."""
+    if isinstance(value, str):
+        value = [value]
+    if isinstance(value, Mapping):
+        value = [value] if "type" in value else [{"type": key, "value": each} for key, each in value.items()]
+    found: list[Check] = []
+    for each in value if isinstance(value, list) else ():
+        if isinstance(each, str) and each.strip():
+            found.append(check_of_statement(each))
+        elif isinstance(each, Mapping):
+            found.extend(_of_object(each))
+    return tuple(found)
+
+
+def judged(sentences: object) -> tuple[Check, ...]:
+    """Sentences of a rubric, which are for a judge."""
+    return tuple(Check(CheckKind.STATEMENT, text=text) for text in texts_of(sentences))
+
+
+def _of_object(assertion: Mapping[str, object]) -> Iterator[Check]:
+    kind_name = _normal(text_of(assertion, "type", "kind", "grader", "method", "assertion_type"))
+    config = mapping_of(assertion.get("config"))
+    words = text_of(assertion, *_WORD_KEYS)
+    if special := _SPECIAL.get(kind_name):
+        yield from special(config or assertion, words)
+        return
+    kind = _KIND_BY_TYPE.get(kind_name)
+    source = {**assertion, **config}
+    values = next((found for key in _VALUE_KEYS if (found := texts_of(source.get(key)))), ())
+    if kind is None and not kind_name:
+        kind = CheckKind.CONTAINS if values else CheckKind.STATEMENT
+    if kind is None:
+        yield Check(CheckKind.UNKNOWN, values, text=words or kind_name, note=f"unknown kind '{kind_name}'")
+    elif kind is CheckKind.STATEMENT:
+        yield Check(kind, text=text_of(source, "prompt", "rubric", "criteria") or words or " ".join(values))
+    elif kind is CheckKind.COMPLETED:
+        yield Check(kind, text=words)
+    elif kind is CheckKind.CHECKER:
+        command = texts_of(source.get("command")) + texts_of(source.get("args"))
+        yield Check(kind, command or values, limit=number_of(source.get("expected_exit_code")), text=words)
+    elif kind in (CheckKind.JSON_SCHEMA, CheckKind.JSON_SUBSET):
+        data = next((source[key] for key in ("schema", "value", "expected", "json") if key in source), None)
+        yield Check(kind, path=text_of(source, "path", "file"), data=data, text=words)
+    elif kind in _OF_TOOLS:
+        yield _of_tools(kind, source, words)
+    elif kind in _OF_SKILLS:
+        names = texts_of(source.get("required") or source.get("required_skills")) or values
+        names = names or texts_of(source.get("skill_name") or source.get("expected_skill"))
+        yield Check(kind, names, text=words)
+    elif kind.value.startswith("file-"):
+        path = text_of(source, "path", "file", "filename", "glob") or (values[0] if values else "")
+        yield Check(kind, values, path=path, same_case=True, text=words)
+    elif values:
+        yield Check(kind, values, any_of="any" in kind_name, text=words)
+    else:
+        # The type says how the author would look, the sentence what for; only the sentence is there.
+        yield check_of_statement(words) if words else Check(CheckKind.UNKNOWN, note="says nothing")
+
+
+_OF_TOOLS = (CheckKind.TOOL_CALLS, CheckKind.TOOLS_ABSENT)
+_OF_SKILLS = (CheckKind.SKILL_LOADED, CheckKind.SKILL_NOT_LOADED)
+
+
+def _of_tools(kind: CheckKind, source: Mapping[str, object], words: str) -> Check:
+    """Names of tools, and patterns that the arguments of a call must match."""
+    names: list[str] = []
+    patterns: dict[str, object] = {}
+    required = source.get("required") or source.get("tools") or source.get("value") or source.get("tool_name")
+    for each in required if isinstance(required, list) else [required]:
+        if isinstance(each, str):
+            names.append(each)
+        elif isinstance(each, Mapping) and (name := text_of(each, "name", "tool", "tool_name")):
+            names.append(name)
+            if pattern := text_of(each, "path", "pattern", "arguments", "command_pattern"):
+                patterns[name] = pattern
+    if names and (pattern := text_of(source, "command_pattern")):
+        patterns[names[0]] = pattern
+    return Check(kind, tuple(names), data=patterns or None, text=words)
+
+
+def _text_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    """Waza's `text` grader: several lists at once."""
+    for key, kind, same_case in (
+        ("contains", CheckKind.CONTAINS, False),
+        ("contains_cs", CheckKind.CONTAINS, True),
+        ("not_contains", CheckKind.EXCLUDES, False),
+        ("not_contains_cs", CheckKind.EXCLUDES, True),
+        ("regex_match", CheckKind.MATCHES, True),
+        ("regex_not_match", CheckKind.NOT_MATCHES, True),
+    ):
+        if values := texts_of(config.get(key)):
+            yield Check(kind, values, same_case=same_case, text=words)
+    if values := texts_of(config.get("contains_any")):
+        yield Check(CheckKind.CONTAINS, values, any_of=True, text=words)
+
+
+def _file_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    for path in texts_of(config.get("must_exist")):
+        yield Check(CheckKind.FILE_EXISTS, path=path, text=words)
+    for path in texts_of(config.get("must_not_exist")):
+        yield Check(CheckKind.FILE_ABSENT, path=path, text=words)
+    for each in mappings_of(config.get("content_patterns")):
+        path = text_of(each, "path")
+        if values := texts_of(each.get("must_match")):
+            yield Check(CheckKind.FILE_MATCHES, values, path=path, same_case=True, text=words)
+        if values := texts_of(each.get("must_not_match")):
+            yield Check(CheckKind.FILE_NOT_MATCHES, values, path=path, same_case=True, text=words)
+
+
+def _behaviour_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    """Waza's `behavior` grader, and the `behavior` part of what a task expects."""
+    for key, kind, scale in (
+        ("max_tokens", CheckKind.MAX_TOKENS, 1.0),
+        ("max_duration_ms", CheckKind.MAX_SECONDS, 0.001),
+        ("max_tool_calls", CheckKind.MAX_TOOL_CALLS, 1.0),
+    ):
+        if (limit := number_of(config.get(key))) is not None:
+            yield Check(kind, limit=limit * scale, text=words)
+    if values := texts_of(config.get("required_tools")):
+        yield Check(CheckKind.TOOL_CALLS, values, text=words)
+    if values := texts_of(config.get("forbidden_tools")):
+        yield Check(CheckKind.TOOLS_ABSENT, values, text=words)
+
+
+def _sequence_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    ordered = "any_order" not in text_of(config, "matching_mode", "mode")
+    yield Check(CheckKind.TOOL_CALLS, texts_of(config.get("expected_actions")), ordered=ordered, text=words)
+
+
+def _tool_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    for key, kind in (("expect_tools", CheckKind.TOOL_CALLS), ("reject_tools", CheckKind.TOOLS_ABSENT)):
+        listed = config.get(key)
+        names = [
+            name
+            for each in (listed if isinstance(listed, list) else ())
+            for name in (texts_of(each) or texts_of(mapping_of(each).get("tool")))
+        ]
+        if names:
+            yield Check(kind, tuple(names), text=words)
+
+
+def _code_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    for expression in texts_of(config.get("assertions")):
+        yield Check(CheckKind.EXPRESSION, (expression,), text=words)
+
+
+def _diff_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    for each in mappings_of(config.get("expected_files")):
+        path = text_of(each, "path")
+        values = tuple(value.removeprefix("+") for value in texts_of(each.get("contains")))
+        kind = CheckKind.FILE_CONTAINS if values else CheckKind.FILE_EXISTS
+        yield Check(kind, values, path=path, same_case=True, text=words)
+
+
+def _skill_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    required = texts_of(config.get("required_skills") or config.get("required"))
+    required = required or texts_of(config.get("skill_name") or config.get("expected_skill"))
+    forbidden = texts_of(
+        config.get("forbidden") or config.get("disallowed") or config.get("forbidden_skills")
+    )
+    if required:
+        yield Check(CheckKind.SKILL_LOADED, required, text=words)
+    if forbidden:
+        yield Check(CheckKind.SKILL_NOT_LOADED, forbidden, text=words)
+
+
+def _trigger_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
+    negative = text_of(config, "mode") == "negative"
+    yield Check(CheckKind.SKILL_NOT_LOADED if negative else CheckKind.SKILL_LOADED, text=words)
+
+
+_SPECIAL = {
+    "text": _text_grader,
+    "behavior": _behaviour_grader,
+    "action_sequence": _sequence_grader,
+    "tool_constraint": _tool_grader,
+    "code": _code_grader,
+    "diff": _diff_grader,
+    "skill_invocation": _skill_grader,
+    "trigger": _trigger_grader,
+}
+
+
+def _normal(kind: str) -> str:
+    name = kind.strip().lower().replace("-", "_").replace(" ", "_")
+    return name.removeprefix("content_")
+
+
+def waza_file_grader(grader: Mapping[str, object]) -> tuple[Check, ...]:
+    """Waza's `file` grader, whose name other formats use for one file."""
+    return tuple(_file_grader(mapping_of(grader.get("config")), text_of(grader, *_WORD_KEYS)))
+
+
+def expected_checks(expected: Mapping[str, object]) -> tuple[Check, ...]:
+    """What the `expected` part of a Waza task demands."""
+    found: list[Check] = []
+    if values := texts_of(expected.get("output_contains")):
+        found.append(Check(CheckKind.CONTAINS, values))
+    if values := texts_of(expected.get("output_contains_any")):
+        found.append(Check(CheckKind.CONTAINS, values, any_of=True))
+    if values := texts_of(expected.get("output_not_contains")):
+        found.append(Check(CheckKind.EXCLUDES, values))
+    found.extend(_behaviour_grader(mapping_of(expected.get("behavior")), ""))
+    for outcome in mappings_of(expected.get("outcomes")):
+        if text_of(outcome, "type") == "task_completed":
+            found.append(Check(CheckKind.COMPLETED))
+        elif text := text_of(outcome, "value", "condition"):
+            found.append(check_of_statement(text))
+    return tuple(found)

@@ -1,0 +1,115 @@
+"""A file of cases as plain data: JSON, JSON lines or YAML, bounded and without surprises."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+import yaml
+
+from skillkit.core.exceptions import ConfigurationError
+
+LARGEST_FILE = 64 * 1024 * 1024
+LARGEST_YAML = 4 * 1024 * 1024
+SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
+
+
+class FormatError(ConfigurationError):
+    """A file that is no file of cases; the message says why."""
+
+
+class _NoAliasLoader(yaml.SafeLoader):
+    """YAML without aliases, which can make a small file enormous."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.events.AliasEvent):
+            raise yaml.YAMLError("aliases are not read")
+        return super().compose_node(parent, index)
+
+
+def read_document(path: Path) -> object:
+    """The content of a file: a mapping or a list; JSON lines are a list."""
+    try:
+        size = path.stat().st_size
+        limit = LARGEST_YAML if path.suffix in (".yaml", ".yml") else LARGEST_FILE
+        if size > limit:
+            raise FormatError(f"is larger than {limit:,} bytes", invalid_path=str(path))
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"cannot be read: {error}", invalid_path=str(path)) from error
+    try:
+        return _parse(path, text)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise FormatError(f"is not well formed: {reason}", invalid_path=str(path)) from error
+
+
+def _parse(path: Path, text: str) -> object:
+    if path.suffix in (".yaml", ".yml"):
+        return yaml.load(text, _NoAliasLoader)
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    try:
+        return json.loads(text)
+    except ValueError:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if len(lines) < 2:
+            raise
+        try:
+            return [json.loads(line) for line in lines]
+        except ValueError:
+            pass
+        raise
+
+
+# Values of a mapping that somebody else wrote
+
+
+def text_of(item: Mapping[str, object], *keys: str) -> str:
+    """The first text that one of `keys` has, without white space around it."""
+    for key in keys:
+        value = item.get(key)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return ""
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """A text, or a list of texts and numbers, as texts."""
+    if isinstance(value, str):
+        return (value,) if value.strip() else ()
+    if isinstance(value, bool) or value is None:
+        return ()
+    if isinstance(value, int | float):
+        return (str(value),)
+    if isinstance(value, list):
+        return tuple(str(part) for part in value if isinstance(part, str | int | float) and str(part).strip())
+    return ()
+
+
+def mapping_of(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def mappings_of(value: object) -> Iterator[Mapping[str, object]]:
+    if isinstance(value, list):
+        for part in value:
+            if isinstance(part, Mapping):
+                yield part
+
+
+def number_of(value: object) -> float | None:
+    """A number, or a span of time such as `90`, `90s`, `12m`, as seconds."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    if isinstance(value, str):
+        text = value.strip().lower()
+        scale = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+        unit = next((unit for unit in scale if text.endswith(unit)), "")
+        try:
+            return float(text.removesuffix(unit)) * scale.get(unit, 1.0)
+        except ValueError:
+            return None
+    return None

@@ -1,0 +1,310 @@
+"""Lists of items: `evals.json` in its official form and its variants, and trigger files in every spelling."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
+from skillkit.evaluation.formats.assertions import checks_of, judged
+from skillkit.evaluation.formats.document import (
+    FormatError,
+    mapping_of,
+    number_of,
+    text_of,
+    texts_of,
+)
+from skillkit.evaluation.formats.script_items import script_call
+
+LIST_KEYS = (
+    "evals", "cases", "queries", "tests", "test_cases", "testCases", "content_evals", "trigger_evals",
+    "triggers", "prompts", "scripts", "variants", "items", "examples", "eval_cases", "samples",
+    "trigger_tests", "train", "validation", "val", "test", "holdout",
+)  # fmt: skip
+TEXT_LISTS = ("queries", "prompts", "cases", "train", "validation", "val", "test", "holdout")
+"""Lists whose items may be bare texts."""
+SKILL_KEYS = ("skill_name", "skill", "skillName", "skill_id", "target_skill")
+PROMPT_KEYS = (
+    "prompt", "query", "question", "q", "request", "user_prompt", "user_message", "input", "message",
+    "user_input", "utterance", "text", "task", "initial_prompt",
+)  # fmt: skip
+_WANTED_KEYS = (
+    "should_trigger", "shouldTrigger", "should", "should_activate", "shouldActivate", "should_fire",
+    "trigger", "triggers", "expected_trigger", "expect_trigger", "should_invoke", "expected", "label",
+    "expect_activation",
+    "type", "kind", "category", "expected_behavior", "expected_result",
+)  # fmt: skip
+_POSITIVE_LISTS = frozenset(
+    """
+    should_trigger shouldtrigger positive positives trigger triggers should_activate should_fire
+    positive_cases positive_triggers must_trigger should_trigger_prompts should_trigger_queries in_scope
+    """.split()
+)
+_NEGATIVE_LISTS = frozenset(
+    "should_not_trigger shouldnottrigger negative negatives no_trigger should_not_activate should_not_fire "
+    "negative_cases negative_triggers must_not_trigger should_not_trigger_prompts near_misses near_miss "
+    "should_not_trigger_queries dont_trigger out_of_scope anti_triggers".split()
+)
+_YES = frozenset({"true", "yes", "should_trigger", "positive", "trigger", "activate", "should-trigger", "1"})
+_NO = frozenset(
+    {"false", "no", "should_not_trigger", "negative", "no_trigger", "none", "should-not-trigger", "0",
+     "not_trigger", "anti-trigger", "anti_trigger", "near_miss", "near-miss"}
+)  # fmt: skip
+_NOBODY = frozenset({"", "none", "null", "no_skill", "no-skill", "n/a"})
+_RESULT_KEYS = frozenset(
+    {"predicted_trigger", "selected", "passed", "run_summary", "assertion_results", "runs"}
+)
+
+
+def read_items(document: object, path: Path, skill: str | None) -> Suite:
+    """Cases from a list, from lists in a mapping, or from lists of requests by what they should do."""
+    top = mapping_of(document)
+    about = text_of(top, *SKILL_KEYS) or skill
+    cases: list[Case] = []
+    for item, should, split in _items(document):
+        case = _case(item, len(cases) + 1, about, should, path)
+        if case is not None:
+            cases.append(replace(case, split=split) if split and not case.split else case)
+    if not cases:
+        raise FormatError(_why_not(document), invalid_path=str(path))
+    routed = all(case.routing and not case.routing.implied and not case.checks for case in cases)
+    kind = "scripts" if all(case.script for case in cases) else "triggers" if routed else "evals"
+    return Suite(path, kind, tuple(cases), about)
+
+
+Should = Literal["yes", "no"] | None
+
+
+def _items(
+    document: object, should: Should = None, split: str = "", key: str = "", depth: int = 0
+) -> Iterator[tuple[object, Should, str]]:
+    """Every item, with what the list around it says about it."""
+    if depth > 3:
+        return
+    if isinstance(document, list):
+        for item in document:
+            if isinstance(item, str) and key not in TEXT_LISTS and should is None:
+                continue
+            nested = mapping_of(item).get("queries")
+            if isinstance(nested, list):  # variants of one question
+                for query in nested:
+                    yield {**mapping_of(item), "query": query}, should, split
+            else:
+                yield item, should, split
+        return
+    for own, value in mapping_of(document).items():
+        name = str(own).lower().replace("-", "_")
+        if not isinstance(value, list | Mapping):
+            continue
+        if name in _POSITIVE_LISTS and (name != "triggers" or _is_texts(value)):
+            yield from _items(value, "yes", split, name, depth + 1)
+        elif name in _NEGATIVE_LISTS:
+            yield from _items(value, "no", split, name, depth + 1)
+        elif own in LIST_KEYS:
+            part = name if name in ("train", "val", "validation", "test", "holdout") else split
+            yield from _items(value, should, part, name, depth + 1)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _case(item: object, number: int, skill: str | None, should: Should, path: Path) -> Case | None:
+    if isinstance(item, str):
+        item = {"prompt": item} if item.strip() else {}
+    if not isinstance(item, Mapping):
+        return None
+    name = text_of(item, "name", "eval_name", "title")
+    identity = next(
+        (str(item[key]) for key in ("id", "case_id", "test_id", "name") if item.get(key) not in (None, "")),
+        "",
+    )
+    identity = identity or str(number)
+    if script := script_call(item):
+        return Case(
+            identity, name=name, skill=text_of(item, *SKILL_KEYS) or skill, script=script, files=_files(item)
+        )
+    prompts = _prompts(item, path)
+    if not prompts or _RESULT_KEYS & item.keys():
+        return None
+    about = text_of(item, *SKILL_KEYS) or skill
+    routing = _routing(item, about, should)
+    checks = _checks(item)
+    expected = text_of(
+        item, "expected_output", "ground_truth", "with_skill_expected", "expected_response", "expected_result"
+    )
+    if routing is None and about is not None:
+        routing = Routing((about,), implied=True)
+    runs = number_of(item.get("runs") or item.get("repeat"))
+    return Case(
+        identity,
+        prompts,
+        name,
+        about,
+        routing,
+        checks,
+        expected,
+        _files(item),
+        runs=int(runs) if runs else None,
+        seconds=number_of(item.get("timeout") or item.get("timeout_seconds")),
+        split=text_of(item, "split"),
+    )
+
+
+def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
+    if text := text_of(item, *PROMPT_KEYS):
+        return (text,)
+    for key in ("turns", "messages", "prompts", "conversation"):
+        turns = item.get(key)
+        if isinstance(turns, list):
+            said = [
+                each
+                if isinstance(each, str)
+                else text_of(mapping_of(each), "content", "prompt", "text", "user")
+                for each in turns
+                if isinstance(each, str) or mapping_of(each).get("role", "user") == "user"
+            ]
+            if any(said):
+                return tuple(text for text in said if text)
+    if text := text_of(mapping_of(item.get("input")) or mapping_of(item.get("inputs")), *PROMPT_KEYS):
+        return (text,)
+    if (file := text_of(item, "file", "prompt_file")) and (
+        text := _prompt_file(path.parent / file, path.parent)
+    ):
+        return (text,)
+    return ()
+
+
+def _prompt_file(file: Path, within: Path) -> str:
+    """The request in a file of its own: its part headed `Prompt` or `Input`, or all of it."""
+    try:
+        if not file.resolve().is_relative_to(within.resolve()):
+            return ""
+        text = file.read_text(encoding="utf-8")[:100_000]
+    except (OSError, UnicodeDecodeError):
+        return ""
+    part: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        if line.startswith("#"):
+            inside = line.strip("# :").lower() in ("prompt", "input", "request", "user prompt", "query")
+        elif inside:
+            part.append(line)
+    return "\n".join(part).strip() or text.strip()
+
+
+def _routing(item: Mapping[str, object], skill: str | None, should: Should) -> Routing | None:
+    named = item.get("expected_skill", item.get("expected_skills", item.get("relevant")))
+    unwanted = texts_of(item.get("negative_for"))
+    forbidden = item.get("should_not_trigger")
+    if isinstance(forbidden, str | list):
+        unwanted += texts_of(forbidden)
+    if any(key in item for key in ("expected_skill", "expected_skills", "relevant", "negative_for")):
+        wanted = tuple(name for name in texts_of(named) if name.strip().lower() not in _NOBODY)
+        if _said(item) == "no" and wanted:
+            return Routing((), (*wanted, *unwanted))
+        return Routing(wanted, unwanted)
+    verdict = should or _said(item)
+    if verdict is None or skill is None:
+        # Without a skill, "should trigger" is about whatever skill the file is tested with.
+        return Routing(("",), unwanted) if verdict == "yes" else Routing((), ("",)) if verdict else None
+    return Routing((skill,), unwanted) if verdict == "yes" else Routing((), (skill, *unwanted))
+
+
+def _said(item: Mapping[str, object]) -> Should:
+    for key in _WANTED_KEYS:
+        value = item.get(key)
+        if isinstance(value, bool) and key not in ("type", "kind", "category"):
+            return "yes" if value else "no"
+        if isinstance(value, str):
+            word = value.strip().lower()
+            if word in _YES:
+                return "yes"
+            if word in _NO and not (key == "expected" and word == "none"):
+                return "no"
+    return None
+
+
+def _checks(item: Mapping[str, object]) -> tuple[Check, ...]:
+    found: list[Check] = []
+    for key in ("assertions", "expectations", "asserts", "assert", "criteria", "graders", "success_criteria"):
+        if key in item:
+            found.extend(checks_of(item[key]))
+    behaviour = item.get("expected_behavior")
+    if isinstance(behaviour, list):
+        found.extend(checks_of(behaviour))
+    found.extend(judged(item.get("rubric")))
+    found.extend(_plain_checks(mapping_of(item.get("checks"))))
+    if isinstance(item.get("checks"), list):
+        found.extend(checks_of(item["checks"]))
+    for key, kind in (
+        ("must_contain", CheckKind.CONTAINS),
+        ("expected_contains", CheckKind.CONTAINS),
+        ("must_not_contain", CheckKind.EXCLUDES),
+    ):
+        if values := texts_of(item.get(key)):
+            found.append(Check(kind, values))
+    return tuple(found)
+
+
+def _plain_checks(checks: Mapping[str, object]) -> Iterator[Check]:
+    """`checks` as a mapping of what must and must not be there."""
+    for key, value in checks.items():
+        if key in ("must_contain", "contains", "includes") and (values := texts_of(value)):
+            yield Check(CheckKind.CONTAINS, values)
+        elif key in ("must_not_contain", "not_contains", "excludes") and (values := texts_of(value)):
+            yield Check(CheckKind.EXCLUDES, values)
+        elif key in ("matches", "regex", "must_match") and (values := texts_of(value)):
+            yield Check(CheckKind.MATCHES, values)
+        elif key == "code_block_language" and isinstance(value, str):
+            yield Check(CheckKind.CONTAINS, (f"```{value}",), text=f"a code block of {value}")
+        elif key == "min_code_blocks" and (least := number_of(value)):
+            yield Check(
+                CheckKind.MATCHES, (rf"(?:```[\s\S]*?```[\s\S]*?){{{int(least)}}}",), text=f"{key}: {value}"
+            )
+        else:
+            yield Check(CheckKind.UNKNOWN, text=f"{key}: {value}", note=f"unknown check '{key}'")
+
+
+def _files(item: Mapping[str, object]) -> tuple[CaseFile, ...]:
+    """`files` as paths, as a mapping of names and texts, or as objects."""
+    found: list[CaseFile] = []
+    for key in ("files", "input_files", "fixtures"):
+        value = item.get(key)
+        if isinstance(value, Mapping):
+            found.extend(CaseFile(str(name), content=str(text)) for name, text in value.items())
+        for each in value if isinstance(value, list) else ():
+            if isinstance(each, str) and each.strip():
+                found.append(CaseFile(Path(each).name, source=each))
+            elif isinstance(each, Mapping) and (name := text_of(each, "path", "name", "filename")):
+                content = each.get("content")
+                source = text_of(each, "source", "src") or (None if isinstance(content, str) else name)
+                target = (
+                    name if isinstance(content, str) or text_of(each, "source", "src") else Path(name).name
+                )
+                found.append(CaseFile(target, source, content if isinstance(content, str) else None))
+    return tuple(found)
+
+
+def _why_not(document: object) -> str:
+    """What a file is that holds no cases, as far as its keys tell."""
+    top = mapping_of(document)
+    if not top and isinstance(document, list):
+        top = mapping_of(document[0]) if document else {}
+    keys = {str(key) for key in top}
+    if not keys:
+        return "holds no cases"
+    if keys & (
+        _RESULT_KEYS | {"query_id", "eval_id", "summary", "trigger_metrics", "benchmark", "timestamp"}
+    ):
+        return "holds results of an evaluation, not cases"
+    if {"pattern", "run"} <= keys:
+        return "holds patterns that start commands, not requests"
+    if {"name", "description"} <= keys or keys == {"content"}:
+        return "describes a skill and holds no cases"
+    if keys & {"targets", "default_targets", "harness"}:
+        return "configures a test program and holds no cases"
+    of_cases = {*PROMPT_KEYS, "id", "should_trigger", "shouldTrigger", "expected_skill"}
+    if any(isinstance(top.get(key), list) for key in LIST_KEYS) or keys & of_cases:
+        return f"has items without a request; their keys are {', '.join(sorted(keys)[:8])}"
+    return f"holds no cases; its keys are {', '.join(sorted(keys)[:8])}"

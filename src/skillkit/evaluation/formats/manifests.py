@@ -1,0 +1,58 @@
+"""Files that name other files of cases."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from skillkit.evaluation.cases import Case, Routing, Suite, Unreadable
+from skillkit.evaluation.formats.document import mapping_of, text_of, texts_of
+
+Reader = Callable[[Path, str | None], Suite | Unreadable]
+
+
+def is_manifest(document: Mapping[str, object]) -> bool:
+    return any(
+        key in document for key in ("triggers_manifest", "content_manifests", "trigger_manifest")
+    ) or bool(texts_of(mapping_of(document.get("cases")).get("files")))
+
+
+def read_manifest(document: Mapping[str, object], path: Path, skill: str | None, read: Reader) -> Suite:
+    """The cases of every file that is named and there; what is missing is a note."""
+    about = text_of(document, "skill", "skill_name") or skill
+    cases: list[Case] = []
+    notes: list[str] = []
+    parts: list[Path] = []
+    for name in _named(document):
+        file = _found(path, name)
+        if file is None:
+            notes.append(f"{name} is not there")
+            continue
+        parts.append(file)
+        suite = read(file, about)
+        if isinstance(suite, Unreadable):
+            notes.append(f"{name} {suite.reason}")
+        else:
+            cases.extend(replace(case, id=f"{file.stem}/{case.id}") for case in suite.cases)
+    own = about or ""
+    for key, routing in (
+        ("trigger_keywords_primary", Routing((own,), implied=True)),
+        ("stop_list", Routing((), (own,))),
+    ):
+        for number, phrase in enumerate(texts_of(document.get(key)), 1):
+            cases.append(Case(f"{key}/{number}", (phrase,), skill=about, routing=routing))
+    return Suite(path, "manifest", tuple(cases), about, tuple(notes), tuple(parts))
+
+
+def _named(document: Mapping[str, object]) -> Iterator[str]:
+    yield from texts_of(document.get("triggers_manifest") or document.get("trigger_manifest"))
+    yield from texts_of(document.get("content_manifests"))
+    yield from texts_of(mapping_of(document.get("cases")).get("files"))
+
+
+def _found(path: Path, name: str) -> Path | None:
+    """A named file beside the manifest, or beneath the folder that holds its folder."""
+    for base in (path.parent, path.parent.parent):
+        file = base / name
+        if file.is_file() and file.resolve().is_relative_to(base.resolve()):
+            return file
+    return None

@@ -1,0 +1,26 @@
+"""Cases that run a script: the item of `evals/scripts.json`, read and written."""
+
+from collections.abc import Mapping
+
+from skillkit.evaluation.cases import ScriptCall
+from skillkit.evaluation.formats.document import mapping_of, text_of, texts_of
+
+
+def script_call(item: Mapping[str, object]) -> ScriptCall | None:
+    """The script that an item names, and what it expects; None where it is no item of this kind."""
+    script = text_of(item, "script")
+    if not script or any(text_of(item, key) for key in ("prompt", "query", "question")):
+        return None
+    arguments = item.get("args", item.get("arguments", []))
+    expected = mapping_of(item.get("expect")) or item
+    code = expected.get("exit_code")
+    schema = expected.get("schema")
+    return ScriptCall(
+        script,
+        tuple(arguments.split()) if isinstance(arguments, str) else texts_of(arguments),
+        code if isinstance(code, int) and not isinstance(code, bool) else None,
+        texts_of(expected.get("stdout")),
+        expected.get("json"),
+        mapping_of(schema) if isinstance(schema, Mapping) else None,
+        mapping_of(expected.get("produces")),
+    )

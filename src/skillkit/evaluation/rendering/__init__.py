@@ -1,0 +1,1 @@
+"""Reports for programs and people: JUnit XML, annotations, HTML."""

@@ -1,0 +1,186 @@
+"""The routing tier: which requests bring a skill, which must not, and who won instead."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
+from skillkit.evaluation.cases import Case, Routing
+from skillkit.evaluation.report import Outcome, Result, Tier
+from skillkit.matching.matcher import Match, SkillMatcher
+
+DEEP = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedCase:
+    """A request with the skill that it is about, as it is asked of a library."""
+
+    case: Case
+    skill: str
+    """Canonical; empty where a request is about no skill at all."""
+    wanted: tuple[str, ...]
+    unwanted: tuple[str, ...]
+    suite: str = ""
+
+    @property
+    def request(self) -> str:
+        return self.case.prompts[0]
+
+    @property
+    def implied(self) -> bool:
+        return self.case.routing is not None and self.case.routing.implied
+
+
+def routed_cases(cases: Iterable[Case], skill: str | None, suite: Path | str = "") -> list[RoutedCase]:
+    """The cases that say which skill should answer; an empty name means `skill`."""
+    found = []
+    for case in cases:
+        if case.routing is None or not case.prompts:
+            continue
+        names = _resolved(case.routing, skill or case.skill)
+        if names is not None:
+            about = (*names[0], *names[1], case.skill or skill or "")[0]
+            found.append(RoutedCase(case, canonical(about), *names, str(suite)))
+    return found
+
+
+def canonical(name: str) -> str:
+    """A skill's own name, which may have a library before a slash or a colon."""
+    return canonical_name(name.replace(":", "/").rsplit("/", 1)[-1])
+
+
+def _resolved(routing: Routing, skill: str | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    sides = []
+    for names in (routing.wanted, routing.unwanted):
+        if "" in names and not skill:
+            return None
+        sides.append(tuple(dict.fromkeys(canonical(name or skill or "") for name in names)))
+    return sides[0], sides[1]
+
+
+def run_routing(matcher: SkillMatcher, cases: Iterable[RoutedCase], *, where: str = "") -> list[Result]:
+    """Ask every request of the library that `matcher` holds; `where` names the library in the results."""
+    known = {skill.canonical_name for skill in matcher.skills}
+    return [_result(matcher, case, known, where) for case in cases]
+
+
+def metrics(results: Sequence[Result]) -> dict[str, object]:
+    """Precision, recall and ranks over results of this tier, None where no case says anything."""
+    asked = [result for result in results if result.outcome is not Outcome.SKIPPED]
+    wanted = [result for result in asked if result.data.get("wanted")]
+    unwanted = [result for result in asked if not result.data.get("wanted")]
+    matched = [bool(result.data.get("matched")) for result in wanted]
+    fired = [bool(result.data.get("fired")) for result in asked]
+    false = [bool(result.data.get("fired")) for result in unwanted]
+    ranks = [rank if isinstance(rank := result.data.get("rank"), int) else None for result in wanted]
+    hits, wrong = sum(matched), sum(fired)
+    return {
+        "cases": len(asked),
+        "precision": round(hits / (hits + wrong), 4) if hits + wrong else None,
+        "recall": _share(matched),
+        "recall_at_1": _share([rank == 0 for rank in ranks]),
+        "recall_at_3": _share([rank is not None and rank < 3 for rank in ranks]),
+        "mrr": _share([0.0 if rank is None else 1 / (rank + 1) for rank in ranks]),
+        "false_positives": _share(false),
+    }
+
+
+def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str) -> Result:
+    missing = [name for name in case.wanted if name not in known]
+    if case.wanted and len(missing) == len(case.wanted):
+        message = f"There is no skill {' or '.join(missing)} in the library"
+        return _made(case, Outcome.SKIPPED, message, where, {})
+    explained = matcher.explain(case.request)
+    matches = list(explained.matches)
+    fired = [match for match in matches if _is_wrong(match, case)]
+    data: dict[str, object] = {
+        "request": case.request,
+        "library": where,
+        "wanted": list(case.wanted),
+        "unwanted": list(case.unwanted),
+        "implied": case.implied,
+        "threshold": explained.threshold,
+        "found": [_match_data(match) for match in (*matches, *explained.cut, *explained.near)[:5]],
+        "fired": [match.skill.name for match in fired],
+    }
+    own = next((match for match in matches if match.skill.canonical_name in case.wanted), None)
+    if case.wanted:
+        rank, nearest = _rank(matcher, case, matches)
+        data |= {"matched": own is not None, "rank": rank}
+        if own is None:
+            return _made(case, _severity(case), _missed(case, matches, nearest), where, data)
+    if fired:
+        return _made(case, _severity(case), _fired(case, fired), where, data)
+    if own is not None and matches[0] is not own:
+        return _made(case, Outcome.WARNED, f"matched, but behind {_shown(matches[0])}", where, data)
+    return _made(case, Outcome.PASSED, "", where, data)
+
+
+def _severity(case: RoutedCase) -> Outcome:
+    """Nobody said that an implied request brings the skill by itself: a user may name the skill too."""
+    return Outcome.WARNED if case.implied else Outcome.FAILED
+
+
+def _made(case: RoutedCase, outcome: Outcome, message: str, where: str, data: Mapping[str, object]) -> Result:
+    identity = f"{case.case.id}@{where}" if where else case.case.id
+    title = case.case.name or case.request[:80]
+    return Result(Tier.ROUTING, case.skill, identity, outcome, title, message, suite=case.suite, data=data)
+
+
+def _is_wrong(match: Match, case: RoutedCase) -> bool:
+    name = match.skill.canonical_name
+    if case.unwanted:
+        return name in case.unwanted
+    return not case.wanted
+
+
+def _rank(matcher: SkillMatcher, case: RoutedCase, matches: list[Match]) -> tuple[int | None, Match | None]:
+    """The place of the wanted skill, among the matches or further down, and its own entry."""
+    for number, match in enumerate(matches):
+        if match.skill.canonical_name in case.wanted:
+            return number, match
+    for number, match in enumerate(matcher.rank(case.request, DEEP)):
+        if match.skill.canonical_name in case.wanted:
+            return number, match
+    return None, None
+
+
+def _missed(case: RoutedCase, matches: list[Match], own: Match | None) -> str:
+    name = " or ".join(case.wanted)
+    if own is None:
+        text = f"{name} shares no word with the request"
+    else:
+        text = f"{name} reaches {own.score:.2f}{_because(own)}"
+    return (
+        f"{text}; {_shown(matches[0])} won{_because(matches[0])}" if matches else f"{text}; nothing matched"
+    )
+
+
+def _fired(case: RoutedCase, fired: list[Match]) -> str:
+    return f"{_shown(fired[0])} matched{_because(fired[0])} and should not have"
+
+
+def _because(match: Match) -> str:
+    return f" ({'; '.join(match.reasons[:2])})" if match.reasons else ""
+
+
+def _shown(match: Match) -> str:
+    return f"{match.skill.name} ({match.score:.2f})"
+
+
+def _match_data(match: Match) -> dict[str, object]:
+    return {"skill": match.skill.name, "score": match.score, "reasons": list(match.reasons)}
+
+
+def _share(values: Sequence[float]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None
+
+
+def library_of(skills: Iterable[SkillMetadata]) -> list[SkillMetadata]:
+    """Each skill once by its name, the first one found."""
+    found: dict[str, SkillMetadata] = {}
+    for skill in skills:
+        found.setdefault(skill.canonical_name, skill)
+    return list(found.values())

@@ -1,0 +1,194 @@
+"""The scripts tier: scripts of a skill, run in the sandbox with known input, against what must come of it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from skillkit.core.authority import Authority, DefaultAuthority, Requester
+from skillkit.core.availability import Refusal
+from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
+from skillkit.core.grants import Grants
+from skillkit.core.models import SkillMetadata
+from skillkit.evaluation.cases import Case, ScriptCall
+from skillkit.evaluation.json_values import UnknownSchemaError, schema_differences, subset_differences
+from skillkit.evaluation.report import Outcome, Problem, Result, Tier
+from skillkit.evaluation.routing import canonical
+from skillkit.evaluation.workspace import workspace
+from skillkit.scripts.models import ScriptRunner
+from skillkit.scripts.tools import ScriptTools
+
+WORK = "$WORK"
+"""What arguments call the folder of the case."""
+MOST_OUTPUT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class SkillFolder:
+    """Some skills as a directory: all of them may be used, because somebody asked for their test."""
+
+    skills: Sequence[SkillMetadata]
+    authority: Authority
+
+    def list_skills(self) -> list[SkillMetadata]:
+        return list(self.skills)
+
+    def get_skill(self, name: str) -> SkillMetadata:
+        for skill in self.skills:
+            if skill.canonical_name == canonical(name):
+                return skill
+        raise SkillNotFoundError(f"Skill '{name}' is not tested")
+
+    def refusal(self, skill: SkillMetadata) -> Refusal | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxOnly(DefaultAuthority):
+    """A script under test gets its own folder to write in, and no network, variable or other file."""
+
+    work: Path | None = None
+
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        folders = (self.work,) if self.work else ()
+        return Grants(withheld_env=skill.permissions.env, read_paths=folders, write_paths=folders)
+
+
+def sandboxed_scripts(
+    skills: Sequence[SkillMetadata], work: Path | None = None, runner: ScriptRunner | None = None
+) -> ScriptTools:
+    """The scripts of some skills, with nothing granted but a folder of the case's own."""
+    return ScriptTools(SkillFolder(skills, SandboxOnly(work)), runner)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a script did."""
+
+    exit_code: int | None
+    stdout: str
+    json: object
+    files: Mapping[str, str]
+    error: str
+    """A code where the script did not run to its end."""
+    message: str
+
+    def as_data(self) -> dict[str, object]:
+        return {
+            "exit_code": self.exit_code,
+            "stdout": self.stdout[:MOST_OUTPUT],
+            "json": self.json,
+            "files": {name: text[:MOST_OUTPUT] for name, text in self.files.items()},
+            "error": self.error,
+            "message": self.message,
+        }
+
+
+_NEVER_RAN = frozenset(
+    {"not_found", "invalid_name", "args_too_large", "permission_denied", "dependency_failed"}
+)
+
+
+def run_script_case(
+    case: Case, skill: SkillMetadata, suite: Path, runner: ScriptRunner | None = None
+) -> tuple[Result, Observed | None]:
+    """Run one case in a folder of its own; what was seen comes back too, for whoever updates the file."""
+    call = case.script
+    if call is None:
+        raise ConfigurationError(f"The case {case.id} runs no script")
+    begun = perf_counter()
+
+    def made(outcome: Outcome, problems: Sequence[str], seen: Observed | None) -> Result:
+        return Result(
+            Tier.SCRIPTS,
+            skill.canonical_name,
+            case.id,
+            outcome,
+            case.name or f"{call.script} {' '.join(call.arguments)}".strip(),
+            problems[0] if problems else "",
+            tuple(Problem(text, f"scripts/{call.script}") for text in problems),
+            str(suite),
+            perf_counter() - begun,
+            {
+                "script": call.script,
+                "arguments": list(call.arguments),
+                "seen": seen.as_data() if seen else None,
+            },
+        )
+
+    try:
+        with workspace(case.files, (skill.base_dir, suite.parent)) as folder:
+            seen = _observe(call, skill, folder, runner, {file.path for file in case.files})
+            if seen.error in ("permission_denied", "dependency_failed"):
+                return made(Outcome.SKIPPED, [seen.message], seen), seen
+            problems = list(_differences(call, seen, folder))
+    except ConfigurationError as error:
+        return made(Outcome.ERROR, [str(error)], None), None
+    except UnknownSchemaError as error:
+        return made(Outcome.NOT_JUDGED, [str(error)], None), None
+    return made(Outcome.FAILED if problems else Outcome.PASSED, problems, seen), seen
+
+
+def _observe(
+    call: ScriptCall, skill: SkillMetadata, folder: Path, runner: ScriptRunner | None, given: set[str]
+) -> Observed:
+    tools = sandboxed_scripts([skill], folder, runner)
+    arguments = [argument.replace(WORK, str(folder)) for argument in call.arguments]
+    answer = tools.script_run(skill.name, call.script, arguments, json=False)
+    meta = answer.get("meta") or {}
+    code = meta.get("exit_code") if isinstance(meta, Mapping) else None
+    stdout = str(answer.get("result") or "") if answer["success"] else ""
+    stdout = stdout.replace(str(folder), WORK)
+    produced = {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.relative_to(folder).as_posix() not in given
+    }
+    error = "" if answer["success"] else str(answer.get("error", ""))
+    message = str(answer.get("message", "")).replace(str(folder), WORK)
+    return Observed(
+        0 if answer["success"] and code is None else code, stdout, _parsed(stdout), produced, error, message
+    )
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _differences(call: ScriptCall, seen: Observed, folder: Path) -> Iterator[str]:
+    expected_code = 0 if call.exit_code is None else call.exit_code
+    if seen.error in _NEVER_RAN or seen.exit_code != expected_code:
+        yield f"expected exit code {expected_code}, got {seen.exit_code}: {seen.message}"
+        return
+    for text in call.stdout:
+        if text not in seen.stdout:
+            yield f"does not print {text!r}; it prints {seen.stdout[:120]!r}"
+    if call.json is not None:
+        if seen.json is None:
+            yield f"prints no JSON: {seen.stdout[:120]!r}"
+        else:
+            yield from subset_differences(call.json, seen.json)
+    if call.schema is not None:
+        yield from schema_differences(call.schema, seen.json)
+    for name, expected in call.produced.items():
+        yield from _file_differences(name, expected, seen)
+
+
+def _file_differences(name: str, expected: object, seen: Observed) -> Iterator[str]:
+    if name not in seen.files:
+        there = ", ".join(seen.files) or "none"
+        yield f"did not write {name}; files written: {there}"
+        return
+    text = seen.files[name]
+    if isinstance(expected, str) and text != expected:
+        yield f"{name} differs: expected {expected[:80]!r}, found {text[:80]!r}"
+    elif isinstance(expected, Mapping):
+        for part in expected.get("contains", ()):
+            if part not in text:
+                yield f"{name} does not contain {part!r}"
+        if "json" in expected:
+            yield from (f"{name}: {found}" for found in subset_differences(expected["json"], _parsed(text)))

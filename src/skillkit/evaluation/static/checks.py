@@ -1,0 +1,199 @@
+"""Every rule of the static tier, asked of one skill."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+
+from skillkit.core.exceptions import SkillParsingError, SkillsUseError
+from skillkit.core.models import Diagnostic, SkillMetadata
+from skillkit.core.parser import SkillParser
+from skillkit.core.resources import list_resources
+from skillkit.evaluation.report import Outcome, Problem, Result, Tier
+from skillkit.evaluation.static import references, script_sources, texts
+from skillkit.evaluation.static.data_files import broken_data
+from skillkit.evaluation.static.descriptions import description_room
+from skillkit.evaluation.static.markdown import Document
+from skillkit.evaluation.static.toolset_sources import toolset_problems
+from skillkit.matching.matcher import SkillMatcher
+from skillkit.scripts.catalogue import find_scripts
+from skillkit.scripts.tools import ScriptTools
+
+_SAID_ELSEWHERE = frozenset({"extension-field", "unknown-field"})
+_LARGEST_TEXT = 1 << 20
+HelpAsker = ScriptTools | None
+
+
+@dataclass
+class Examination:
+    """One skill, what lies in its folder, and the library around it."""
+
+    skill: SkillMetadata
+    matcher: SkillMatcher
+    scripts: HelpAsker = None
+    """Runs scripts for their help; None runs nothing."""
+    unreadable_suites: tuple[Problem, ...] = ()
+    _documents: dict[Path, Document] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return self.skill.base_dir
+
+    @cached_property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(
+            self.folder / found.path for found in list_resources(self.folder, self.skill.skill_path.name)
+        )
+
+    @cached_property
+    def library(self) -> set[str]:
+        return {skill.canonical_name for skill in self.matcher.skills}
+
+    def texts(self) -> Iterator[tuple[str, Path, Document]]:
+        """SKILL.md and every other Markdown file of reasonable size."""
+        for path in (self.skill.skill_path, *self.files):
+            if path.suffix.lower() == ".md" and path.stat().st_size <= _LARGEST_TEXT:
+                if path not in self._documents:
+                    self._documents[path] = Document.read(path)
+                yield path.relative_to(self.folder).as_posix(), path, self._documents[path]
+
+
+def _follows_specification(examined: Examination) -> Iterator[Problem]:
+    for found in _strict(examined.skill.skill_path):
+        yield Problem(f"{found.code}: {found.message}", "SKILL.md", found.line, found.code in _SAID_ELSEWHERE)
+
+
+def _strict(path: Path) -> tuple[Diagnostic, ...]:
+    try:
+        return SkillParser(strict=True).parse_skill_file(path).diagnostics
+    except SkillParsingError as error:
+        return tuple(error.diagnostics)
+
+
+def _has_instructions(examined: Examination) -> Iterator[Problem]:
+    _, _, document = next(iter(examined.texts()))
+    if not any(line.text.strip() for line in document.lines):
+        yield Problem("has no instructions below its header", "SKILL.md")
+
+
+def _files_exist(examined: Examination) -> Iterator[Problem]:
+    for _, path, document in examined.texts():
+        yield from references.missing_files(examined.folder, path, document)
+
+
+def _headings_exist(examined: Examination) -> Iterator[Problem]:
+    for _, path, document in examined.texts():
+        yield from references.missing_anchors(examined.folder, path, document)
+
+
+def _skills_exist(examined: Examination) -> Iterator[Problem]:
+    alone = len(examined.library) < 2
+    for _, path, document in examined.texts():
+        for problem in references.missing_skills(examined.folder, path, document, examined.library):
+            # A skill that is tested alone says nothing about what else is installed.
+            yield Problem(problem.message, problem.path, problem.line, problem.warning or alone)
+
+
+def _of_texts(
+    rule: Callable[[Document, str], Iterable[Problem]],
+) -> Callable[[Examination], Iterator[Problem]]:
+    def check(examined: Examination) -> Iterator[Problem]:
+        for shown, _, document in examined.texts():
+            yield from rule(document, shown)
+
+    return check
+
+
+def _scripts_compile(examined: Examination) -> Iterator[Problem]:
+    for path in examined.files:
+        if "scripts" in path.relative_to(examined.folder).parts[:1]:
+            yield from script_sources.compile_problems(examined.folder, path)
+
+
+def _imports_declared(examined: Examination) -> Iterator[Problem]:
+    text = examined.skill.skill_path.read_text(encoding="utf-8", errors="replace")
+    for script in find_scripts(examined.skill):
+        if script.path.suffix == ".py":
+            yield from script_sources.undeclared_imports(examined.folder, script.path, text)
+
+
+def _options_exist(examined: Examination) -> Iterator[Problem]:
+    scripts = find_scripts(examined.skill)
+    for shown, _, document in examined.texts():
+        for script in scripts:
+            yield from script_sources.unknown_options(examined.folder, script, document, shown)
+
+
+def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:
+    if examined.scripts is None:
+        return
+    for script in find_scripts(examined.skill):
+        if script.path.suffix == ".py" and list(
+            script_sources.compile_problems(examined.folder, script.path)
+        ):
+            continue
+        answer = examined.scripts.script_help(examined.skill.name, script.name)
+        if answer["success"] or answer.get("error") in ("dependency_failed", "permission_denied"):
+            continue
+        message = str(answer.get("message", "")).strip()
+        # Without a traceback the script ran and only does not know the option.
+        crashed = "Traceback (most recent call last)" in message or "Error:" in message
+        said = message.splitlines()[-1][:200] if message else ""
+        yield Problem(f"does not answer --help: {said}", script.relative_path, warning=not crashed)
+
+
+def _data_is_whole(examined: Examination) -> Iterator[Problem]:
+    for path in examined.files:
+        if path.is_file():
+            yield from broken_data(examined.folder, path)
+
+
+def _suites_are_read(examined: Examination) -> Iterator[Problem]:
+    yield from examined.unreadable_suites
+
+
+RULES: dict[str, Callable[[Examination], Iterable[Problem]]] = {
+    "specification": _follows_specification,
+    "instructions": _has_instructions,
+    "files-exist": _files_exist,
+    "headings-exist": _headings_exist,
+    "skills-exist": _skills_exist,
+    "hidden-characters": _of_texts(texts.hidden_characters),
+    "code-blocks-closed": _of_texts(texts.open_code_block),
+    "finished": _of_texts(texts.leftovers),
+    "no-secrets": _of_texts(texts.secrets),
+    "no-local-paths": _of_texts(texts.local_paths),
+    "no-contradictions": _of_texts(texts.contradictions),
+    "scripts-compile": _scripts_compile,
+    "scripts-imports": _imports_declared,
+    "scripts-options": _options_exist,
+    "scripts-help": _scripts_answer_help,
+    "toolsets": lambda examined: toolset_problems(examined.skill),
+    "data-files": _data_is_whole,
+    "description": lambda examined: description_room(examined.skill, examined.matcher),
+    "evaluations": _suites_are_read,
+}
+"""What is asked, by the name it has in a report."""
+
+
+def examine(examined: Examination, rules: Iterable[str] = RULES) -> list[Result]:
+    """One result for each rule."""
+    return [_asked(examined, rule) for rule in rules]
+
+
+def _asked(examined: Examination, rule: str) -> Result:
+    begun = perf_counter()
+    try:
+        problems = tuple(RULES[rule](examined))
+    except (OSError, SkillsUseError) as error:
+        return Result(Tier.STATIC, examined.skill.canonical_name, rule, Outcome.ERROR, rule, str(error))
+    hard = [problem for problem in problems if not problem.warning]
+    outcome = Outcome.FAILED if hard else Outcome.WARNED if problems else Outcome.PASSED
+    first = (hard or problems)[0] if problems else None
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    message = f"{first}{more}" if first else ""
+    spent = perf_counter() - begun
+    return Result(
+        Tier.STATIC, examined.skill.canonical_name, rule, outcome, rule, message, problems, seconds=spent
+    )

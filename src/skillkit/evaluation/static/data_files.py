@@ -1,0 +1,52 @@
+"""Data that comes with a skill: JSON, TOML and YAML that a program could not read."""
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from skillkit.evaluation.report import Problem
+
+LARGEST = 4 << 20
+_TEMPLATE_MARKS = ("{{", "{%", "<%", "${", "$(", "[[", "<YOUR", "__")
+_COMMENTED = (
+    "tsconfig",
+    "jsconfig",
+    "devcontainer",
+    ".eslintrc",
+    "settings.json",
+    "launch.json",
+    "tasks.json",
+)
+
+
+def broken_data(folder: Path, path: Path) -> Iterator[Problem]:
+    """What the parser of the format says about a file; templates are left alone."""
+    suffix = path.suffix.lower()
+    if suffix not in (".json", ".toml", ".yaml", ".yml") or path.stat().st_size > LARGEST:
+        return
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    if any(mark in text for mark in _TEMPLATE_MARKS) or any(name in path.name for name in _COMMENTED):
+        return
+    shown = path.relative_to(folder).as_posix()
+    try:
+        if suffix == ".json":
+            if not any(line.lstrip().startswith(("//", "/*", "#")) for line in text.splitlines()):
+                json.loads(text)
+        elif suffix == ".toml":
+            tomllib.loads(text)
+        else:
+            for _ in yaml.parse(text, yaml.SafeLoader):
+                pass
+    except json.JSONDecodeError as error:
+        yield Problem(f"is no JSON: {error.msg}", shown, error.lineno)
+    except tomllib.TOMLDecodeError as error:
+        yield Problem(f"is no TOML: {error}", shown)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        yield Problem(f"is no YAML: {reason}", shown, mark.line + 1 if mark else None)
+    except RecursionError:
+        yield Problem("is nested too deeply", shown)

@@ -1,0 +1,84 @@
+"""The instructions of a skill as lines: which are prose, which are code, which headings there are."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_FENCE = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])?[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
+_HEADING = re.compile(r"^ {0,3}#{1,6}\s+(?P<text>.+?)\s*#*$")
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_ANCHOR_ID = re.compile(r"<a\s[^>]*(?:name|id)=[\"']([^\"']+)[\"']|\{#([\w-]+)\}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    number: int
+    text: str
+    fenced: bool
+    """Inside a block of code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A Markdown file, header included, so that line numbers are those of the file."""
+
+    lines: tuple[Line, ...]
+    open_fence: int | None
+    """The line of a code block that is never closed."""
+
+    @classmethod
+    def read(cls, path: Path) -> "Document":
+        return cls.parse(path.read_text(encoding="utf-8", errors="replace"))
+
+    @classmethod
+    def parse(cls, text: str) -> "Document":
+        lines: list[Line] = []
+        mark, opened = "", None
+        header = text.startswith("---")
+        for number, line in enumerate(text.splitlines(), 1):
+            if header:
+                header = not (number > 1 and line.rstrip() == "---")
+                continue
+            fence = _FENCE.match(line)
+            if fence and not mark:
+                mark, opened = fence["mark"], number
+                lines.append(Line(number, line, True))
+            elif fence and fence["mark"].startswith(mark) and not fence["info"].strip():
+                mark, opened = "", None
+                lines.append(Line(number, line, True))
+            else:
+                lines.append(Line(number, line, bool(mark)))
+        return cls(tuple(lines), opened)
+
+    @property
+    def prose(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if not line.fenced)
+
+    def anchors(self) -> set[str]:
+        """What a link within the file may point to, as GitHub makes it of headings."""
+        found: set[str] = set()
+        for line in self.prose:
+            if heading := _HEADING.match(line.text):
+                slug = slug_of(heading["text"])
+                number = 0
+                while (numbered := f"{slug}-{number}" if number else slug) in found:
+                    number += 1
+                found.add(numbered)
+            found.update(name for groups in _ANCHOR_ID.findall(line.text) for name in groups if name)
+        return found
+
+    def code_spans(self) -> list[tuple[int, str]]:
+        """Inline code and lines of code blocks, with their line numbers."""
+        found = []
+        for line in self.lines:
+            if line.fenced:
+                found.append((line.number, line.text))
+            else:
+                found.extend((line.number, span[1]) for span in _CODE.findall(line.text))
+        return found
+
+
+def slug_of(heading: str) -> str:
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    text = re.sub(r"[`*]|<[^>]+>", "", text).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")

@@ -1,0 +1,140 @@
+"""Files, headings and skills that the text of a skill refers to."""
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from urllib.parse import unquote
+
+from skillkit.core.names import canonical_name
+from skillkit.evaluation.report import Problem
+from skillkit.evaluation.static.markdown import Document, slug_of
+
+_LINK = re.compile(
+    r"(?<!\\)!?\[[^\]\n]{0,300}\]\(\s*<?(?P<target>[^)\s>]{1,500})>?(?:\s+[\"'][^\"']*[\"'])?\s*\)"
+)
+_FOLDERS = (
+    "scripts|references|reference|assets|templates|resources|examples|data|docs|agents|toolsets|rules|guides"
+)
+_PATH = re.compile(
+    rf"(?<![\w/.~$:>}}-])(?:\./)?(?P<path>(?:{_FOLDERS})/[\w./-]*\w\.[A-Za-z0-9]{{1,8}})(?![\w/])"
+)
+_PLACEHOLDER = re.compile(
+    r"[*{}<>$|\[\]…]|\.\.\.|(?:^|[/_-])(?:your|my|path|foo|bar|xxx|example|name)(?:[/_.-]|$)", re.IGNORECASE
+)
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_SKILL = re.compile(
+    r"(?P<verb>\b(?:use|load|invoke|call|run|activate|require[sd]?|apply|start|via|with)\s+(?:the\s+)?)?"
+    r"`/?(?P<name>[a-z0-9]+(?:-[a-z0-9]+)+)`\s+skill\b|\bskill:?\s+`/?(?P<name2>[a-z0-9]+(?:-[a-z0-9]+)+)`",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+def missing_files(folder: Path, file: Path, document: Document) -> Iterator[Problem]:
+    """Links and paths that lead to no file of the skill."""
+    shown = file.relative_to(folder).as_posix()
+    seen: set[str] = set()
+    for line in document.prose:
+        without_code = re.sub(r"`[^`]*`", lambda span: " " * len(span.group()), line.text)
+        for link in _LINK.finditer(without_code):
+            target = unquote(link["target"]).split("#")[0].split("?")[0]
+            if not target or _SCHEME.match(target) or target.startswith(("/", "//", "~")):
+                continue
+            if _PLACEHOLDER.search(target) or target in seen or not _is_file_like(target):
+                continue
+            seen.add(target)
+            if not _exists(file.parent / target) and not _exists(folder / target):
+                yield Problem(
+                    f"links to {target}, which is not there{_nearest(folder, target)}", shown, line.number
+                )
+    for number, text in document.code_spans():
+        for found in _PATH.finditer(text):
+            path = found["path"]
+            if (
+                path in seen
+                or _PLACEHOLDER.search(path)
+                or _exists(folder / path)
+                or _exists(file.parent / path)
+            ):
+                continue
+            seen.add(path)
+            # The folder of the same name may be the user's own, unless the skill has one itself.
+            own = (folder / path.split("/", 1)[0]).is_dir()
+            if own and not _mentions_creation(text, path):
+                message = f"refers to {path}, which is not there{_nearest(folder, path)}"
+                yield Problem(message, shown, number, warning=file.name != "SKILL.md")
+
+
+def missing_anchors(folder: Path, file: Path, document: Document) -> Iterator[Problem]:
+    """Links to headings that the file does not have."""
+    anchors: set[str] | None = None
+    for line in document.prose:
+        for link in _LINK.finditer(re.sub(r"`[^`]*`", "", line.text)):
+            if not link["target"].startswith("#") or len(link["target"]) < 2:
+                continue
+            anchors = document.anchors() if anchors is None else anchors
+            wanted = unquote(link["target"][1:])
+            if not _known_anchor(wanted, anchors):
+                shown = file.relative_to(folder).as_posix()
+                yield Problem(f"links to the heading #{wanted}, which is not there", shown, line.number)
+
+
+def missing_skills(folder: Path, file: Path, document: Document, library: set[str]) -> Iterator[Problem]:
+    """Skills that the text sends the reader to and that the library does not have."""
+    seen: set[str] = set()
+    for line in document.prose:
+        for found in _SKILL.finditer(line.text):
+            name = canonical_name(found["name"] or found["name2"])
+            if name in library or name in seen:
+                continue
+            seen.add(name)
+            near = get_close_matches(name, library, 1, 0.8)
+            hint = f"; is it {near[0]}?" if near else ""
+            shown = file.relative_to(folder).as_posix()
+            yield Problem(
+                f"sends to the skill {name}, which is not there{hint}", shown, line.number, not found["verb"]
+            )
+
+
+def _is_file_like(target: str) -> bool:
+    last = target.rstrip("/").rsplit("/", 1)[-1]
+    return target.endswith("/") or "." in last or "/" in target
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _mentions_creation(text: str, path: str) -> bool:
+    """Whether the line of code writes the file itself, as an output."""
+    before = text.split(path, maxsplit=1)[0]
+    return bool(
+        re.search(r"(?:>{1,2}|\s-o|--out(?:put)?[\w-]*[= ]|mkdir|touch|--save\S*)\s*[\"']?(?:\./)?$", before)
+    )
+
+
+def _nearest(folder: Path, target: str) -> str:
+    name = target.rsplit("/", 1)[-1]
+    files = {path.name: path for path in _files(folder)}
+    near = get_close_matches(name, files, 1, 0.75)
+    return f"; is it {files[near[0]].relative_to(folder).as_posix()}?" if near else ""
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for number, path in enumerate(folder.rglob("*")):
+        if number > 5000:
+            return
+        yield path
+
+
+def _known_anchor(wanted: str, anchors: set[str]) -> bool:
+    """Renderers differ in how they treat signs in a heading; letters and digits must agree."""
+
+    def bare(text: str) -> str:
+        return re.sub(r"[\W_]+", "", text.lower())
+
+    plain = bare(wanted)
+    return wanted in anchors or slug_of(wanted) in anchors or any(bare(anchor) == plain for anchor in anchors)

@@ -1,0 +1,130 @@
+"""What is wrong with a text itself: hidden characters, open code, leftovers, secrets, contradictions."""
+
+import re
+from collections.abc import Iterator
+
+from skillkit.core.text import HIDDEN, escape_hidden
+from skillkit.evaluation.report import Problem
+from skillkit.evaluation.static.markdown import Document
+from skillkit.matching.terms import terms
+
+_HARMLESS = re.compile("[\ufe00-\ufe0f\u00ad]")
+_JOINERS = "\u200c\u200d"
+_LEFTOVER = re.compile(
+    r"^[\s>*+-]*(?:\d+[.)]\s*)?\**\[?(?:TODO|FIXME|TBD|XXX)\b\**\s*(?:[:\]]|$)"
+    r"|\blorem ipsum\b|^\s*(?:Say what to do first|Say what to check|Say which requests this skill is for)"
+    r"|\[(?:insert|describe|add|your) [^\]]{3,60}(?: here)\]",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(
+    r"\b(?:sk-(?:ant-|proj-)?[A-Za-z0-9_-]{24,}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}"
+    r"|xox[baprs]-[0-9A-Za-z-]{20,}|AIza[0-9A-Za-z_-]{35}|glpat-[0-9A-Za-z_-]{20,}"
+    r"|eyJ[A-Za-z0-9_-]{20,}\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,})"
+    r"|-----BEGIN (?:RSA |EC |OPENSSH )?PRIVATE KEY-----"
+)
+_EXAMPLE = re.compile(r"(?i)example|x{6,}|your|placeholder|0{8,}|1234567|abcdef|\.\.\.|dummy|fake|redacted")
+_LOCAL_PATH = re.compile(r"(?:/Users/|/home/|[A-Z]:\\Users\\)(?P<user>[A-Za-z][\w.-]*)[/\\][\w.-]")
+_ANYBODY = frozenset(
+    """
+    user username users you me yourname your name yourusername alice bob john jane dev developer ubuntu runner
+    node app root admin vscode shared public example xxx someone agent claude foo coder git ec2-user jovyan
+    sandbox workspace runneradmin linuxbrew default deploy project user1 appuser myuser
+    """.split()
+)
+_NOT = r"(?:never|do not|don't|must not|mustn't|should not|shouldn't|avoid|cannot|can't|may not)"
+_DO = r"(?:always|must|should|make sure to|be sure to|ensure you|you must|remember to)"
+_NEGATIVE = re.compile(rf"^\W*(?:you\s+)?{_NOT}\b(?:\s+ever)?\s+(?P<what>.+)$", re.IGNORECASE)
+_POSITIVE = re.compile(rf"^\W*(?:you\s+)?{_DO}\b\s+(?P<what>.+)$", re.IGNORECASE)
+_IMPERATIVE = re.compile(r"^\W*(?:\d+[.)]\s*)?(?P<what>[A-Z][a-z]+\s+.+)$")
+_CONDITION = re.compile(
+    r"\b(?:if|when|unless|until|without|before|after|only|except|instead|while|for)\b", re.IGNORECASE
+)
+_LEAST_TERMS = 3
+
+
+def hidden_characters(document: Document, shown: str) -> Iterator[Problem]:
+    """Characters that a reader does not see and a model does."""
+    for line in document.lines:
+        if line.text.isascii() and line.text.isprintable():
+            continue
+        found = [
+            match.group()
+            for match in HIDDEN.finditer(line.text)
+            if not _HARMLESS.match(match.group()) and not _joins_visibly(line.text, match.start())
+        ]
+        if found:
+            spelled = ", ".join(sorted({escape_hidden(character) for character in found}))
+            yield Problem(f"has hidden characters: {spelled}", shown, line.number)
+
+
+def _joins_visibly(text: str, place: int) -> bool:
+    """A joiner between signs or letters of a script that needs it, such as in an emoji; tabs are layout."""
+    character = text[place]
+    if character in "\t\r\x0c":
+        return True
+    if character == "\ufeff":
+        return place == 0
+    if character not in _JOINERS:
+        return False
+    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    return bool(before) and ord(before) > 0x2FF and (not after or ord(after) > 0x2FF)
+
+
+def open_code_block(document: Document, shown: str) -> Iterator[Problem]:
+    if document.open_fence is not None:
+        yield Problem("begins a block of code that never ends", shown, document.open_fence)
+
+
+def leftovers(document: Document, shown: str) -> Iterator[Problem]:
+    """Parts of a template that nobody filled in."""
+    for line in document.prose:
+        if _LEFTOVER.search(line.text):
+            yield Problem(f"was not finished: {line.text.strip()[:80]}", shown, line.number, warning=True)
+
+
+def secrets(document: Document, shown: str) -> Iterator[Problem]:
+    for line in document.lines:
+        for found in _SECRET.finditer(line.text):
+            if not _EXAMPLE.search(found.group()) and not _is_marker_only(found.group(), line.text):
+                yield Problem(f"holds what looks like a secret: {found.group()[:8]}…", shown, line.number)
+
+
+def _is_marker_only(found: str, line: str) -> bool:
+    """The first line of a key that is not there: the text speaks about keys."""
+    return found.startswith("-----BEGIN") and line.strip() != found
+
+
+def local_paths(document: Document, shown: str) -> Iterator[Problem]:
+    """Paths that exist on the author's machine only."""
+    for line in document.lines:
+        for found in _LOCAL_PATH.finditer(line.text):
+            user = found["user"].lower()
+            if user not in _ANYBODY and not user.startswith(("your", "my", "user")):
+                yield Problem(f"names a folder of one person: {found.group()}…", shown, line.number, True)
+                break
+
+
+def contradictions(document: Document, shown: str) -> Iterator[Problem]:
+    """Two sentences that say the same and its opposite."""
+    wanted: dict[frozenset[str], int] = {}
+    refused: dict[frozenset[str], int] = {}
+    for line in document.prose:
+        for sentence in re.split(
+            r"(?<=[.;!])\s+|\s+[—–]\s+", line.text.strip().lstrip("-*+>| ").replace("**", "")
+        ):
+            if not sentence or sentence.endswith("?") or _CONDITION.search(sentence):
+                continue
+            if found := _NEGATIVE.match(sentence):
+                kept = refused
+            elif found := _POSITIVE.match(sentence) or _IMPERATIVE.match(sentence):
+                kept = wanted
+            else:
+                continue
+            words = frozenset(terms(found["what"]))
+            if len(words) >= _LEAST_TERMS:
+                kept.setdefault(words, line.number)
+    for words, number in refused.items():
+        if words in wanted:
+            other = wanted[words]
+            text = f"says the opposite of line {other} ({', '.join(sorted(words)[:5])})"
+            yield Problem(text, shown, number)

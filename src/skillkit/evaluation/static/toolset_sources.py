@@ -1,0 +1,25 @@
+"""Toolsets that a header names: whether the module is there, compiles and has the class."""
+
+import ast
+from collections.abc import Iterator
+
+from skillkit.core.models import SkillMetadata
+from skillkit.evaluation.report import Problem
+from skillkit.evaluation.static.script_sources import compile_problems, source_of
+
+
+def toolset_problems(skill: SkillMetadata) -> Iterator[Problem]:
+    for named in skill.toolsets:
+        module, _, name = named.partition(":")
+        path = skill.base_dir.joinpath(*module.split(".")).with_suffix(".py")
+        shown = path.relative_to(skill.base_dir).as_posix()
+        if not path.is_file():
+            yield Problem(f"the toolset {named} needs {shown}, which is not there", "SKILL.md")
+            continue
+        problems = list(compile_problems(skill.base_dir, path))
+        yield from problems
+        if problems:
+            continue
+        classes = {node.name for node in ast.parse(source_of(path)).body if isinstance(node, ast.ClassDef)}
+        if name not in classes:
+            yield Problem(f"has no class {name}, which the header names", shown)

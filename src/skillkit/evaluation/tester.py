@@ -1,0 +1,206 @@
+"""SkillTester: skills and their cases in, a report out, tier by tier."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from skillkit._version import __version__
+from skillkit.core.digest import tree_digest
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import SkillMetadata
+from skillkit.evaluation import routing
+from skillkit.evaluation.cases import Suite
+from skillkit.evaluation.discovery import FoundSuites, folder_around
+from skillkit.evaluation.formats import read_cases_file
+from skillkit.evaluation.report import Problem, Report, Result, SkillUnderTest, Tier
+from skillkit.evaluation.routing import RoutedCase, canonical, routed_cases
+from skillkit.evaluation.script_runs import Observed, run_script_case
+from skillkit.evaluation.static.checks import Examination, examine
+from skillkit.evaluation.wording import suggest_wordings
+from skillkit.matching.matcher import SkillMatcher
+from skillkit.scripts.tools import ScriptTools
+
+Said = Callable[[str], object]
+
+
+def skills_in(folders: Iterable[Path]) -> SkillManager:
+    """Every skill beneath some folders, and nothing else; a folder may be a skill itself."""
+    manager = SkillManager(
+        project_skill_dir="",
+        anthropic_config_dir="",
+        plugin_dirs=[],
+        additional_search_paths=[str(folder) for folder in folders],
+        include_nested=True,
+    )
+    manager.discover()
+    return manager
+
+
+@dataclass
+class SkillTester:
+    """Skills under test, the library around them, and their files of cases."""
+
+    skills: Sequence[SkillMetadata]
+    suites: FoundSuites = field(default_factory=FoundSuites)
+    among: Sequence[SkillMetadata] = ()
+    """Further skills of the library in which requests are routed."""
+    mode: str | None = None
+    about: str | None = None
+    """The skill that cases are about where neither they nor their folder say so."""
+    scripts: ScriptTools | None = None
+    """Runs scripts; None leaves out everything that runs one."""
+    progress: Said = lambda text: None
+
+    def __post_init__(self) -> None:
+        self.library = routing.library_of((*self.skills, *self.among))
+        self._matcher: SkillMatcher | None = None
+
+    @property
+    def matcher(self) -> SkillMatcher:
+        if self._matcher is None:
+            self._matcher = SkillMatcher(self.library, mode=self.mode)
+        return self._matcher
+
+    def report(self, results: Iterable[Result], metrics: dict[str, object]) -> Report:
+        """The frame of a report: what was tested, when, and which files could not be read."""
+        unreadable = [Problem(found.reason, str(found.path)) for found in self.suites.unreadable]
+        notes = [f"{suite.path}: {note}" for suite in self.suites.suites for note in suite.notes]
+        notes += self.unassigned()
+        return Report(
+            tuple(results),
+            tuple(_under_test(skill) for skill in self.skills),
+            tuple(unreadable),
+            tuple(notes),
+            metrics,
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            f"skillkit {__version__}",
+        )
+
+    def run_static(self) -> Report:
+        """Every rule on every skill."""
+        results: list[Result] = []
+        self.progress(f"Reading {len(self.skills)} skills")
+        for skill in self.skills:
+            own = tuple(
+                Problem(found.reason, _within(found.path, skill.base_dir), warning=True)
+                for found in self.suites.unreadable
+                if found.path.resolve().is_relative_to(skill.base_dir.resolve())
+            )
+            named = tuple(self._other_names(skill))
+            results.extend(examine(Examination(skill, self.matcher, self.scripts, (*own, *named))))
+        return self.report(results, {})
+
+    def run_routing(self, *, suggest: bool = True) -> Report:
+        """Every request with a known answer, asked of the library and of the skill alone."""
+        cases = self.routed()
+        if not cases:
+            return self.report((), {})
+        self.progress(f"Asking {len(cases)} requests")
+        results = routing.run_routing(self.matcher, cases)
+        measured = routing.metrics(results)
+        measured |= {"mode": self.matcher.mode.value, "threshold": self.matcher.threshold}
+        measured["library"] = len(self.library)
+        if len(self.library) > 1:
+            results, measured["alone"] = self._alone(cases, results)
+        if suggest:
+            self.progress("Trying other wordings")
+            found = suggest_wordings(self.matcher, cases, results)
+            measured["wordings"] = [wording.as_data() for wording in found]
+        return self.report(results, {Tier.ROUTING.value: measured})
+
+    def run_scripts(self) -> tuple[Report, dict[Path, dict[str, Observed]]]:
+        """Every case that runs a script, and what the scripts did, by file and case."""
+        results: list[Result] = []
+        seen: dict[Path, dict[str, Observed]] = {}
+        by_name = {skill.canonical_name: skill for skill in self.skills}
+        for suite in self.suites.suites:
+            for case in suite.cases:
+                skill = by_name.get(canonical(case.skill or "")) or by_name.get(self.skill_of(suite) or "")
+                if case.script is None or skill is None:
+                    continue
+                self.progress(f"Running {skill.name} {case.script.script}")
+                result, observed = run_script_case(case, skill, suite.path)
+                results.append(result)
+                if observed is not None:
+                    seen.setdefault(suite.path, {})[case.id] = observed
+        return self.report(results, {}), seen
+
+    def reread(self) -> None:
+        """Read the files of cases again, after one was written."""
+        again = [read_cases_file(suite.path, suite.skill) for suite in self.suites.suites]
+        suites = tuple(suite for suite in again if isinstance(suite, Suite))
+        self.suites = replace(self.suites, suites=suites)
+
+    def routed(self) -> list[RoutedCase]:
+        """The cases of every suite that say which skill should answer."""
+        found: list[RoutedCase] = []
+        for suite in self.suites.suites:
+            found.extend(routed_cases(suite.cases, self.skill_of(suite), suite.path))
+        return found
+
+    def unassigned(self) -> list[str]:
+        """Files with cases of which nobody knows what skill they are about."""
+        return [
+            f"{suite.path}: its cases do not say which skill they are about"
+            for suite in self.suites.suites
+            if self.skill_of(suite) is None
+            and any(
+                case.routing and "" in (*case.routing.wanted, *case.routing.unwanted) for case in suite.cases
+            )
+        ]
+
+    def skill_of(self, suite: Suite) -> str | None:
+        """The skill whose folder a suite lies in, or the one that it names."""
+        around = folder_around(suite.path)
+        if around is not None:
+            for skill in self.library:
+                if skill.base_dir.resolve() == around:
+                    return skill.canonical_name
+        if self.about:
+            return canonical(self.about)
+        return canonical(suite.skill) if suite.skill else None
+
+    def _alone(
+        self, cases: list[RoutedCase], results: list[Result]
+    ) -> tuple[list[Result], dict[str, object]]:
+        """Whether each wanted skill would have come if it were the only one."""
+        by_name = {skill.canonical_name: skill for skill in self.library}
+        matchers: dict[str, SkillMatcher] = {}
+        noted, alone = [], []
+        for case, result in zip(cases, results, strict=True):
+            if len(case.wanted) != 1 or case.wanted[0] not in by_name:
+                noted.append(result)
+                continue
+            name = case.wanted[0]
+            if name not in matchers:
+                matchers[name] = SkillMatcher([by_name[name]], mode=self.mode)
+            matched = bool(matchers[name].match(case.request))
+            alone.append(matched)
+            noted.append(replace(result, data={**result.data, "alone": matched}))
+        return noted, {"cases": len(alone), "recall": round(sum(alone) / len(alone), 4) if alone else None}
+
+    def _other_names(self, skill: SkillMetadata) -> Iterable[Problem]:
+        """Suites in the folder of a skill that are about one of another name."""
+        for suite in self.suites.suites:
+            if folder_around(suite.path) == skill.base_dir.resolve() and suite.skill:
+                named = canonical(suite.skill)
+                if named not in (skill.canonical_name, canonical(skill.base_dir.name)):
+                    text = f"is about a skill called {named}; this one is {skill.canonical_name}"
+                    yield Problem(text, _within(suite.path, skill.base_dir))
+
+
+def _under_test(skill: SkillMetadata) -> SkillUnderTest:
+    try:
+        digest = tree_digest(skill.base_dir).digest
+    except (SkillsUseError, OSError):
+        digest = ""
+    return SkillUnderTest(skill.canonical_name, str(skill.base_dir), digest)
+
+
+def _within(path: Path, folder: Path) -> str:
+    try:
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return str(path)

@@ -1,0 +1,134 @@
+"""`agent skill test` through the real program."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+
+@pytest.fixture
+def library(tmp_path, write_skill):
+    folder = tmp_path / "library"
+    write_skill("csv-report", "Count.\n", description="Summarise CSV files of rows as a report.", into=folder)
+    write_skill("translate", "Speak.\n", description="Translate texts between human languages.", into=folder)
+    return folder
+
+
+@pytest.fixture
+def cases(tmp_path):
+    file = tmp_path / "cases.json"
+    rows = [
+        {"id": "hit", "query": "Make a report of this CSV", "should_trigger": True},
+        {"id": "miss", "query": "Translate this text, please", "should_trigger": True},
+        {"id": "none", "query": "How are you?", "should_trigger": False},
+    ]
+    file.write_text(json.dumps(rows))
+    return file
+
+
+def test_routing_of_one_skill_from_a_file_of_triggers(run_agent, library, cases):
+    arguments = ("skill", "test", cases, "--skill", "CSV_Report", "--in", library, "--mode", "lexical")
+    answer = run_agent(*arguments, "--tier", "routing", "--json")
+    data = json.loads(answer.stdout)
+    assert answer.returncode == 1
+    assert (data["metrics"]["routing"]["recall_at_1"], data["counts"]["failed"]) == (0.5, 1)
+    shown = run_agent(*arguments, "--tier", "routing").stdout
+    assert "recall@3" in shown
+    assert "Translate this text" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert run_agent(*arguments, "--tier", "routing", "--fail-under", "60").returncode == 0
+
+
+def test_a_folder_is_tested_with_the_cases_that_lie_in_it(run_agent, library, cases, tmp_path):
+    (library / "csv-report" / "evals").mkdir()
+    cases.rename(library / "csv-report" / "evals" / "triggers.json")
+    earlier, junit = tmp_path / "report.json", tmp_path / "junit.xml"
+    answer = run_agent("skill", "test", library, "--no-run", "--report", earlier, "--junit", junit)
+    assert answer.returncode == 1, answer.stderr
+    suites = ElementTree.fromstring(junit.read_text().encode()).findall("testsuite")
+    assert {suite.get("name") for suite in suites} == {
+        "csv-report.static",
+        "csv-report.routing",
+        "translate.static",
+    }
+    arguments = ("skill", "test", library, "--no-run", "--against", earlier)
+    same = run_agent(*arguments, "--annotations")
+    assert same.returncode == 1
+    assert "Nothing got worse." in same.stdout
+    assert "::error file=" in same.stdout
+    (library / "translate" / "SKILL.md").write_text(
+        "---\nname: translate\ndescription: Words.\n---\nSpeak.\n"
+    )
+    assert run_agent(*arguments).returncode == 3
+
+
+def test_discover_lists_what_is_read_and_why_the_rest_is_not(run_agent, library, cases):
+    (library / "translate" / "evals").mkdir()
+    (library / "translate" / "evals" / "evals.json").write_text("[")
+    cases.rename(library / "csv-report" / "trigger-evals.json")
+    answer = run_agent("skill", "test", library, "--discover", "--json")
+    data = json.loads(answer.stdout)
+    assert [(suite["format"], suite["skill"], suite["cases"]) for suite in data["suites"]] == [
+        ("triggers", "csv-report", 3)
+    ]
+    assert "not well formed" in data["unreadable"][0]["reason"]
+
+
+def test_lines_of_queries_for_many_skills(run_agent, library, tmp_path):
+    cases = tmp_path / "queries.jsonl"
+    rows = [
+        {"query": "Make a report of this CSV", "relevant": ["lib/csv-report"], "negative_for": []},
+        {"query": "What is 2+2?", "relevant": [], "negative_for": ["lib/translate"]},
+    ]
+    cases.write_text("\n".join(json.dumps(row) for row in rows))
+    answer = run_agent("skill", "test", cases, "--in", library, "--mode", "lexical", "--tier", "routing")
+    assert answer.returncode == 0, answer.stderr
+    assert "Nothing failed." in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[", "not well formed"),
+        ('[{"should_trigger": true}]', "without a request"),
+        ('[{"query": "x", "should_trigger": true}]', "which skill"),
+    ],
+)
+def test_cases_that_cannot_be_used_are_named(run_agent, library, tmp_path, text, complaint):
+    cases = tmp_path / "cases.json"
+    cases.write_text(text)
+    answer = run_agent("skill", "test", cases, "--in", library)
+    assert answer.returncode == 1
+    assert complaint in answer.stderr.replace("\n", " ")
+
+
+@pytest.fixture
+def created(run_agent, tmp_path):
+    answer = run_agent("skill", "create", "greeter", "--template", "scripts", "--into", tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    return tmp_path / "greeter"
+
+
+def test_a_created_skill_brings_an_evaluation_that_passes(run_agent, created):
+    answer = run_agent("skill", "test", created, "--json")
+    data = json.loads(answer.stdout)
+    assert answer.returncode == 0, answer.stderr
+    tiers = {(result["tier"], result["outcome"]) for result in data["results"]}
+    assert tiers == {("static", "passed"), ("static", "warned"), ("routing", "passed"), ("scripts", "passed")}
+
+
+def test_a_changed_script_fails_until_its_new_answer_is_accepted(run_agent, created):
+    script = created / "scripts" / "greet.py"
+    script.write_text(script.read_text().replace("Hello", "Good morning"))
+    arguments = ("skill", "test", created, "--tier", "scripts")
+    failed = run_agent(*arguments)
+    assert failed.returncode == 1
+    assert "expected" in failed.stdout
+    refused = run_agent(*arguments, "--update")
+    assert refused.returncode == 1
+    assert "Good morning" in refused.stderr
+    assert run_agent(*arguments, "--update", "--yes").returncode == 0
+    assert run_agent(*arguments).returncode == 0
+    cases = json.loads((created / "evals" / "scripts.json").read_text())["scripts"]
+    assert [case["exit_code"] for case in cases] == [0, 2]
+    assert cases[0]["json"] == {"greeting": "Good morning, Ada!"}

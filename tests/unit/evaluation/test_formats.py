@@ -1,0 +1,156 @@
+"""Every format of cases becomes the same model, and what is none says why."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from skillkit.evaluation import Suite, Unreadable, read_cases_file
+from skillkit.evaluation.cases import CheckKind, Routing
+
+SHARED = (folder / "shared" / "data" / "formats" for folder in Path(__file__).resolve().parents)
+SAMPLES = next((folder for folder in SHARED if folder.is_dir()), None)
+NO_CASES = ("results of an evaluation", "describes a skill", "start commands", "configures")
+
+
+def written(tmp_path, content, name="cases.json"):
+    file = tmp_path / name
+    file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return file
+
+
+TRIGGERS = {
+    "official": [{"query": "a", "should_trigger": True}, {"query": "b", "should_trigger": False}],
+    "prompts": {"cases": [{"prompt": "a", "should_trigger": True}, {"prompt": "b", "should_trigger": False}]},
+    "lists": {"should_trigger": ["a"], "should_not_trigger": ["b"]},
+    "humps": {"shouldTrigger": ["a"], "shouldNotTrigger": ["b"]},
+    "splits": {
+        "should_trigger": {"train": ["a"], "val": []},
+        "should_not_trigger": {"train": [], "val": ["b"]},
+    },
+    "types": {
+        "tests": [{"query": "a", "type": "should_trigger"}, {"query": "b", "type": "should_not_trigger"}]
+    },
+    "short": {"queries": [{"q": "a", "should": True}, {"q": "b", "should": False}]},
+    "waza": {"should_trigger_prompts": [{"prompt": "a"}], "should_not_trigger_prompts": [{"prompt": "b"}]},
+    "names": [{"id": "1", "prompt": "a", "expected_skill": "me"}, {"prompt": "b", "should_trigger": False}],
+}
+
+
+@pytest.mark.parametrize("shape", TRIGGERS)
+def test_every_spelling_of_a_trigger_file_means_the_same(tmp_path, shape):
+    suite = read_cases_file(written(tmp_path, TRIGGERS[shape]), "me")
+    assert isinstance(suite, Suite), suite
+    assert [(case.prompts, case.routing) for case in suite.cases] == [
+        (("a",), Routing(("me",))),
+        (("b",), Routing((), ("me",))),
+    ]
+
+
+def test_lines_with_the_names_of_skills(tmp_path):
+    lines = '{"query": "a", "relevant": ["x/image"]}\n\n{"query": "b", "expected_skill": ""}\n'
+    suite = read_cases_file(written(tmp_path, "\ufeff" + lines, "queries.jsonl"))
+    assert isinstance(suite, Suite)
+    assert [case.routing for case in suite.cases] == [Routing(("x/image",)), Routing()]
+
+
+def test_the_official_form_with_assertions_of_every_kind(tmp_path):
+    item = {
+        "id": 7,
+        "prompt": "Summarise sales.csv",
+        "expected_output": "A table",
+        "files": ["evals/files/sales.csv"],
+        "assertions": [
+            'The output contains "Total"',
+            "Names the best month",
+            {"type": "content_includes_any", "value": ["a", "b"]},
+            {"type": "tool_use", "value": "Read"},
+            {"type": "file_exists", "path": "out.csv"},
+            {"type": "contains", "description": "Says which month was best"},
+            {"type": "martian", "value": "x"},
+        ],
+        "expectations": ["Is short"],
+    }
+    suite = read_cases_file(written(tmp_path, {"skill_name": "sales", "evals": [item]}))
+    assert isinstance(suite, Suite)
+    (case,) = suite.cases
+    assert (case.id, case.skill, case.expected_output) == ("7", "sales", "A table")
+    assert [(file.path, file.source) for file in case.files] == [("sales.csv", "evals/files/sales.csv")]
+    assert case.routing == Routing(("sales",), implied=True)
+    assert [check.kind for check in case.checks] == [
+        CheckKind.CONTAINS,
+        CheckKind.STATEMENT,
+        CheckKind.CONTAINS,
+        CheckKind.TOOL_CALLS,
+        CheckKind.FILE_EXISTS,
+        CheckKind.STATEMENT,
+        CheckKind.UNKNOWN,
+        CheckKind.STATEMENT,
+    ]
+    assert case.checks[0].compiled
+    assert case.checks[2].any_of
+
+
+def test_a_waza_suite_reads_its_tasks_and_its_triggers(tmp_path):
+    (tmp_path / "tasks").mkdir()
+    written(
+        tmp_path / "tasks",
+        "id: t1\nname: First\ninputs:\n  prompt: Explain\n  files: [{path: a.py, content: 'x = 1'}]\n"
+        "expected:\n  output_contains: [loop]\n  behavior: {max_tool_calls: 3}\n",
+        "one.yaml",
+    )
+    written(
+        tmp_path, "skill: explainer\nshould_trigger_prompts: [{prompt: Explain this}]\n", "trigger_tests.yaml"
+    )
+    suite = read_cases_file(
+        written(
+            tmp_path,
+            "name: e\nskill: explainer\nversion: '1'\nmetrics: []\n"
+            "config: {trials_per_task: 3, timeout_seconds: 9}\n"
+            "graders: [{type: text, name: t, config: {regex_match: ['x+']}}]\n"
+            "tasks: ['tasks/*.yaml', 'no/*.yaml']\n",
+            "eval.yaml",
+        )
+    )
+    assert isinstance(suite, Suite)
+    first, second = suite.cases
+    assert (first.skill, first.runs, first.seconds) == ("explainer", 3, 9.0)
+    assert [check.kind for check in first.checks] == [
+        CheckKind.CONTAINS,
+        CheckKind.MAX_TOOL_CALLS,
+        CheckKind.MATCHES,
+    ]
+    assert second.routing == Routing(("explainer",))
+    assert suite.notes == ("no file matches tasks 'no/*.yaml'",)
+    assert {part.name for part in suite.parts} == {"one.yaml", "trigger_tests.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "reason"),
+    [
+        ("[{", "cases.json", "not well formed"),
+        ("a: &x 1\nb: *x\n", "eval.yaml", "aliases"),
+        ([{"query_id": 1, "selected": "x"}], "evals.json", "results of an evaluation"),
+        ([{"pattern": ".*", "run": "x"}], "triggers.json", "patterns that start commands"),
+        ({"name": "x", "description": "y"}, "trigger.json", "describes a skill"),
+        ({"cases": [{"id": 1}]}, "evals.json", "items without a request"),
+        ("[]", "evals.json", "holds no cases"),
+    ],
+)
+def test_a_file_without_cases_says_what_it_is(tmp_path, content, name, reason):
+    found = read_cases_file(written(tmp_path, content, name))
+    assert isinstance(found, Unreadable)
+    assert reason in found.reason
+
+
+@pytest.mark.skipif(SAMPLES is None, reason="the sample files of other publishers are not here")
+def test_published_files_are_read_unmodified():
+    files = [
+        file
+        for folder in ("evals.json", "trigger-evals", "waza")
+        for file in sorted((SAMPLES / folder).iterdir())
+        if file.name != "index.jsonl"
+    ]
+    refused = [found for file in files if isinstance(found := read_cases_file(file), Unreadable)]
+    broken = [found for found in refused if not any(reason in found.reason for reason in NO_CASES)]
+    assert len(broken) <= 0.05 * len(files), broken

@@ -1,0 +1,81 @@
+"""A report is plain data that reads back, compares, and becomes JUnit XML and annotations."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.evaluation import Outcome, Problem, Report, Result, Tier, compare
+from skillkit.evaluation.rendering.annotations import github_annotations
+from skillkit.evaluation.rendering.junit import junit_xml
+from skillkit.evaluation.report import SkillUnderTest
+
+
+def result(identity, outcome, **more):
+    return Result(Tier.ROUTING, "csv", identity, outcome, **more)
+
+
+REPORT = Report(
+    (
+        result("a", Outcome.PASSED),
+        result("b", Outcome.FAILED, message="x \x1b[31m<&>", problems=(Problem("p", "SKILL.md", 3),)),
+        result("c", Outcome.NOT_JUDGED),
+        result("d", Outcome.WARNED, message="w"),
+    ),
+    (SkillUnderTest("csv", "/skills/csv", "sha256:1"),),
+    metrics={"routing": {"recall": 0.5}},
+)
+
+
+def test_a_report_reads_back_as_it_was_written():
+    data = json.loads(json.dumps(REPORT.as_data()))
+    assert Report.from_data(data) == REPORT
+    assert (data["version"], data["counts"]["failed"], data["pass_rate"]) == (1, 1, 0.6667)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"), [({"version": 9}, "version 9"), ({"format": "x"}, "no report")]
+)
+def test_a_report_of_another_kind_is_refused(change, message):
+    with pytest.raises(ConfigurationError, match=message):
+        Report.from_data({**REPORT.as_data(), **change})
+
+
+def test_what_nobody_judged_counts_as_neither():
+    assert Report((result("a", Outcome.NOT_JUDGED),)).pass_rate is None
+
+
+def test_comparison_names_what_got_worse_and_better():
+    now = Report(
+        (result("a", Outcome.FAILED), result("b", Outcome.PASSED), result("e", Outcome.FAILED)),
+        metrics={"routing": {"recall": 0.25}},
+    )
+    found = compare(REPORT, now)
+    assert [one.id for one in found.worse] == ["a"]
+    assert [one.id for one in found.better] == ["b"]
+    assert [one.id for one in found.new] == ["e"]
+    assert found.dropped == ("routing recall fell from 0.500 to 0.250",)
+    assert found.is_worse
+    assert not compare(REPORT, REPORT).is_worse
+
+
+def test_junit_is_xml_whatever_a_message_holds():
+    suite = ElementTree.fromstring(junit_xml(REPORT).encode()).find("testsuite")
+    assert suite.attrib | {"time": ""} == {
+        "name": "csv.routing",
+        "tests": "4",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "1",
+        "time": "",
+    }
+
+
+def test_annotations_point_into_the_repository():
+    lines = github_annotations(REPORT, Path("/skills"))
+    assert lines == [
+        "::error file=csv/SKILL.md,line=3,title=csv routing b::p",
+        "::warning file=csv/SKILL.md,title=csv routing d::w",
+    ]

@@ -1,0 +1,76 @@
+"""Requests with known answers: who won, by which words, and which wording would have turned a miss."""
+
+import json
+
+import pytest
+
+from skillkit.evaluation.report import Outcome
+
+
+@pytest.fixture
+def library(write_skill):
+    csv = write_skill("csv-report", "Count.\n", description="Summarise CSV files as a report.")
+    write_skill("translate", "Speak.\n", description="Translate texts between languages.")
+    (csv / "evals").mkdir()
+    return csv / "evals"
+
+
+def wrote(folder, cases, name="triggers.json"):
+    (folder / name).write_text(json.dumps(cases))
+
+
+def test_results_say_who_won_and_by_which_words(tester, library):
+    wrote(
+        library,
+        [
+            {"id": "hit", "query": "Make a report of this CSV", "should_trigger": True},
+            {"id": "miss", "query": "Translate this text, please", "should_trigger": True},
+            {"id": "quiet", "query": "How are you?", "should_trigger": False},
+            {"id": "loud", "query": "Summarise these CSV files as a report", "should_trigger": False},
+        ],
+    )
+    report = tester().run_routing(suggest=False)
+    outcomes = {result.id: result.outcome for result in report.results}
+    assert outcomes == {
+        "hit": Outcome.PASSED,
+        "miss": Outcome.FAILED,
+        "quiet": Outcome.PASSED,
+        "loud": Outcome.FAILED,
+    }
+    missed = next(result for result in report.results if result.id == "miss")
+    assert "translate (" in missed.message
+    assert "shares the words" in missed.message
+    assert missed.data["alone"] is False
+    measured = report.metrics["routing"]
+    assert (measured["recall"], measured["precision"], measured["false_positives"]) == (0.5, 0.5, 0.5)
+    assert measured["alone"] == {"cases": 2, "recall": 0.5}
+
+
+def test_a_wording_that_turns_a_miss_is_tried_on_all_cases(tester, library):
+    wrote(
+        library,
+        [
+            {"query": "Make a report of this CSV", "should_trigger": True},
+            {"id": "miss", "query": "spreadsheet quarterly totals", "should_trigger": True},
+            {"query": "Translate a spreadsheet into French", "should_trigger": False},
+        ],
+    )
+    (wording,) = tester().run_routing().metrics["routing"]["wordings"]
+    assert wording["skill"] == "csv-report"
+    assert "miss" in wording["gained"]
+    assert wording["lost"] == []
+    assert wording["description"].startswith("Summarise CSV files as a report. Also for: ")
+
+
+def test_a_prompt_of_an_evaluation_warns_when_it_does_not_trigger(tester, library):
+    wrote(library, {"skill_name": "csv-report", "evals": [{"id": 1, "prompt": "Do the usual"}]}, "evals.json")
+    (result,) = tester().run_routing().results
+    assert result.outcome is Outcome.WARNED
+
+
+def test_cases_of_nobody_are_told_and_not_guessed(tester, tmp_path):
+    file = tmp_path / "cases.json"
+    file.write_text('[{"query": "x", "should_trigger": true}]')
+    report = tester(file).run_routing()
+    assert report.results == ()
+    assert "do not say which skill" in report.notes[0]

@@ -1,0 +1,113 @@
+"""Each rule finds the defect it is for, says where it is, and is silent about a sound skill."""
+
+import pytest
+
+from skillkit.evaluation.report import Outcome
+
+DESCRIPTION = "Summarises CSV files as tables with totals. Use for spreadsheets, sales figures and columns."
+BODY = """# Sales
+
+Read [the format](references/format.md#rows) first, then run it. See [below](#steps).
+
+## Steps
+
+1. Always check every row of the input.
+
+```bash
+python scripts/sum.py --input data.csv \\
+    --total
+```
+"""
+SCRIPT = """import argparse
+import json
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--input")
+parser.add_argument("--total", action="store_true")
+parser.parse_args()
+"""
+
+
+@pytest.fixture
+def sound(write_skill):
+    folder = write_skill("sales", BODY, description=DESCRIPTION)
+    (folder / "references").mkdir()
+    (folder / "references" / "format.md").write_text("# Rows\n\nOne a line.\n")
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / "sum.py").write_text(SCRIPT)
+    (folder / "assets").mkdir()
+    (folder / "assets" / "defaults.json").write_text('{"a": 1}')
+    return folder
+
+
+def failures(tester):
+    return {
+        result.id: result.problems
+        for result in tester().run_static().results
+        if result.outcome in (Outcome.FAILED, Outcome.WARNED)
+    }
+
+
+def test_a_sound_skill_has_no_problems(tester, sound):
+    assert failures(tester) == {}
+
+
+def changed(path, old, new):
+    path.write_text(path.read_text().replace(old, new))
+
+
+DEFECTS = {
+    "files-exist": ("SKILL.md", "references/format.md", "references/formats.md"),
+    "headings-exist": ("SKILL.md", "(#steps)", "(#stages)"),
+    "hidden-characters": ("SKILL.md", "every row", "every\u200b row"),
+    "code-blocks-closed": ("SKILL.md", "--total\n```", "--total\n"),
+    "finished": ("SKILL.md", "1. Always", "TODO: say more\n\n1. Always"),
+    "no-secrets": ("SKILL.md", "first, then", "with ghp_" + "a1B2" * 9 + ", then"),
+    "no-local-paths": ("SKILL.md", "data.csv", "/Users/mkoehler/data.csv"),
+    "no-contradictions": ("SKILL.md", "## Steps", "Never check every row of the input.\n\n## Steps"),
+    "scripts-compile": ("scripts/sum.py", "parser.parse_args()", "parser.parse_args("),
+    "scripts-imports": ("scripts/sum.py", "import json", "import polars"),
+    "scripts-options": ("SKILL.md", "--total", "--totals-only"),
+    "data-files": ("assets/defaults.json", "1}", "1"),
+    "description": ("SKILL.md", DESCRIPTION, "Helps with things."),
+    "specification": ("SKILL.md", "name: sales", "name: Sales Report"),
+    "instructions": ("SKILL.md", BODY, "\n"),
+}
+
+
+@pytest.mark.parametrize("rule", DEFECTS)
+def test_a_defect_is_found_and_nothing_else(tester, sound, rule):
+    path, old, new = DEFECTS[rule]
+    changed(sound / path, old, new)
+    found = failures(tester)
+    assert set(found) == {rule}
+    assert found[rule][0].path in (path, "SKILL.md")
+
+
+def test_a_misspelled_reference_names_the_nearest_file(tester, sound):
+    changed(sound / "SKILL.md", "references/format.md", "references/formatt.md")
+    (problem,) = failures(tester)["files-exist"]
+    assert (problem.line, problem.warning) == (7, False)
+    assert "is it references/format.md?" in problem.message
+
+
+def test_a_skill_that_the_text_sends_to_must_be_in_the_library(tester, sound, write_skill):
+    write_skill("charts", "# Charts\n", description="Draws bar charts and line plots of numbers for slides.")
+    changed(
+        sound / "SKILL.md", "## Steps", "Then use the `pie-charts` skill and the `charts` skill.\n\n## Steps"
+    )
+    (problem,) = failures(tester)["skills-exist"]
+    assert "pie-charts" in problem.message
+
+
+def test_two_descriptions_that_say_the_same_are_found(tester, sound, write_skill):
+    write_skill("sales-two", "# Two\n", description=DESCRIPTION)
+    assert "says the same as that of sales" in failures(tester)["description"][0].message
+
+
+def test_a_broken_file_of_cases_is_a_warning_and_a_foreign_name_an_error(tester, sound):
+    (sound / "evals").mkdir()
+    (sound / "evals" / "evals.json").write_text('{"skill_name": "other", "evals": [{"prompt": "Sum it"}]}')
+    (sound / "evals" / "triggers.json").write_text("[")
+    problems = failures(tester)["evaluations"]
+    assert [problem.warning for problem in problems] == [True, False]
