@@ -33,7 +33,13 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 MINIMUM = (3, 11)
 INPUTS = ("pyproject.toml", "constraints.txt")
-SYSTEM_PACKAGES = {"bwrap": "bubblewrap", "jq": "jq", "ruby": "ruby", "strace": "strace"}
+SYSTEM_PACKAGES = {
+    "bwrap": "bubblewrap",
+    "chromium": "chromium",
+    "jq": "jq",
+    "ruby": "ruby",
+    "strace": "strace",
+}
 
 
 def main(arguments: list[str]) -> int:

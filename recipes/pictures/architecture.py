@@ -4,6 +4,7 @@ from recipes.pictures.drawing import Card
 
 LAYERS = (
     ("agent", "the program: chat, models, sessions, memory"),
+    ("inspector", "a page in the browser that says why"),
     ("evaluation", "tests of skills: cases, tiers, reports"),
     ("integrations", "one thin file a framework, MCP"),
     ("install", "git → verified store; trust, lock, rollback"),

@@ -128,18 +128,21 @@ class JournalReader:
         order = f"SELECT {_COLUMNS} FROM event WHERE conversation = ? ORDER BY id"
         return [_stored(row) for row in self._rows(order, [identity])]
 
-    def conversations(self, *, limit: int = PAGE, offset: int = 0) -> list[ConversationSummary]:
-        """Return the conversations, the one that was active last first."""
+    def conversations(
+        self, *, limit: int = PAGE, offset: int = 0, text: str = ""
+    ) -> list[ConversationSummary]:
+        """Return the conversations that have `text` in some event, the one that was active last first."""
+        condition, values = EventFilter(text=text).clause()
         order = (
             "SELECT conversation, min(time), max(time), count(DISTINCT turn), count(*),"
             " group_concat(DISTINCT nullif(skill, '')) FROM event WHERE conversation <> ''"
-            " GROUP BY conversation ORDER BY max(id) DESC LIMIT ? OFFSET ?"
+            f" AND {condition} GROUP BY conversation ORDER BY max(id) DESC LIMIT ? OFFSET ?"
         )
         return [
             ConversationSummary(
                 name, first, last, turns, events, tuple(sorted(skills.split(","))) if skills else ()
             )
-            for name, first, last, turns, events, skills in self._rows(order, [limit, offset])
+            for name, first, last, turns, events, skills in self._rows(order, [*values, limit, offset])
         ]
 
     def stats(self) -> JournalStats:
@@ -155,18 +158,19 @@ class JournalReader:
             {row[0]: row[1] for row in rows},
         )
 
+    def oldest_first(self, wanted: EventFilter = ANYTHING) -> Iterator[StoredEvent]:
+        """Yield every event in the order in which it was written, a page in memory at a time."""
+        condition, values = wanted.clause()
+        order = f"SELECT {_COLUMNS} FROM event WHERE {condition} AND id > ? ORDER BY id LIMIT 1000"
+        after = 0
+        while page := [_stored(row) for row in self._rows(order, [*values, after])]:
+            yield from page
+            after = page[-1].id
+
     def export(self, wanted: EventFilter = ANYTHING) -> Iterator[str]:
         """Yield every event as a line of JSON, oldest first."""
-        condition, values = wanted.clause()
-        after = 0
-        while True:
-            order = f"SELECT {_COLUMNS} FROM event WHERE {condition} AND id > ? ORDER BY id LIMIT 1000"
-            page = [_stored(row) for row in self._rows(order, [*values, after])]
-            if not page:
-                return
-            for stored in page:
-                yield json.dumps(stored.to_data(), ensure_ascii=False)
-            after = page[-1].id
+        for stored in self.oldest_first(wanted):
+            yield json.dumps(stored.to_data(), ensure_ascii=False)
 
     def query(self, order: str, values: Sequence[object] = ()) -> list[Any]:
         """Return the rows of a SELECT, for views of the journal that are not here."""

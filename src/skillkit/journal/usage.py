@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from skillkit.journal.events import Json, Kind
-from skillkit.journal.reading import EventFilter, JournalReader, StoredEvent
+from skillkit.journal.events import Event, Json, Kind
+from skillkit.journal.reading import EventFilter, JournalReader
 
 ALWAYS_BEATEN_FROM = 3
 """Requests in which a skill was near and the same other skill was taken, before it is worth a word."""
@@ -32,8 +32,12 @@ class SkillUsage:
     """Requests in which it was named among the nearest and not taken."""
 
     @property
+    def uses(self) -> int:
+        return self.matched + self.loaded + self.read + self.run + self.called
+
+    @property
     def never_used(self) -> bool:
-        return not (self.matched or self.loaded or self.read or self.run or self.called)
+        return not self.uses
 
     @property
     def always_beaten_by(self) -> str | None:
@@ -60,27 +64,23 @@ class SkillUsage:
         }
 
 
-def usage(reader: JournalReader, skills: Iterable[str] = (), since: float = 0.0) -> list[SkillUsage]:
+def usage_in(reader: JournalReader, skills: Iterable[str] = (), since: float = 0.0) -> list[SkillUsage]:
     """Return a row for each of `skills` and for every other one that the journal names, most used first."""
+    return usage_of((stored.event for stored in reader.oldest_first(EventFilter(since=since))), skills)
+
+
+def usage_of(events: Iterable[Event], skills: Iterable[str] = ()) -> list[SkillUsage]:
+    """Count events that come in the order in which they happened."""
     rows: dict[str, SkillUsage] = {name: SkillUsage(name) for name in skills}
-    before = None
-    pages: list[list[StoredEvent]] = []
-    while page := reader.events(EventFilter(since=since), before=before, limit=5_000):
-        pages.append(page)
-        before = page[-1].id
     matched_in_turn: dict[tuple[str, int], set[str]] = defaultdict(set)
-    for page in reversed(pages):
-        for stored in reversed(page):
-            _count(rows, matched_in_turn, stored)
-    return sorted(
-        rows.values(), key=lambda row: (-(row.matched + row.loaded + row.run + row.called), row.skill)
-    )
+    for event in events:
+        _count(rows, matched_in_turn, event)
+    return sorted(rows.values(), key=lambda row: (-row.uses, row.skill))
 
 
 def _count(
-    rows: dict[str, SkillUsage], matched_in_turn: dict[tuple[str, int], set[str]], stored: StoredEvent
+    rows: dict[str, SkillUsage], matched_in_turn: dict[tuple[str, int], set[str]], event: Event
 ) -> None:
-    event = stored.event
     turn = (event.conversation, event.turn)
     if event.kind is Kind.MATCHED:
         taken = _ids(event.data.get("matched"))

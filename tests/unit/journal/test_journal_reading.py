@@ -7,7 +7,7 @@ import pytest
 
 from skillkit.core.exceptions import StateFileError
 from skillkit.journal import Event, EventFilter, JournalReader, Kind, SqliteJournal, at
-from skillkit.journal.usage import usage
+from skillkit.journal.usage import usage_in
 
 
 @pytest.fixture
@@ -36,7 +36,12 @@ def test_events_come_back_as_they_were_newest_first(path: Path) -> None:
 
 def test_no_journal_is_an_empty_one(path: Path) -> None:
     reader = JournalReader(path)
-    assert (reader.events(), reader.conversations(), list(reader.export()), usage(reader)) == ([], [], [], [])
+    assert (reader.events(), reader.conversations(), list(reader.export()), usage_in(reader)) == (
+        [],
+        [],
+        [],
+        [],
+    )
     assert reader.stats().events == 0
     assert not path.exists()
 
@@ -90,7 +95,7 @@ def test_what_somebody_else_wrote_into_the_file_is_shown_and_breaks_nothing(path
         )
     kinds = [stored.event.kind for stored in reader.events()]
     assert kinds == [Kind.MATCHED, Kind.UNKNOWN, Kind.LOADED]
-    assert usage(reader)[0].skill in {"pdf", "<b>"}
+    assert usage_in(reader)[0].skill in {"pdf", "<b>"}
 
 
 def test_a_file_that_is_no_journal_is_an_error_with_a_remedy(path: Path) -> None:
@@ -124,7 +129,7 @@ def test_usage_counts_what_was_matched_loaded_run_and_missed(path: Path) -> None
         Event(Kind.SCRIPT_RUN, "pdf", data={"error": "timeout"}),
         Event(Kind.SCRIPT_RUN, "pdf", data={"exit_code": 0}),
     )
-    rows = {row.skill: row for row in usage(reader, ["pdf", "csv", "seo", "idle"])}
+    rows = {row.skill: row for row in usage_in(reader, ["pdf", "csv", "seo", "idle"])}
     assert (rows["pdf"].matched, rows["pdf"].run, rows["pdf"].failed, rows["pdf"].tokens) == (3, 2, 1, 120)
     assert (rows["pdf"].missed, rows["seo"].missed) == (0, 1)
     assert rows["csv"].always_beaten_by == "pdf"

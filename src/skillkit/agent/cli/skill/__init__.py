@@ -17,6 +17,7 @@ class SkillCommands(FamilyGroup):
         f"{__name__}.checking": ("verify", "outdated", "sync"),
         f"{__name__}.trusting": ("trust", "enable", "disable"),
         f"{__name__}.running": ("run",),
+        f"{__name__}.usage": ("usage",),
         f"{__name__}.authoring": ("create", "validate"),
     }
 

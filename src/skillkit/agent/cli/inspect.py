@@ -1,0 +1,60 @@
+"""`agent inspect`: a page in the browser that shows what skills are, cost, did and why."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.options import examples
+
+DEFAULT_PORT = 0
+
+
+def register(root: typer.Typer) -> None:
+    lines = ("agent inspect", "agent inspect ./skills --port 8765 --no-open")
+    root.command(name="inspect", epilog=examples(*lines))(inspect)
+
+
+def inspect(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Folders to show besides the usual places.", show_default=False),
+    ] = None,
+    port: Annotated[int, typer.Option(help="The port on this machine; 0 takes a free one.")] = DEFAULT_PORT,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open nothing.")] = False,
+) -> None:
+    """Show skills, requests, conversations, runs and trust in the browser; changes nothing."""
+    try:
+        import uvicorn
+
+        from skillkit.inspector.app import create_app
+        from skillkit.inspector.library import Library
+    except ImportError as error:
+        output.complain(
+            f"The inspector needs its extra ({error}). Install it with: pip install 'skillkit[inspect]'"
+        )
+        raise typer.Exit(outcome.ERROR) from None
+    import socket
+
+    from skillkit.agent.cli.overview import enabled_skills
+    from skillkit.agent.journal import journal_path
+
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+    except OSError as error:
+        output.complain(f"Port {port} cannot be used: {error.strerror}. Choose another with --port.")
+        raise typer.Exit(outcome.ERROR) from None
+    number = listening.getsockname()[1]
+    application = create_app(Library(lambda: enabled_skills(paths or ()), journal_path()), number)
+    address = f"http://127.0.0.1:{number}/?token={application.token}"
+    output.say(address, whole=True)
+    output.remark("Open the address above; Ctrl-C ends it. It carries a token: keep it to yourself.")
+    if not no_open:
+        import webbrowser
+
+        webbrowser.open(address)
+    config = uvicorn.Config(application, log_level="warning", access_log=False, server_header=False)
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,90 @@
+"""`agent journal …`: what skills did, kept in ~/.agent/journal.sqlite."""
+
+import re
+import sys
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.options import Json, examples
+
+app = typer.Typer(name="journal", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+_AGE = re.compile(r"(\d{1,5})([dhw])")
+_DAYS = {"h": 1 / 24, "d": 1, "w": 7}
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app, name="journal", help="Export, shorten and measure the record of what skills did.")
+
+
+def days(text: str) -> float:
+    """Return an age such as 90d, 12h or 2w in days."""
+    if found := _AGE.fullmatch(text.strip().lower()):
+        return int(found[1]) * _DAYS[found[2]]
+    raise typer.BadParameter(f"'{text}' is not an age; write 90d, 12h or 2w")
+
+
+@app.command(epilog=examples("agent journal stats", "agent journal stats --json"))
+def stats(json: Json = False) -> None:
+    """Show how much the journal holds, by kind of event."""
+    from skillkit.agent.journal import journal_path
+    from skillkit.journal import JournalReader
+
+    found = JournalReader(journal_path()).stats()
+    if json:
+        output.print_json(
+            {
+                "path": str(journal_path()),
+                "events": found.events,
+                "bytes": found.bytes,
+                "first": found.first,
+                "last": found.last,
+                "by_kind": found.by_kind,
+            }
+        )
+        return
+    rows: list[tuple[str, object]] = [("Journal", journal_path()), ("Events", f"{found.events:,}")]
+    if found.first is not None and found.last is not None:
+        rows += [
+            ("Size", f"{found.bytes / 1e6:,.1f} MB"),
+            ("From", f"{datetime.fromtimestamp(found.first):%Y-%m-%d %H:%M}"),
+            ("To", f"{datetime.fromtimestamp(found.last):%Y-%m-%d %H:%M}"),
+        ]
+    output.facts(rows + [(kind, f"{number:,}") for kind, number in sorted(found.by_kind.items())])
+
+
+@app.command(epilog=examples("agent journal export > events.jsonl", "agent journal export --skill pdf"))
+def export(
+    skill: Annotated[str, typer.Option(help="Only events of this skill.")] = "",
+    conversation: Annotated[str, typer.Option(help="Only events of this conversation.")] = "",
+) -> None:
+    """Print every event as a line of JSON, the oldest first."""
+    from skillkit.agent.journal import journal_path
+    from skillkit.journal import EventFilter, JournalReader
+
+    wanted = EventFilter(skill=skill, conversation=conversation)
+    for line in JournalReader(journal_path()).export(wanted):
+        sys.stdout.write(line + "\n")
+
+
+@app.command(epilog=examples("agent journal prune --keep 90d", "agent journal prune --keep 0d"))
+def prune(
+    keep: Annotated[str, typer.Option(help="Events that are younger stay: 90d, 12h, 2w.")] = "90d",
+    max_megabytes: Annotated[int, typer.Option(help="The oldest go until the rest is not larger.")] = 512,
+) -> None:
+    """Delete old events."""
+    from contextlib import closing
+
+    from skillkit.agent.journal import journal_path
+    from skillkit.journal import sqlite
+
+    if not journal_path().exists():
+        output.remark("There is no journal yet.")
+        return
+    with closing(sqlite.open_for_writing(journal_path())) as database:
+        gone = sqlite.prune(database, days(keep), max_megabytes << 20)
+        database.execute("VACUUM")
+    output.say(f"Deleted {output.count(gone, 'event')}.")

@@ -1,0 +1,74 @@
+"""`agent skill usage`: which skills are used, by whom, and which never are."""
+
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.options import Json, examples
+
+if TYPE_CHECKING:
+    from skillkit.journal import SkillUsage
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        epilog=examples(
+            "agent skill usage", "agent skill usage --since 7d", "agent skill usage --of claude-code"
+        )
+    )(usage)
+
+
+def usage(
+    since: Annotated[str, typer.Option(help="Count what is younger than this: 7d, 12h, 2w.")] = "90d",
+    of: Annotated[
+        str | None, typer.Option(help="Another agent on this machine instead: claude-code or codex.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show how often each skill was matched, loaded, read and run, and which never was."""
+    from skillkit.agent.cli.journal import days
+    from skillkit.agent.cli.overview import enabled_skills
+    from skillkit.agent.journal import journal_path
+    from skillkit.journal import JournalReader
+    from skillkit.journal.importers import IMPORTERS
+    from skillkit.journal.usage import usage_in, usage_of
+
+    start = time.time() - days(since) * 86_400
+    if of is None:
+        names = [skill.canonical_name for skill in enabled_skills().manager.offered_skills()]
+        rows = usage_in(JournalReader(journal_path()), names, since=start)
+    elif of in IMPORTERS:
+        rows = usage_of(event for event in IMPORTERS[of](None) if event.time >= start)
+    else:
+        raise typer.BadParameter(f"'{of}' is not one of {', '.join(IMPORTERS)}", param_hint="--of")
+    if json:
+        output.print_json([row.to_data() for row in rows])
+    elif rows:
+        _show(rows, unknown=of is not None)
+    else:
+        output.remark("No skill is enabled and none was used.")
+
+
+def _show(rows: "list[SkillUsage]", *, unknown: bool) -> None:
+    """`unknown`: the log of another agent says when a skill was loaded and no more."""
+    columns = ("Skill", "Matched", "Loaded", "Read", "Run", "Failed", "Last", "Remark")
+    cells = []
+    for row in rows:
+        last = f"{datetime.fromtimestamp(row.last):%Y-%m-%d}" if row.last else "never"
+        counted = (
+            (row.loaded, row.read) if unknown else (row.matched, row.loaded, row.read, row.run, row.failed)
+        )
+        shown = ("?", *counted, "?", "?") if unknown else counted
+        cells.append((row.skill, *shown, last, _remark(row)))
+    output.table(columns, cells, flexible="Remark")
+
+
+def _remark(row: "SkillUsage") -> str:
+    if row.always_beaten_by:
+        return f"always behind {row.always_beaten_by}"
+    if row.missed:
+        return f"loaded by hand {row.missed} ×"
+    return "never used" if row.never_used else ""

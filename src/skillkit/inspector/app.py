@@ -1,0 +1,112 @@
+"""The web application: addresses to pages, errors to pages, and a stream that says when something changed."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.inspector.layout import nothing, page
+from skillkit.inspector.library import Library
+from skillkit.inspector.pages import conversations, request, runs, skill, skills, tests, trust
+from skillkit.inspector.security import OnlyTheUser
+
+logger = logging.getLogger(__name__)
+
+STATIC = Path(__file__).parent / "static"
+_TYPES = {"style.css": "text/css", "inspector.js": "text/javascript"}
+LOOK_EVERY = 1.0
+"""Seconds between two looks at the disk and the journal while somebody watches."""
+
+
+def create_app(library: Library, port: int, token: str | None = None) -> OnlyTheUser:
+    """Return the application for one run; `token` is made when none is given."""
+    live = Live(library)
+    routes = [
+        _page("/", lambda ask: skills.show(library)),
+        _page("/request", lambda ask: request.show(library, ask.query_params)),
+        _page("/conversations", lambda ask: conversations.show(library, ask.query_params)),
+        _page(
+            "/conversation/{name:path}",
+            lambda ask: conversations.show_one(library, _name(ask), ask.query_params),
+        ),
+        _page("/runs", lambda ask: runs.show(library, ask.query_params)),
+        _page("/run/{number:int}", lambda ask: runs.show_one(library, ask.path_params["number"])),
+        _page("/trust", lambda ask: trust.show(library)),
+        _page("/tests", lambda ask: tests.show(library)),
+        _page("/skill/{name}/file", lambda ask: skill.show_file(library, _name(ask), *_file(ask))),
+        _page("/skill/{name}", lambda ask: skill.show(library, _name(ask))),
+        Route("/static/{name}", _static),
+        Route("/favicon.ico", lambda ask: Response(status_code=204)),
+        Route("/live", live.stream),
+    ]
+    application = Starlette(routes=routes, exception_handlers={404: _not_found})
+    return OnlyTheUser(application, port, token)
+
+
+def _page(address: str, make: Callable[[Request], str]) -> Route:
+    async def answer(ask: Request) -> Response:
+        try:
+            return HTMLResponse(await asyncio.to_thread(make, ask))
+        except SkillNotFoundError as error:
+            return HTMLResponse(page("Not found", "", nothing(str(error))), 404)
+        except SkillsUseError as error:
+            return HTMLResponse(page("This cannot be shown", "", nothing(str(error))), 500)
+        except Exception as error:
+            logger.exception("The page %s could not be made", ask.url.path)
+            text = f"{type(error).__name__}: {error}. The terminal that runs the inspector shows more."
+            return HTMLResponse(page("This cannot be shown", "", nothing(text)), 500)
+
+    return Route(address, answer, methods=["GET"])
+
+
+def _name(ask: Request) -> str:
+    return str(ask.path_params["name"])
+
+
+def _file(ask: Request) -> tuple[str, int]:
+    offset = ask.query_params.get("offset", "0")
+    return ask.query_params.get("path", ""), int(offset) if offset.isdecimal() and len(offset) < 16 else 0
+
+
+async def _static(ask: Request) -> Response:
+    name = _name(ask)
+    if name not in _TYPES:
+        return PlainTextResponse("Not found", 404)
+    return Response((STATIC / name).read_bytes(), media_type=_TYPES[name])
+
+
+async def _not_found(ask: Request, error: Exception) -> Response:
+    return HTMLResponse(page("Not found", "", nothing("There is no such page.")), 404)
+
+
+class Live:
+    """Tells every open page when a skill changed on disk or the journal grew."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    async def stream(self, ask: Request) -> Response:
+        headers = {"x-accel-buffering": "no"}
+        return StreamingResponse(self._changes(ask), media_type="text/event-stream", headers=headers)
+
+    async def _changes(self, ask: Request) -> AsyncIterator[str]:
+        seen = await asyncio.to_thread(self._state)
+        yield ": watching\n\n"
+        while not await ask.is_disconnected():
+            await asyncio.sleep(LOOK_EVERY)
+            now = await asyncio.to_thread(self._state)
+            if now != seen:
+                what = "Skills changed on disk" if now[0] != seen[0] else "Something happened"
+                seen = now
+                yield f"event: changed\ndata: {what}\n\n"
+
+    def _state(self) -> tuple[int, int]:
+        self._library.refresh()
+        newest = self._library.journal.events(limit=1)
+        return self._library.version, newest[0].id if newest else 0

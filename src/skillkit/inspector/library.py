@@ -1,0 +1,137 @@
+"""What the pages show, read from the same places as everything else and never twice at once."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.models import Diagnostic, SkillMetadata
+from skillkit.disclosure import SkillContextProvider
+from skillkit.disclosure.cost import CostReport, SkillCost, cost_report
+from skillkit.install.capabilities import Capabilities, capabilities
+from skillkit.install.enabled import EnabledSkills, SkillStatus
+from skillkit.install.fetch import manifest
+from skillkit.install.record import InstalledSkill
+from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
+from skillkit.integrations.conversation import default_provider
+from skillkit.journal import JournalReader, SkillUsage
+from skillkit.journal.usage import usage_in
+from skillkit.matching import SkillMatcher
+from skillkit.matching.settings import Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The skills as they were at one look; pages of one look agree with each other."""
+
+    version: int
+    statuses: tuple[SkillStatus, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+class Library:
+    """The skills of this machine with what they cost, did and may do."""
+
+    def __init__(self, find: Callable[[], EnabledSkills], journal: Path) -> None:
+        self.enabled = find()
+        self.manager = self.enabled.manager
+        self.journal = JournalReader(journal)
+        self.version = 0
+        """Counts the changes that were seen on disk."""
+        self._lock = threading.RLock()
+        self._snapshot: Snapshot | None = None
+        self._cost: tuple[int, CostReport] | None = None
+        self._counting: threading.Thread | None = None
+        self._matchers: dict[Mode, tuple[int, SkillMatcher]] = {}
+
+    def refresh(self) -> bool:
+        """Look at the disk again; return whether anything changed."""
+        with self._lock:
+            changed = bool(self.manager.refresh())
+            self.version += changed
+            return changed
+
+    def snapshot(self) -> Snapshot:
+        """Return what there is now; trust is judged once for each state of the skills."""
+        with self._lock:
+            if self._snapshot is None or self._snapshot.version != self.version:
+                statuses = tuple(self.enabled.status(skill) for skill in self.manager.list_skills())
+                self._snapshot = Snapshot(self.version, statuses, tuple(self.manager.diagnostics))
+            return self._snapshot
+
+    def status(self, name: str) -> SkillStatus:
+        """Return one skill; raises SkillNotFoundError."""
+        skill = self.manager.get_skill(name)
+        for status in self.snapshot().statuses:
+            if status.skill is skill or status.skill.base_dir == skill.base_dir:
+                return status
+        raise SkillNotFoundError(f"No skill '{name}'")
+
+    def costs(self) -> CostReport | None:
+        """Return what the skills cost; None until a thread has counted it for the first time."""
+        with self._lock:
+            if (self._cost is None or self._cost[0] != self.version) and self._counting is None:
+                self._counting = threading.Thread(target=self._count, args=(self.version,), daemon=True)
+                self._counting.start()
+            return self._cost[1] if self._cost else None
+
+    def wait_for_costs(self, timeout: float = 30.0) -> None:
+        """Wait for the count that is under way."""
+        self.costs()
+        if (counting := self._counting) is not None:
+            counting.join(timeout)
+
+    def _count(self, version: int) -> None:
+        report = cost_report(self.manager)
+        with self._lock:
+            self._cost, self._counting = (version, report), None
+
+    def usage(self) -> dict[str, SkillUsage]:
+        return {row.skill: row for row in usage_in(self.journal)}
+
+    def matcher(self, mode: Mode | None = None) -> SkillMatcher:
+        """Return a matcher over the skills on offer, as the program would have it."""
+        with self._lock:
+            wanted = mode or SkillMatcher().mode
+            kept = self._matchers.get(wanted)
+            if kept is None or kept[0] != self.version:
+                matcher = kept[1] if kept else SkillMatcher(mode=wanted)
+                matcher.update(self.manager.offered_skills())
+                self._matchers[wanted] = kept = (self.version, matcher)
+            return kept[1]
+
+    def provider(self) -> SkillContextProvider:
+        """Return what every integration discloses these skills with."""
+        return default_provider(self.manager)
+
+    def card(self, skill: SkillMetadata) -> Capabilities | None:
+        """Return what a skill brings and asks for; None where its folder cannot be read."""
+        try:
+            return capabilities(read_folder(skill.base_dir), skill)
+        except (SkillsUseError, OSError):
+            return None
+
+    def stored_tree(self, record: InstalledSkill) -> tuple[SkillTree, Capabilities] | None:
+        """Return the files of an installed version with their card; None where they are gone or damaged."""
+        try:
+            tree = read_folder(self.enabled.registry.store.path(record.stored), ANY_SIZE)
+            return tree, capabilities(tree, manifest(tree.skill_file, record.name_canonical, recover=True))
+        except (SkillsUseError, OSError):
+            return None
+
+    def diagnostics_of(self, skill: SkillMetadata) -> list[Diagnostic]:
+        """Return what is wrong with a skill or with a file in its folder."""
+        return [
+            found
+            for found in self.snapshot().diagnostics
+            if found.path == skill.skill_path or skill.base_dir in found.path.parents
+        ]
+
+
+def cost_of(report: CostReport | None, skill: SkillMetadata) -> SkillCost | None:
+    """Return the tokens of one skill."""
+    if report is None:
+        return None
+    ids = {skill.canonical_name, skill.name}
+    return next((cost for cost in report.skills if cost.id in ids), None)

@@ -1,0 +1,81 @@
+"""Events as people read them: one line that says what happened, and the data beneath it."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from urllib.parse import quote
+
+from skillkit.inspector.html import Markup, link, tag
+from skillkit.inspector.pages.skills import address
+from skillkit.journal.events import Event, Json, Kind
+from skillkit.journal.reading import StoredEvent
+
+
+def conversation_address(identity: str) -> str:
+    return f"/conversation/{quote(identity, safe='')}"
+
+
+def when(seconds: float) -> Markup:
+    """Return a time for people, with the exact one for programs."""
+    moment = datetime.fromtimestamp(seconds).astimezone()
+    return tag("time", f"{moment:%Y-%m-%d %H:%M:%S}", datetime=moment.isoformat(timespec="milliseconds"))
+
+
+def summary(event: Event) -> list[object]:
+    """Return one line about an event."""
+    data = event.data
+    skill = link(address(event.skill), event.skill) if event.skill else ""
+    match event.kind:
+        case Kind.MATCHED:
+            names = _ids(data.get("matched"))
+            near = _ids(data.get("near"))
+            return [
+                "The request matched ", ", ".join(names) or "no skill",
+                f"; near: {', '.join(near)}" if near else "",
+            ]  # fmt: skip
+        case Kind.ACTIVATED:
+            return [
+                skill,
+                f" came into use ({data.get('origin', 'unknown')}, {data.get('tokens', '?')} tokens)",
+            ]
+        case Kind.LOADED:
+            return [skill, f" was loaded by the {data.get('origin', 'model')}"]
+        case Kind.READ:
+            return [skill, f": the model read {data.get('path', 'a file')}"]
+        case Kind.SCRIPT_RUN:
+            return [
+                skill,
+                f": {data.get('script', 'a script')} ended with {data.get('error') or data.get('exit_code')}",
+            ]
+        case Kind.SCRIPT_ASKED | Kind.SCRIPT_DENIED:
+            word = "asked about" if event.kind is Kind.SCRIPT_ASKED else "denied"
+            return [skill, f": {word} {data.get('script', 'a script')}"]
+        case Kind.TOKENS:
+            return [f"{data.get('total', '?')} tokens went to the model"]
+        case _:
+            return [skill, f" {event.kind.value.replace('_', ' ')}"]
+
+
+def entry(stored: StoredEvent) -> Markup:
+    """Return an event as an item of a timeline."""
+    event = stored.event
+    return tag(
+        "li",
+        tag("div", summary(event)),
+        tag("small", when(event.time), class_="faint"),
+        tag("details", tag("summary", "Data"), tag("pre", written(event.data))) if event.data else None,
+        class_=event.kind.value,
+    )
+
+
+def written(data: Mapping[str, Json]) -> str:
+    return json.dumps(dict(data), indent=1, ensure_ascii=False)[:20_000]
+
+
+def _ids(found: Json) -> list[str]:
+    entries = found if isinstance(found, list) else []
+    return [
+        f"{one.get('id')} ({one.get('score')})" if "score" in one else str(one.get("id"))
+        for one in entries
+        if isinstance(one, dict)
+    ]

@@ -1,0 +1,133 @@
+"""One request: every skill's score and why, and the prompt that would go out."""
+
+from collections.abc import Mapping
+
+from skillkit.disclosure import Disclosure, SkillSession
+from skillkit.inspector.html import Markup, bar, link, table, tag
+from skillkit.inspector.layout import badge, nothing, page, section
+from skillkit.inspector.library import Library
+from skillkit.inspector.pages.skills import address
+from skillkit.matching.matcher import Match, MatchResult
+from skillkit.matching.settings import Mode
+
+MAX_REQUEST = 8_192
+MAX_ROWS = 200
+
+
+def show(library: Library, query: Mapping[str, str]) -> str:
+    """Return the page, or only what changes while somebody types."""
+    text = query.get("q", "")[:MAX_REQUEST]
+    modes = [mode for name in ("mode", "beside") if (mode := _mode(query.get(name, "")))]
+    result = _result(library, text, modes)
+    if query.get("part") == "result":
+        return result
+    return page(
+        "Request", "/request", _form(text, modes), tag("div", result, id="result", aria_live="polite")
+    )
+
+
+def _form(text: str, modes: list[Mode]) -> Markup:
+    return tag(
+        "form",
+        tag(
+            "label",
+            "What a user might ask",
+            tag("input", name="q", value=text, autocomplete="off", maxlength=MAX_REQUEST),
+        ),
+        tag("label", "Matching", _choice("mode", modes[:1], "as set up"), class_="short"),
+        tag("label", "Beside it", _choice("beside", modes[1:], "nothing"), class_="short"),
+        tag("button", "Show", type="submit"),
+        action="/request",
+        method="get",
+        data_result="result",
+    )
+
+
+def _choice(name: str, chosen: list[Mode], otherwise: str) -> Markup:
+    options = [tag("option", otherwise, value="")]
+    options += [tag("option", mode.value, value=mode.value, selected=mode in chosen) for mode in Mode]
+    return tag("select", options, name=name)
+
+
+def _mode(name: str) -> Mode | None:
+    return next((mode for mode in Mode if mode.value == name), None)
+
+
+def _result(library: Library, text: str, modes: list[Mode]) -> Markup:
+    if not text.strip():
+        return nothing("Type a request: each skill's score appears with the words that made it.")
+    columns = [_scores(library, text, mode) for mode in modes] or [_scores(library, text)]
+    scores = columns[0] if len(columns) == 1 else tag("div", columns, class_="columns")
+    return tag("div", scores, _prompt(library.provider().disclose(text, SkillSession())))
+
+
+def _scores(library: Library, text: str, mode: Mode | None = None) -> Markup:
+    try:
+        matcher = library.matcher(mode)
+    except ImportError as error:
+        return section(
+            f"Scores: {mode.value if mode else ''}", nothing(f"This mode is not installed: {error}")
+        )
+    explained = matcher.explain(text)
+    ranked = matcher.rank(text, MAX_ROWS)
+    taken = {match.skill.base_dir for match in explained.matches}
+    rows = [_row(match, match.skill.base_dir in taken, explained) for match in ranked if match.score > 0]
+    return section(
+        f"Scores ({matcher.mode.value})",
+        tag("p", explained.explanation),
+        table(("Skill", "Score", "Verdict", "Because of"), rows, f"Scores, {matcher.mode.value}")
+        if rows
+        else nothing("No skill is near."),
+        tag(
+            "p",
+            f"{len(library.manager.offered_skills()) - len(rows):,} more skills have no word in common.",
+            class_="faint",
+        ),
+    )
+
+
+def _row(match: Match, taken: bool, explained: MatchResult) -> list[object]:
+    verdict = (
+        badge("matched", "good")
+        if taken
+        else badge("below the line")
+        if match.score < explained.threshold
+        else badge("left out", "warn")
+    )
+    return [
+        link(address(match.skill.name), match.skill.name),
+        [bar((("score", match.score),), 1.0, f"score {match.score:.2f}"), f"{match.score:.2f}"],
+        verdict,
+        ", ".join(match.reasons),
+    ]
+
+
+def _prompt(disclosure: Disclosure) -> Markup:
+    """Return what would be added to the request, part by part, with what each costs."""
+    tokens = disclosure.tokens
+    tools = "\n".join(f"{tool.name}: {tool.description}" for tool in disclosure.tools)
+    parts = (
+        ("catalogue", "Skills that the model is told of", disclosure.catalogue, tokens.catalogue),
+        ("skills", "Instructions of the skills that matched", disclosure.skills, tokens.skills),
+        ("tools", "Tools", tools, tokens.tools),
+    )
+    whole = bar(
+        [(kind, count) for kind, _, _, count in parts], max(tokens.total, 1), f"{tokens.total:,} tokens"
+    )
+    blocks = [
+        tag(
+            "details",
+            tag("summary", f"{title}: {count:,} tokens"),
+            tag("pre", text, class_=kind),
+            open=kind == "skills",
+        )
+        for kind, title, text, count in parts
+        if text
+    ]
+    notes = [tag("li", note) for note in disclosure.notes]
+    return section(
+        f"What skills add to the prompt: {tokens.total:,} tokens",
+        whole,
+        blocks,
+        tag("ul", notes) if notes else None,
+    )

@@ -1,0 +1,101 @@
+"""Runs of scripts: what came of them, what they were given, what the sandbox refused."""
+
+from collections.abc import Mapping
+
+from skillkit.inspector.html import link, table, tag
+from skillkit.inspector.layout import badge, facts, nothing, page, section
+from skillkit.inspector.library import Library
+from skillkit.inspector.pages.events import conversation_address, when, written
+from skillkit.inspector.pages.skills import address
+from skillkit.journal import EventFilter, Kind
+from skillkit.journal.events import Json
+
+PAGE = 100
+
+
+def show(library: Library, query: Mapping[str, str]) -> str:
+    """Return the newest runs, of one skill or of all."""
+    skill, text = query.get("skill", "")[:128], query.get("q", "")[:200]
+    before = (
+        int(query["before"]) if query.get("before", "").isdecimal() and len(query["before"]) < 16 else None
+    )
+    wanted = EventFilter(kinds=(Kind.SCRIPT_RUN, Kind.SCRIPT_DENIED), skill=skill, text=text)
+    runs = library.journal.events(wanted, before=before, limit=PAGE + 1)
+    form = tag(
+        "form",
+        tag("label", "Search", tag("input", type="search", name="q", value=text)),
+        tag("label", "Skill", tag("input", name="skill", value=skill), class_="short"),
+        tag("button", "Search", type="submit"),
+        action="/runs",
+        role="search",
+    )
+    if not runs:
+        return page("Runs", "/runs", form, nothing("No script has run yet."), live=True)
+    rows = [
+        [
+            link(f"/run/{stored.id}", when(stored.event.time)),
+            link(address(stored.event.skill), stored.event.skill),
+            str(stored.event.data.get("script", "")),
+            _outcome(stored.event.kind, stored.event.data),
+            f"{stored.event.data.get('duration_ms', '')} ms",
+            str(stored.event.data.get("backend", "")),
+        ]
+        for stored in runs[:PAGE]
+    ]
+    listed = table(("When", "Skill", "Script", "Outcome", "Time", "Sandbox"), rows, "Runs")
+    more = link(f"/runs?before={runs[PAGE - 1].id}", "Older ones") if len(runs) > PAGE else None
+    return page("Runs", "/runs", form, tag("div", listed, id="list", data_follow=True), more, live=True)
+
+
+def show_one(library: Library, identity: int) -> str:
+    """Return everything that was recorded of one run."""
+    found = [stored for stored in library.journal.since(identity - 1, 1) if stored.id == identity]
+    if not found:
+        return page("Run", "/runs", nothing("The journal has no run of this number."))
+    event = found[0].event
+    known = {"script", "exit_code", "duration_ms", "backend", "error", "output", "errors"}
+    rest = {name: value for name, value in event.data.items() if name not in known}
+    return page(
+        f"Run {identity}",
+        "/runs",
+        facts(
+            [
+                ("Skill", link(address(event.skill), event.skill)),
+                ("Script", str(event.data.get("script", ""))),
+                ("When", when(event.time)),
+                ("Outcome", _outcome(event.kind, event.data)),
+                ("Time", f"{event.data.get('duration_ms', '?')} ms"),
+                ("Sandbox", str(event.data.get("backend", "unknown"))),
+                ("Digest", tag("span", event.digest, class_="mono")),
+                (
+                    "Conversation",
+                    link(conversation_address(event.conversation), event.conversation)
+                    if event.conversation
+                    else None,
+                ),
+            ]
+        ),
+        [
+            section(name.capitalize(), tag("pre", _text(event.data[name])))
+            for name in ("output", "errors")
+            if event.data.get(name)
+        ],
+        section("Recorded", tag("pre", written(rest))) if rest else None,
+    )
+
+
+def _outcome(kind: Kind, data: Mapping[str, Json]) -> object:
+    if kind is Kind.SCRIPT_DENIED:
+        return badge("denied", "warn")
+    error = data.get("error")
+    return badge(str(error), "bad") if error else badge(f"exit {data.get('exit_code', '?')}", "good")
+
+
+def _text(value: Json) -> str:
+    """Return an output that was kept, or how long it was."""
+    if isinstance(value, dict):
+        return str(
+            value.get("text")
+            or f"{value.get('length', '?')} characters; kept only with ENABLE_SENSITIVE_DATA"
+        )
+    return str(value)

@@ -1,0 +1,208 @@
+"""One skill: its text, files, scripts, what it may do, where it is from, who competes with it."""
+
+from datetime import datetime
+from urllib.parse import quote
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.models import SkillMetadata
+from skillkit.inspector.html import Markup, link, table, tag
+from skillkit.inspector.layout import badge, facts, nothing, page, section
+from skillkit.inspector.library import Library, cost_of
+from skillkit.inspector.markdown import render
+from skillkit.inspector.pages.skills import address, state, token_bar
+from skillkit.install.capabilities import MEANINGS
+from skillkit.install.changes import diff_lines
+from skillkit.install.enabled import SkillStatus
+from skillkit.install.record import InstalledSkill
+from skillkit.install.tree import SkillTree
+from skillkit.journal import EventFilter
+from skillkit.scripts.catalogue import find_scripts
+
+NEIGHBOURS = 6
+EVENTS = 20
+
+
+def show(library: Library, name: str) -> str:
+    """Return the page of a skill; raises SkillNotFoundError."""
+    status = library.status(name)
+    skill = status.skill
+    return page(
+        skill.name,
+        "/",
+        tag("p", skill.description),
+        facts(_facts(library, status)),
+        _diagnostics(library, skill),
+        _instructions(library, skill),
+        _files(library, skill),
+        _scripts(skill),
+        _card(library, skill),
+        _versions(library, status),
+        _neighbours(library, skill),
+        _usage(library, skill),
+        live=True,
+    )
+
+
+def show_file(library: Library, name: str, path: str, offset: int = 0) -> str:
+    """Return one page of a file of a skill, as text."""
+    skill = library.status(name).skill
+    read = library.manager.read_resource(skill.name, path, offset)
+    following = None
+    if read.next_offset is not None:
+        following = link(file_address(skill.name, path, read.next_offset), "Next page")
+    content = tag("pre", read.text) if read.text is not None else nothing("This file is not text.")
+    return page(
+        path,
+        "/",
+        tag("p", link(address(skill.name), skill.name), f" · {read.size:,} bytes"),
+        content,
+        tag("p", following) if following else None,
+    )
+
+
+def file_address(name: str, path: str, offset: int = 0) -> str:
+    return f"{address(name)}/file?path={quote(path, safe='')}" + (f"&offset={offset}" if offset else "")
+
+
+def _facts(library: Library, status: SkillStatus) -> list[tuple[str, object]]:
+    skill, record = status.skill, status.installed
+    cost = cost_of(library.costs(), skill)
+    rows: list[tuple[str, object]] = [
+        ("State", [state(status), " ", status.refusal.reason if status.refusal else ""]),
+        (
+            "Trust",
+            [
+                badge("trusted", "good") if status.standing.trusted else badge("not trusted"),
+                " ",
+                status.standing.reason,
+            ],
+        ),
+        ("From", skill.source_label),
+        ("Folder", tag("span", str(skill.base_dir), class_="mono")),
+        ("Version", skill.version),
+        ("Author", skill.author),
+        ("Licence", skill.license),
+        ("Digest", tag("span", status.standing.digest, class_="mono") if status.standing.digest else None),
+        ("Tokens", token_bar(cost, cost.tier1 + (cost.tier2 or 0) + cost.tier3) if cost else None),
+    ]
+    if record is not None:
+        rows += [
+            ("Source", record.origin),
+            ("Revision", record.revision),
+            ("Installed", record.installed_at),
+        ]
+    return rows
+
+
+def _diagnostics(library: Library, skill: SkillMetadata) -> Markup | None:
+    found = library.diagnostics_of(skill)
+    if not found:
+        return None
+    rows = [[badge(one.severity.value), one.code, one.line or "", one.message] for one in found]
+    return section("Diagnostics", table(("Severity", "Code", "Line", "What is wrong"), rows, "Diagnostics"))
+
+
+def _instructions(library: Library, skill: SkillMetadata) -> Markup:
+    try:
+        text = library.manager.load_skill(skill.name).content
+    except SkillsUseError as error:
+        return section("Instructions", nothing(f"They cannot be read: {error}"))
+    return section("Instructions", tag("div", render(text), class_="prose"))
+
+
+def _files(library: Library, skill: SkillMetadata) -> Markup:
+    try:
+        resources = library.manager.list_resources(skill.name)
+    except SkillsUseError as error:
+        return section("Files", nothing(str(error)))
+    rows = [
+        [link(file_address(skill.name, one.path), one.path, class_="mono"), f"{one.size:,}"]
+        for one in resources
+    ]
+    return section("Files", table(("File", "Bytes"), rows, "Files") if rows else nothing("Only SKILL.md."))
+
+
+def _scripts(skill: SkillMetadata) -> Markup | None:
+    scripts = find_scripts(skill)
+    if not scripts:
+        return None
+    rows = [[tag("span", script.name, class_="mono"), script.path] for script in scripts]
+    return section("Scripts", table(("Script", "File"), rows, "Scripts"))
+
+
+def _card(library: Library, skill: SkillMetadata) -> Markup:
+    card = library.card(skill)
+    if card is None:
+        return section("What it brings and asks for", nothing("Its folder cannot be read."))
+    rows = [
+        [label, [tag("div", value) for value in values[:50]], MEANINGS.get(label, "")]
+        for label, values in card.facts()
+    ]
+    content = (
+        table(("Kind", "Found", "What that means"), rows, "Capabilities") if rows else nothing("Text alone.")
+    )
+    return section("What it brings and asks for", content)
+
+
+def _versions(library: Library, status: SkillStatus) -> Markup | None:
+    """Return the versions that were installed, each with what the next one changed."""
+    record = status.installed
+    if record is None or not record.previous:
+        return None
+    parts = []
+    newer = record
+    for older in record.previous:
+        parts.append(_difference(library, older, newer))
+        newer = older
+    return section("Versions", parts)
+
+
+def _difference(library: Library, older: InstalledSkill, newer: InstalledSkill) -> Markup:
+    title = f"{older.version} ({older.installed_at}) → {newer.version} ({newer.installed_at})"
+    before, after = library.stored_tree(older), library.stored_tree(newer)
+    if before is None or after is None:
+        return tag("details", tag("summary", title), nothing("The earlier files are no longer in the store."))
+    gained = [
+        tag("li", f"{label}: ", [tag("span", f"+ {one} ", class_="added") for one in more],
+            [tag("span", f"− {one} ", class_="removed") for one in fewer])
+        for label, more, fewer in before[1].difference(after[1])
+    ]  # fmt: skip
+    lines = [
+        tag("span", line + "\n", class_={"+": "added", "-": "removed"}.get(line[:1]))
+        for line in diff_lines(_contents(before[0]), _contents(after[0]), max_lines=2_000)
+    ]
+    return tag("details", tag("summary", title), tag("ul", gained) if gained else None, tag("pre", lines))
+
+
+def _neighbours(library: Library, skill: SkillMetadata) -> Markup | None:
+    ranked = library.matcher().rank(skill.description, NEIGHBOURS + 1)
+    rows = [
+        [
+            link(address(match.skill.name), match.skill.name),
+            f"{match.score:.2f}",
+            ", ".join(match.reasons[:6]),
+        ]
+        for match in ranked
+        if match.skill.base_dir != skill.base_dir and match.score > 0
+    ][:NEIGHBOURS]
+    if not rows:
+        return None
+    note = tag("p", "Skills that come near when its own description is the request.", class_="faint")
+    return section("Neighbours", note, table(("Skill", "Score", "Because of"), rows, "Neighbours"))
+
+
+def _usage(library: Library, skill: SkillMetadata) -> Markup:
+    events = library.journal.events(EventFilter(skill=skill.canonical_name), limit=EVENTS)
+    if not events:
+        return section("Use", nothing("The journal has nothing on this skill yet."))
+    rows = [
+        [f"{datetime.fromtimestamp(stored.event.time):%Y-%m-%d %H:%M:%S}", stored.event.kind.value,
+         link(f"/conversation/{quote(stored.event.conversation, safe='')}", stored.event.conversation)
+         if stored.event.conversation else ""]
+        for stored in events
+    ]  # fmt: skip
+    return section("Use", table(("When", "What", "Conversation"), rows, "The newest events"))
+
+
+def _contents(tree: SkillTree) -> dict[str, bytes]:
+    return {path: file.content for path, file in tree.files.items()}

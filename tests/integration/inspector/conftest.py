@@ -1,0 +1,73 @@
+"""A browser for the whole file, a library and a journal for each test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from inspecting import CHROMIUM, FLAGS, Inspecting, inspecting
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from skillkit.journal import Event, Kind, SqliteJournal
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine (dev.py system installs it)")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+def matched(conversation: str, turn: int) -> Event:
+    data = {
+        "request": {"length": 20},
+        "matched": [{"id": "csv-report", "score": 0.91, "reasons": ["csv", "report"]}],
+        "near": [{"id": "release-notes", "score": 0.31, "reasons": ["notes"]}],
+        "line": 0.5,
+    }
+    return Event(Kind.MATCHED, data=data, conversation=conversation, turn=turn)
+
+
+@pytest.fixture
+def running(own_home: Path, write_skill, skills_dir: Path) -> Iterator[Inspecting]:
+    write_skill(
+        "csv-report", "# How\n\nSum the columns of the CSV file.", description="Reports about CSV files."
+    )
+    write_skill("release-notes", "# How\n\nWrite notes.", description="Write release notes from commits.")
+    (skills_dir / "csv-report" / "references").mkdir()
+    (skills_dir / "csv-report" / "references" / "report.md").write_text("## Totals\n")
+    journal = SqliteJournal(own_home / ".agent" / "journal.sqlite")
+    for event in (
+        matched("talk-1", 1),
+        Event(Kind.ACTIVATED, "csv-report", "d", {"origin": "matched", "tokens": 31}, "talk-1", 1),
+        Event(
+            Kind.TOKENS,
+            data={"catalogue": 80, "skills": 31, "tools": 200, "total": 311},
+            conversation="talk-1",
+            turn=1,
+        ),
+        Event(
+            Kind.SCRIPT_RUN,
+            "csv-report",
+            "d",
+            {"script": "sum.py", "exit_code": 0, "duration_ms": 12, "backend": "bwrap"},
+            "talk-1",
+            1,
+        ),
+    ):
+        journal.record(event)
+    journal.close()
+    with inspecting(own_home, skills_dir) as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser, running: Inspecting) -> Iterator[Page]:
+    context = browser.new_context(bypass_csp=False)
+    opened = context.new_page()
+    opened.set_default_timeout(30_000)
+    opened.goto(running.address)
+    yield opened
+    context.close()

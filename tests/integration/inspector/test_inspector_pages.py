@@ -1,0 +1,108 @@
+"""Every page in a real browser: read, filtered, watched, by keyboard, on a phone, in the dark."""
+
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from inspecting import Inspecting
+from playwright.sync_api import Browser, Page, expect
+
+from skillkit.journal import Event, Kind, SqliteJournal
+
+PAGES = (
+    "/",
+    "/request?q=Turn+this+CSV+into+a+report",
+    "/conversations",
+    "/conversation/talk-1?why=release-notes",
+    "/runs",
+    "/run/4",
+    "/trust",
+    "/tests",
+    "/skill/csv-report",
+    "/skill/csv-report/file?path=references%2Freport.md",
+)
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (360, "dark")])
+def test_every_page_is_accessible_fits_its_screen_and_says_nothing_in_the_console(
+    browser: Browser, running: Inspecting, width: int, scheme: str
+) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 800},
+        color_scheme=scheme,
+        bypass_csp=True,  # for the checker
+    )
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(running.address)
+    for address in PAGES:
+        page.goto(running.root + address)
+        expect(page.locator("h1")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+        found = Axe().run(page)
+        assert found.violations_count == 0, f"{address}: {found.generate_report()}"
+    assert said == []
+    context.close()
+
+
+def test_skills_are_listed_with_their_cost_and_filtered_by_keyboard(page: Page) -> None:
+    expect(page.locator("#skills tbody tr:visible")).not_to_have_count(0)
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("Skip to the content")
+    page.locator("input[type=search]").focus()
+    page.keyboard.type("release")
+    expect(page.locator("#skills tbody tr:visible")).to_have_count(1)
+    expect(page.locator("#count")).to_contain_text("1 of")
+    page.locator("#skills tbody tr:visible a").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("release-notes")
+    expect(page.locator(".prose")).to_contain_text("Write notes.")
+
+
+def test_a_request_is_scored_while_it_is_typed(page: Page, running: Inspecting) -> None:
+    page.goto(running.root + "/request")
+    page.get_by_label("What a user might ask").fill("a report about this CSV file")
+    expect(page.locator("#result")).to_contain_text("csv-report")
+    expect(page.locator("#result")).to_contain_text("What skills add to the prompt")
+    page.get_by_label("Beside it").select_option("keyword")
+    page.get_by_label("Matching").select_option("lexical")
+    expect(page.locator("#result h2").first).to_have_text("Scores (lexical)")
+    expect(page.locator("#result h2").nth(1)).to_have_text("Scores (keyword)")
+    assert "q=a+report+about+this+CSV+file" in page.url
+
+
+def test_a_conversation_says_why_and_why_not(page: Page, running: Inspecting) -> None:
+    page.goto(running.root + "/conversation/talk-1")
+    expect(page.locator("#timeline")).to_contain_text("The request matched csv-report (0.91)")
+    page.get_by_label("Why not this skill?").fill("release-notes")
+    page.get_by_role("button", name="Answer").click()
+    expect(page.locator("#timeline")).to_contain_text(
+        "below the line: 0.31 where 0.5 is needed, because of notes"
+    )
+
+
+def test_two_tabs_see_what_happens_while_they_watch(
+    page: Page, running: Inspecting, own_home: Path, write_skill
+) -> None:
+    other = page.context.new_page()
+    other.goto(running.root + "/conversation/talk-1")
+    expect(other.locator("#timeline .read")).to_have_count(0)
+    journal = SqliteJournal(own_home / ".agent" / "journal.sqlite")
+    journal.record(
+        Event(Kind.READ, "csv-report", data={"path": "references/report.md"}, conversation="talk-1", turn=2)
+    )
+    journal.close()
+    expect(other.locator("#timeline .read")).to_have_count(1)
+    write_skill("brand-new", description="Something that was not there before.")
+    expect(page.locator("#changed")).to_contain_text("Skills changed on disk")
+    page.locator("#changed a").click()
+    expect(page.locator("#skills")).to_contain_text("brand-new")
+
+
+def test_what_is_not_there_is_a_page_that_says_so(page: Page, running: Inspecting) -> None:
+    for address in ("/skill/no-such-skill", "/nowhere", "/run/999999", "/conversation/never"):
+        page.goto(running.root + address)
+        expect(page.locator(".nothing")).to_be_visible()
