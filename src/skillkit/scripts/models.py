@@ -4,12 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from types import MappingProxyType
 from typing import Protocol
 
 from skillkit.core.grants import Limits
-
-NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +22,7 @@ class ScriptRequest:
     arguments: tuple[str, ...] = ()
     version: str | None = None
     limits: Limits = field(default_factory=Limits)
-    environment: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    environment: Mapping[str, str] = field(default_factory=dict)
     """Granted variables and their values; the few that every script gets are the runner's."""
     network: bool = False
     read_paths: tuple[Path, ...] = ()

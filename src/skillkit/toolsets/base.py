@@ -1,15 +1,17 @@
 """AgentToolset: a class whose public methods are tools."""
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from skillkit.core.grants import Limits
+from skillkit.core.text import escape_hidden
 from skillkit.disclosure.tools import Effect, Tool
 from skillkit.toolsets.arguments import ArgumentError
+from skillkit.toolsets.calls import ToolTimeoutError, Worker
 from skillkit.toolsets.schema import Signature
-from skillkit.toolsets.values import plain
+from skillkit.toolsets.values import Budget, TooLargeError, plain
 
 logger = logging.getLogger(__name__)
 
@@ -55,9 +57,15 @@ def tool(*, effect: Effect = Effect.ACTS, asks: bool = False) -> Callable[[Metho
     return mark
 
 
-def as_tool(method: Callable[..., Any]) -> Tool:
-    """A function as a tool: schema from its annotations, answers and errors as data."""
+def as_tool(method: Callable[..., Any], limits: Limits | None = None) -> Tool:
+    """A function as a tool: schema from its annotations, answers and errors as data.
+
+    `limits` bounds the time of a call and the size of what it returns, as for scripts.
+    """
     signature = Signature.of(method)
+
+    limits = limits or Limits.from_environment()
+    worker = _worker_of(method)
 
     async def handler(**arguments: object) -> dict[str, object]:
         try:
@@ -65,14 +73,19 @@ def as_tool(method: Callable[..., Any]) -> Tool:
         except ArgumentError as error:
             return failed("invalid_arguments", str(error))
         try:
-            if inspect.iscoroutinefunction(method):
-                result = await method(**converted)
-            else:
-                result = await asyncio.to_thread(method, **converted)
-                if inspect.isawaitable(result):
-                    result = await result
-            return answered(result, signature.name)
-        except (Exception, SystemExit) as error:
+            outcome = await worker.call(method, converted, limits.timeout)
+        except ToolTimeoutError as error:
+            logger.error("Tool %s: %s", signature.name, error)
+            return failed("timeout", f"{signature.name}: {error}")
+        if outcome.printed:
+            logger.info("Tool %s printed: %s", signature.name, escape_hidden(outcome.printed))
+        try:
+            if outcome.error is not None:
+                raise outcome.error
+            return answered(outcome.value, signature.name, limits.output)
+        except TooLargeError as error:
+            return failed("result_too_large", f"{signature.name}: {error}")
+        except BaseException as error:
             logger.exception("Tool %s failed", signature.name)
             return failed("execution_failed", f"{type(error).__name__}: {error}")
 
@@ -86,12 +99,27 @@ def as_tool(method: Callable[..., Any]) -> Tool:
     )
 
 
-def answered(result: object, name: str) -> dict[str, object]:
+def _worker_of(method: Callable[..., Any]) -> Worker:
+    """One for all methods of a toolset."""
+    owner = getattr(method, "__self__", None)
+    if not isinstance(owner, AgentToolset):
+        return Worker()
+    worker: Worker = vars(owner).setdefault("_worker", Worker())
+    return worker
+
+
+def answered(result: object, name: str, size: int) -> dict[str, object]:
     """`result` in the standard response; a method may also give that response itself."""
     if isinstance(result, Mapping) and isinstance(result.get("success"), bool):
-        given = {str(key): plain(value) for key, value in result.items()}
-        return {"result": None, "message": "", **given}
-    return {"success": True, "result": plain(result), "message": f"Executed {name}"}
+        given = plain(result, Budget(size))
+        return {"result": None, "message": "", **given} if isinstance(given, dict) else {}
+    message = f"Executed {name}"
+    if isinstance(result, str) and len(result) > size:
+        cut = len(result) - size
+        result = f"{result[: size // 2]}\n… {cut} characters left out …\n{result[-(size // 2) :]}"
+        message += f"; its result was cut, {cut} characters are missing"
+        size = 2 * size
+    return {"success": True, "result": plain(result, Budget(size)), "message": message}
 
 
 def failed(code: str, message: str) -> dict[str, object]:

@@ -37,5 +37,13 @@ def _methods(text: bytes, name: str) -> list[str]:
         if isinstance(node, ast.ClassDef) and node.name == name
         for statement in node.body
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not any(_is_no_method(decorator) for decorator in statement.decorator_list)
     )
     return [method for method in methods if not method.startswith("_")]
+
+
+def _is_no_method(decorator: ast.expr) -> bool:
+    """Whether what it decorates is no plain method and so no tool."""
+    names = {node.id for node in ast.walk(decorator) if isinstance(node, ast.Name)}
+    names |= {node.attr for node in ast.walk(decorator) if isinstance(node, ast.Attribute)}
+    return bool(names & {"staticmethod", "classmethod", "property", "cached_property", "setter", "deleter"})

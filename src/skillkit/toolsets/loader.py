@@ -14,6 +14,7 @@ from skillkit.disclosure.tools import Tool
 from skillkit.toolsets.base import AgentToolset, as_tool
 from skillkit.toolsets.exceptions import ToolsetError
 from skillkit.toolsets.modules import SkillSources, import_module
+from skillkit.toolsets.printed import capture_printed
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +82,8 @@ class ToolsetLoader:
             raise _error(skill, definition, f"there is no file {'/'.join(path)}.py in its folder")
         root = f"{_safe(skill.canonical_name)}_{sources.digest.rpartition(':')[2][:16]}"
         try:
-            imported = import_module(sources, root, module)
+            with capture_printed():
+                imported = import_module(sources, root, module)
         except ModuleNotFoundError as error:
             package = (error.name or "").partition(".")[0]
             if error.name is None or package == "skillkit_skills":
@@ -104,7 +106,8 @@ class ToolsetLoader:
     def _instance(self, skill: SkillMetadata, definition: str, kind: type[AgentToolset]) -> AgentToolset:
         try:
             takes_config = bool(inspect.signature(kind).parameters)
-            return kind(self._config) if takes_config else kind()
+            with capture_printed():
+                return kind(self._config) if takes_config else kind()
         except (Exception, SystemExit) as error:
             raise _error(skill, definition, f"{type(error).__name__}: {error}") from error
 

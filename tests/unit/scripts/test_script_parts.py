@@ -1,6 +1,7 @@
 """Small parts of running a script, each on its own."""
 
 import os
+import pickle
 import struct
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from skillkit.core.grants import Limits
 from skillkit.scripts.capture import Stream
 from skillkit.scripts.interpreters import MissingInterpreterError, find_interpreter, folders_of
+from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.programs import find_program
 from skillkit.scripts.pythons import satisfies
 from skillkit.scripts.sandbox import sandbox_exec, seccomp
@@ -295,3 +297,9 @@ def test_importing_the_packages_does_not_import_heavy_things():
     program = f"import sys, skillkit.scripts, skillkit.toolsets; print(sorted({heavy} & set(sys.modules)))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
+
+
+def test_a_request_and_a_result_are_plain_data():
+    request = ScriptRequest("demo", Path("/demo"), "sha256:0", "scripts/a.py", network=True)
+    result = ScriptResult(Outcome.EXITED, "bwrap", 0, stdout=Captured(b"x", total=1))
+    assert pickle.loads(pickle.dumps((request, result))) == (request, result)

@@ -1,0 +1,121 @@
+"""Calling a toolset's methods so that none holds, ends or writes over the program that calls it."""
+
+import asyncio
+import contextvars
+import inspect
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass
+
+from skillkit.toolsets.printed import capture_printed
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a method returned or raised, and what it printed meanwhile."""
+
+    value: object = None
+    error: BaseException | None = None
+    printed: str = ""
+
+
+class ToolTimeoutError(Exception):
+    """A method did not return in time."""
+
+
+class Worker:
+    """Calls the methods of one toolset in threads of its own.
+
+    Threads that do not return are left behind: they are daemons, so they keep neither the caller nor
+    the program. Async methods share one event loop, because what they open belongs to a loop.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def call(
+        self, method: Callable[..., object], arguments: Mapping[str, object], seconds: float
+    ) -> Outcome:
+        """Call `method`; ToolTimeoutError after so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                if inspect.iscoroutinefunction(method):
+                    return await self._awaited(method(**arguments))
+                outcome = await self._in_thread(method, arguments)
+                if inspect.isawaitable(outcome.value):
+                    return await self._awaited(outcome.value)
+                return outcome
+        except TimeoutError as error:
+            self._leave_loop()
+            raise ToolTimeoutError(f"it did not return within {seconds:g} s") from error
+
+    async def _in_thread(self, method: Callable[..., object], arguments: Mapping[str, object]) -> Outcome:
+        future: Future[Outcome] = Future()
+        context = contextvars.copy_context()
+
+        def work() -> None:
+            outcome = context.run(_call, method, arguments)
+            with suppress(InvalidStateError):  # nobody waits any more
+                future.set_result(outcome)
+
+        threading.Thread(target=work, name="skillkit-toolset", daemon=True).start()
+        return await asyncio.wrap_future(future)
+
+    async def _awaited(self, awaitable: Awaitable[object]) -> Outcome:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_await(awaitable), self._running()))
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                weakref.finalize(self, _stop, self._loop)
+                threading.Thread(
+                    target=_serve, args=(self._loop,), name="skillkit-toolset-loop", daemon=True
+                ).start()
+            return self._loop
+
+    def _leave_loop(self) -> None:
+        """A method that blocks the loop would hold the next one too."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            _stop(loop)
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left))
+        loop.close()
+
+
+def _stop(loop: asyncio.AbstractEventLoop) -> None:
+    with suppress(RuntimeError):  # closed already
+        loop.call_soon_threadsafe(loop.stop)
+
+
+def _call(method: Callable[..., object], arguments: Mapping[str, object]) -> Outcome:
+    with capture_printed() as printed:
+        try:
+            return Outcome(method(**arguments), None, printed.text)
+        except BaseException as error:  # in this thread even KeyboardInterrupt is the method's own
+            return Outcome(None, error, printed.text)
+
+
+async def _await(awaitable: Awaitable[object]) -> Outcome:
+    with capture_printed() as printed:
+        try:
+            return Outcome(await awaitable, None, printed.text)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            return Outcome(None, error, printed.text)
