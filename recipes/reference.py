@@ -56,7 +56,7 @@ def commands() -> Iterator[tuple[str, ...]]:
     def walk(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield path
         members = getattr(command, "commands", {})
-        for name in sorted(members):
+        for name in sorted(name for name, member in members.items() if not member.hidden):
             yield from walk(members[name], (*path, name))
 
     return walk(typer.main.get_command(app), ("agent",))

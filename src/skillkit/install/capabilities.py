@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import HIDDEN
+from skillkit.install.automatic import automatic_code, missing_files
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile
 
 INTERPRETERS = {
@@ -62,6 +63,10 @@ class Capabilities:
     """Pointers to Git LFS content, which is left where it is."""
     header: tuple[str, ...] = ()
     """What is wrong with the header."""
+    automatic: tuple[str, ...] = ()
+    """What some client or tool runs by itself, without being told to."""
+    missing: tuple[str, ...] = ()
+    """Files that the instructions name and that are not there."""
 
     def facts(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Label and values of everything that is there."""
@@ -103,6 +108,8 @@ LABELS = {
     "hidden_characters": "invisible",
     "not_fetched": "not fetched",
     "header": "header",
+    "automatic": "runs by itself",
+    "missing": "missing files",
 }
 MEANINGS = {
     "network": "wants to use the network",
@@ -112,6 +119,8 @@ MEANINGS = {
     "tools": "the author wants them pre-approved; that is never granted",
     "invisible": "characters that cannot be seen",
     "not fetched": "Git LFS pointers; their content stays where it is",
+    "runs by itself": "other clients and tools run these without asking; skillkit does not",
+    "missing files": "named in the instructions and not there",
 }
 """What a label alone would not tell."""
 
@@ -137,6 +146,8 @@ def capabilities(tree: SkillTree, metadata: SkillMetadata) -> Capabilities:
     found["commands"] |= set(metadata.required_commands)
     found["toolsets"] |= set(metadata.toolsets)
     found["allowed_tools"] |= set(metadata.allowed_tools)
+    found["automatic"] |= set(automatic_code(tree, metadata))
+    found["missing"] |= set(missing_files(tree))
     if metadata.recovered:
         found["header"].add("broken or missing, guessed; the skill is not offered to a model")
     return Capabilities(**{name: tuple(sorted(values)) for name, values in found.items()})

@@ -1,15 +1,17 @@
 """What is different between two trees, in words and in lines that are safe to show."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from skillkit.core.digest import FileDigest
 from skillkit.core.text import escape_hidden
 
-MAX_LINES = 200
-MAX_LINES_A_FILE = 60
+MAX_LINES = 400
 MAX_COLUMNS = 160
+_AROUND = 40
+_MAX_CHANGED = 4000
 _MAX_COMPARED = 4000
+_NAMES = ("+++ ", "--- ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,47 +42,113 @@ def file_changes(before: Mapping[str, FileDigest], after: Mapping[str, FileDiges
     return tuple(changes)
 
 
-def diff_lines(
-    before: Mapping[str, bytes], after: Mapping[str, bytes], *, max_lines: int = MAX_LINES
-) -> Iterator[str]:
-    """A unified difference, escaped and bounded; what is left out is said."""
-    left = max_lines
-    paths = [path for path in sorted(before.keys() | after.keys()) if before.get(path) != after.get(path)]
-    for number, path in enumerate(paths):
-        if left <= 0:
-            yield f"… and {len(paths) - number} more changed files"
-            return
-        lines = list(_file_lines(path, before.get(path), after.get(path)))
-        room = min(left, MAX_LINES_A_FILE)
-        yield from lines[:room]
-        if len(lines) > room:
-            yield f"… and {len(lines) - room} more lines of {escape_hidden(path)}"
-        left -= min(len(lines), room)
+def diff_lines(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[str]:
+    """Return the whole unified difference, escaped; of files that are not text the sizes are said."""
+    for path in sorted(before.keys() | after.keys()):
+        if before.get(path) != after.get(path):
+            yield from _file_lines(path, before.get(path), after.get(path))
 
 
 def _file_lines(path: str, before: bytes | None, after: bytes | None) -> Iterator[str]:
-    import difflib
-
-    shown = escape_hidden(path)
     old, new = _text_lines(before), _text_lines(after)
     if old is None or new is None:
         sizes = " → ".join("none" if side is None else f"{len(side):,}" for side in (before, after))
-        yield f"{shown}: binary or very long, {sizes} bytes"
+        yield f"{escape_hidden(path)}: not text, {sizes} bytes"
         return
     names = (
         "nothing" if before is None else f"a/{path}",
         "nothing" if after is None else f"b/{path}",
     )
-    for line in difflib.unified_diff(old, new, *names, lineterm="", n=2):
-        text = escape_hidden(line)
-        yield text if len(text) <= MAX_COLUMNS else f"{text[: MAX_COLUMNS - 1]}…"
+    yield from (escape_hidden(line) for line in _unified(old, new, names))
+
+
+def _unified(old: list[str], new: list[str], names: tuple[str, str]) -> Iterator[str]:
+    import difflib
+
+    start = _equal(old, new)
+    end = _equal(old[start:][::-1], new[start:][::-1])
+    if max(len(old), len(new)) - start - end <= _MAX_COMPARED:
+        yield from difflib.unified_diff(old, new, *names, lineterm="", n=2)
+        return
+    # Comparing takes quadratic time: of two long texts all that is between equal ends is shown.
+    gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    yield from (f"--- {names[0]}", f"+++ {names[1]}")
+    yield f"@@ -{start + 1},{len(gone)} +{start + 1},{len(come)} @@"
+    yield from (f"-{line}" for line in gone)
+    yield from (f"+{line}" for line in come)
+
+
+def _equal(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many items are the same at the start."""
+    return next(
+        (n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def _text_lines(content: bytes | None) -> list[str] | None:
     if content is None:
         return []
     try:
-        lines = content.decode("utf-8").split("\n")
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return None if len(lines) > _MAX_COMPARED or "\0" in content.decode() else lines
+    return None if "\0" in text else text.split("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The part of a difference that fits on a screen, and how much of it does not."""
+
+    lines: tuple[str, ...]
+    hidden_lines: int = 0
+    """Added and removed lines that are not among `lines`."""
+    hidden_characters: int = 0
+    """Characters of shown lines that are added or removed and left out."""
+
+
+def excerpt(diff: Sequence[str], *, max_lines: int = MAX_LINES, max_columns: int = MAX_COLUMNS) -> Excerpt:
+    """Return the first lines; of a long line the part that changed is kept, never only the rest."""
+    shown, cut = [], 0
+    for number, line in enumerate(diff[:max_lines]):
+        partner = _partner(diff, number) if len(line) > max_columns else None
+        text, lost = _shorten(line, partner, max_columns)
+        shown.append(text)
+        cut += lost
+    rest = [line for line in diff[max_lines:] if line.startswith(("+", "-")) and not line.startswith(_NAMES)]
+    return Excerpt(tuple(shown), len(rest), cut)
+
+
+def _partner(diff: Sequence[str], number: int) -> str | None:
+    """The line that this one took the place of, or that took its place."""
+    sign = diff[number][:1]
+    if sign not in ("+", "-"):
+        return None
+    start = number
+    while start > 0 and diff[start - 1][:1] == sign:
+        start -= 1
+    if sign == "-":
+        end = number
+        while end < len(diff) and diff[end][:1] == "-":
+            end += 1
+        other = end + number - start
+        return diff[other] if other < len(diff) and diff[other][:1] == "+" else None
+    first = start
+    while first > 0 and diff[first - 1][:1] == "-":
+        first -= 1
+    other = first + number - start
+    return diff[other] if other < start else None
+
+
+def _shorten(line: str, partner: str | None, columns: int) -> tuple[str, int]:
+    """The line around what changed in it, and how many changed characters were left out."""
+    if len(line) <= columns:
+        return line, 0
+    if line[:1] not in ("+", "-") or line.startswith(_NAMES):
+        return f"{line[: columns - 1]}…", 0
+    text, other = line[1:], (partner or " ")[1:]
+    start = _equal(text, other)
+    end = len(text) - _equal(text[start:][::-1], other[start:][::-1])
+    begin = max(0, start - _AROUND)
+    until = min(len(text), end + _AROUND, begin + _MAX_CHANGED)
+    before, after = "…" * (begin > 0), "…" * (until < len(text))
+    return f"{line[0]}{before}{text[begin:until]}{after}", max(0, end - until)

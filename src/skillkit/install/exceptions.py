@@ -18,6 +18,7 @@ class Remedy(Enum):
     CONSENT_LOCK = "say yes beforehand to the lock"
     GIVE_PATH = "say where in the source to look"
     OVERWRITE_EDITS = "update and overwrite the edits, which are kept for rollback"
+    MAYBE_SKILL = "the ref may have been meant as the name of a skill"
     UPDATE = "update the installed one"
     WRITE_LOCK = "write a lock"
 

@@ -51,7 +51,7 @@ def freshness(
         except InstallError as error:
             return [Freshness(skill, error=str(error)) for skill in members]
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_AT_ONCE) as pool, access.stopping_on_error():
         answers = [found for group in pool.map(ask, group_by_source(skills).items()) for found in group]
     order = {skill.name_canonical: place for place, skill in enumerate(skills)}
     return sorted(answers, key=lambda found: order[found.skill.name_canonical])

@@ -1,12 +1,13 @@
 """SkillInstaller: moves skills from sources into the store, and back out again."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
+from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
@@ -20,7 +21,7 @@ from skillkit.install.exceptions import (
     NotInstalledError,
     Remedy,
 )
-from skillkit.install.fetch import Chooser, Wanted, fetch, fetch_at, manifest
+from skillkit.install.fetch import Choice, Chooser, Wanted, fetch, fetch_at, list_choices, manifest
 from skillkit.install.inspection import InstallInspector, Skills
 from skillkit.install.lockfile import read_lock, write_lock
 from skillkit.install.plan import (
@@ -37,9 +38,37 @@ from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import MAX_PREVIOUS, InstallRegistry, RegistryState, RemovedSkill
 from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.layout import LeftOut
-from skillkit.install.sources.source import Access, OpenSource, Source
-from skillkit.install.sync import compare, fetch_locked, refuse_drift
+from skillkit.install.sources.source import Access, OpenSource, OpenSources, Source
+from skillkit.install.sync import compare, fetch_locked, refuse_drift, unknown_sources
 from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
+
+_UNVOUCHED = "no branch or tag of the repository holds this commit: it may be anybody's, from a fork"
+
+
+class AddedSkills(list[InstalledSkill]):
+    """The skills that are installed now, and what of the source was left out."""
+
+    def __init__(self, skills: Iterable[InstalledSkill], left_out: Iterable[LeftOut]) -> None:
+        super().__init__(skills)
+        self.left_out = tuple(left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What a source holds."""
+
+    choices: tuple[Choice, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What became of one skill of many that were updated."""
+
+    name: str
+    before: InstalledSkill | None = None
+    after: InstalledSkill | None = None
+    error: SkillsUseError | None = None
 
 
 class SkillInstaller(InstallInspector):
@@ -74,7 +103,7 @@ class SkillInstaller(InstallInspector):
         everything: bool = False,
         chooser: Chooser | None = None,
         name: str | None = None,
-    ) -> "AddedSkills":
+    ) -> AddedSkills:
         """Install the wanted skills of a source, all of them or none.
 
         With `everything`, one that cannot be installed is left out with the reason.
@@ -84,7 +113,8 @@ class SkillInstaller(InstallInspector):
         wanted = Wanted(tuple(skills), everything, chooser)
         with source.open(self.access) as opened:
             fetched = fetch(opened, source.path, wanted, self.limits)
-            notes = opened.notes
+            vouched = not source.pinned or opened.is_vouched_for()
+            notes = opened.notes if vouched else (*opened.notes, _UNVOUCHED)
         if name is not None and len(fetched.skills) != 1:
             raise InstallError("Another name is for one skill", remedy=Remedy.CHOOSE)
         left_out = list(fetched.left_out)
@@ -99,12 +129,20 @@ class SkillInstaller(InstallInspector):
         fresh = [plan for plan in plans if not is_installed(state, plan)]
         if fresh:
             offers = tuple(offer_of(plan, self.store, notes=notes) for plan in fresh)
-            self._ask(Proposal("add", offers, source.pinned, tuple(left_out)))
+            self._ask(Proposal("add", offers, source.pinned and vouched, tuple(left_out)))
             with self.registry.transaction() as state:
                 for plan in fresh:
                     refuse_conflict(state, self.store, plan)
                     self._install(state, plan)
         return AddedSkills([state.skills[plan.skill.name_canonical] for plan in plans], left_out)
+
+    def look(self, source: str | Source, *, ref: str | None = None, path: str | None = None) -> Offered:
+        """Return what a source holds, without installing anything."""
+        if isinstance(source, str):
+            source = parse_source(source, ref=ref, path=path)
+        with source.open(self.access) as opened:
+            listing = opened.listing(source.path)
+            return Offered(tuple(list_choices(opened, listing.folders)), listing.left_out)
 
     def _install(self, state: RegistryState, plan: Plan) -> InstalledSkill:
         """Write the files and say in `state` that they are what is installed, and approved."""
@@ -127,7 +165,7 @@ class SkillInstaller(InstallInspector):
         now = self.store.digest(path)
         if now is None or now.digest == skill.digest:
             return skill
-        edited = replace(skill, digest=now.digest, files=now.files, trusted_digest=None)
+        edited = replace(skill, digest=now.digest, files=now.files, trusted_digest=None, revision=None)
         tree = read_folder(path, ANY_SIZE)
         stored = self.store.put(tree, skill.name_canonical, edited.to_data())
         return replace(edited, stored=stored)
@@ -137,8 +175,28 @@ class SkillInstaller(InstallInspector):
     def update(self, name: str, *, ref: str | None = None, overwrite_edits: bool = False) -> InstalledSkill:
         """Bring a skill to what its branch or tag is now, or to `ref`, after showing what changes.
 
-        Answers the installed skill; it is the same one as before when there was nothing to do.
+        Return the installed skill; it is the same one as before when there was nothing to do.
         """
+        with OpenSources(self.access) as sources:
+            return self._update(sources, name, ref, overwrite_edits)
+
+    def update_each(
+        self, names: Sequence[str], *, ref: str | None = None, overwrite_edits: bool = False
+    ) -> Iterator[Updated]:
+        """Update one skill after the other, each with its own question; every source is opened once."""
+        with OpenSources(self.access) as sources:
+            for name in names:
+                try:
+                    before = self.registry.get(name)
+                    after = self._update(sources, name, ref, overwrite_edits)
+                except SkillsUseError as error:
+                    yield Updated(name, error=error)
+                else:
+                    yield Updated(name, before, after)
+
+    def _update(
+        self, sources: OpenSources, name: str, ref: str | None, overwrite_edits: bool
+    ) -> InstalledSkill:
         old = self.registry.get(name)
         edits = self.store.edits(old.stored, old.files)
         if edits and not overwrite_edits:
@@ -148,12 +206,15 @@ class SkillInstaller(InstallInspector):
                 remedy=Remedy.OVERWRITE_EDITS,
                 skill=old.name_canonical,
             )
-        plan, notes = self._latest(old, ref)
+        opened = sources.open(old.source if ref is None else old.source.at(ref))
+        if opened.revision is not None and opened.revision == old.revision and old.trusted and not edits:
+            return self._moved_on(old, replace(old, source=opened.followed.within(old.subpath)))
+        plan, notes = self._newest(opened, old)
         refuse_other_versions(plan)
         if plan.skill.digest == old.digest and not edits:
             return self._moved_on(old, plan.skill)
         notes += tuple(f"local edit is kept for rollback: {change}" for change in edits)
-        pinned = ref is not None and plan.skill.source.pinned
+        pinned = ref is not None and plan.skill.source.pinned and opened.is_vouched_for()
         self._ask(Proposal("update", (offer_of(plan, self.store, old, notes),), pinned))
         with self.registry.transaction() as state:
             current = state.get(name)
@@ -163,13 +224,8 @@ class SkillInstaller(InstallInspector):
                 raise LocalEditsError(f"'{old.name}' was edited while you were asked. Try again.")
             return self._install(state, plan)
 
-    def _latest(self, old: InstalledSkill, ref: str | None) -> tuple[Plan, tuple[str, ...]]:
-        """What would be installed now, and what there is to say about how it came there."""
-        source = old.source if ref is None else old.source.at(ref)
-        with source.open(self.access) as opened:
-            return self._newest(opened, old)
-
     def _newest(self, opened: OpenSource, old: InstalledSkill) -> tuple[Plan, tuple[str, ...]]:
+        """What would be installed now, and what there is to say about how it came there."""
         found = fetch_at(opened, old.subpath, self.limits)
         plan = make_plan(self.registry, found, old.name)
         notes = [*opened.notes]
@@ -277,13 +333,19 @@ class SkillInstaller(InstallInspector):
         plan = compare(self.registry, self.registry.load(), locked)
         if frozen:
             refuse_drift(plan)
-        plans = fetch_locked(self.registry, plan.wanted, self.limits, self.access)
-        plans += [self._installed_plan(skill) for skill in plan.unapproved]
-        if not plans:
-            return []
         state = self.registry.load()
+        strange = unknown_sources(state, plan.wanted)
+        if strange:
+            offers = tuple(ProposedSkill(item.name, str(item.source), item.digest) for item in strange)
+            self._ask(Proposal("reach", offers, pinned=True))
+        found = fetch_locked(self.registry, state, plan.wanted, self.limits, self.access)
+        found += [(self._installed_plan(skill), ()) for skill in plan.unapproved]
+        if not found:
+            return []
+        plans = [item for item, _ in found]
         offers = tuple(
-            offer_of(item, self.store, state.skills.get(item.skill.name_canonical)) for item in plans
+            offer_of(item, self.store, state.skills.get(item.skill.name_canonical), notes)
+            for item, notes in found
         )
         self._ask(Proposal("sync", offers, pinned=True))
         with self.registry.transaction() as state:
@@ -369,14 +431,6 @@ class SkillInstaller(InstallInspector):
 
     async def arollback(self, name: str) -> InstalledSkill:
         return await asyncio.to_thread(self.rollback, name)
-
-
-class AddedSkills(list[InstalledSkill]):
-    """The skills that are installed now, and what of the source was left out."""
-
-    def __init__(self, skills: Iterable[InstalledSkill], left_out: Iterable[LeftOut]) -> None:
-        super().__init__(skills)
-        self.left_out = tuple(left_out)
 
 
 def _without_twins(plans: Sequence[Plan], left_out: list[LeftOut] | None) -> list[Plan]:

@@ -11,7 +11,7 @@ from skillkit.core.digest import FileDigest, TreeDigest
 from skillkit.core.disk import replace_file
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.exceptions import InstallError, LockFileError, Remedy
+from skillkit.install.exceptions import InstallError, LockFileError, Remedy, SourceError
 from skillkit.install.record import InstalledSkill, installable
 from skillkit.install.sources.kinds import parse_source, source_from_data, source_of_record, source_to_data
 from skillkit.install.sources.source import Source
@@ -47,7 +47,7 @@ def read_lock(path: Path) -> list[LockedSkill]:
     if len(data) > MAX_LOCK:
         raise LockFileError(f"{path} is larger than {MAX_LOCK:,} bytes")
     try:
-        content = json.loads(data)
+        content = json.loads(data, object_pairs_hook=_without_doubles)
         if content["version"] not in (1, FORMAT):
             raise LockFileError(
                 f"{path} has the format {escape_hidden(str(content['version']))[:20]}; "
@@ -68,9 +68,30 @@ def read_lock(path: Path) -> list[LockedSkill]:
     return locked
 
 
+def _is_fixed(skill: InstalledSkill) -> bool:
+    """Whether the source can be asked for exactly these bytes again."""
+    try:
+        skill.source.fixed(skill.revision)
+    except SourceError:
+        return False
+    return True
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of two entries of one name it would be the last that counts, unseen."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        doubles = sorted({key for key, _ in pairs if sum(key == other for other, _ in pairs) > 1})
+        raise ValueError(f"it says {', '.join(doubles[:3])} twice")
+    return found
+
+
 def write_lock(path: Path, skills: Sequence[InstalledSkill]) -> None:
     """Lock `skills`. One that came from a folder cannot be restored elsewhere and is refused."""
     local = [skill.name for skill in skills if not skill.source.portable]
+    edited = [skill.name for skill in skills if skill.source.portable and not _is_fixed(skill)]
+    if edited:
+        raise LockFileError(f"With edits that are in no repository: {', '.join(edited)}. Update them first.")
     if local:
         raise LockFileError(
             f"Taken from a folder and so on no other machine: {', '.join(local)}. "

@@ -9,6 +9,7 @@ from skillkit.install.exceptions import UnsafeTreeError
 
 MAX_DEPTH = 16
 MAX_PATH = 512
+MAX_NAME = 255
 _REFUSED_CHARACTERS = re.compile(r'[/\\:<>"|?*]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.I)
 _GIT = re.compile(r"\.git|git~[0-9]+", re.I)
@@ -22,6 +23,8 @@ def safe_name(raw: bytes, folder: str = "") -> str:
         raise _unsafe(folder, raw.decode("latin-1"), "is not UTF-8") from None
     if name in ("", ".", ".."):
         raise _unsafe(folder, name, "leaves the skill's folder")
+    if len(raw) > MAX_NAME:
+        raise _unsafe(folder, f"{name[:40]}…", f"has a name of more than {MAX_NAME} bytes")
     if HIDDEN_OR_LAYOUT.search(name):
         raise _unsafe(folder, name, "contains control or invisible characters")
     if _REFUSED_CHARACTERS.search(name):

@@ -114,6 +114,7 @@ def offer(
         size=tree.size,
         capabilities=capabilities(tree, metadata),
         notes=notes,
+        instructions=tree.skill_file.decode("utf-8", "replace"),
     )
 
 

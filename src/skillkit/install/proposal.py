@@ -9,7 +9,7 @@ from skillkit.install.changes import FileChange
 from skillkit.install.exceptions import ConsentError, Remedy
 from skillkit.install.sources.layout import LeftOut
 
-Action = Literal["add", "update", "remove", "trust", "sync", "rollback"]
+Action = Literal["add", "update", "remove", "trust", "sync", "rollback", "reach"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,9 @@ class ProposedSkill:
     previous_digest: str | None = None
     changes: tuple[FileChange, ...] = ()
     diff: tuple[str, ...] = ()
+    """The whole difference, escaped; `changes.excerpt` makes it fit a screen."""
+    instructions: str = ""
+    """SKILL.md, to be read before consent."""
     capability_changes: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = ()
     notes: tuple[str, ...] = ()
     """What deserves to be said in words: a moved tag, a rewritten branch, local edits."""
@@ -65,6 +68,7 @@ _REMEDIES: dict[Action, Remedy] = {
     "trust": Remedy.CONSENT_DIGEST,
     "remove": Remedy.CONSENT,
     "rollback": Remedy.CONSENT,
+    "reach": Remedy.CONSENT_LOCK,
 }
 
 

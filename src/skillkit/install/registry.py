@@ -219,28 +219,46 @@ class InstallRegistry:
         return state
 
     def _recover(self, reason: str) -> RegistryState:
-        """Rebuild the registry from the versions that are linked; nobody's trust survives that."""
+        """Rebuild the registry from the store; nobody's trust survives that.
+
+        What is linked is installed; other versions are its earlier ones, or in the trash from now on.
+        """
         kept = f" It is kept as {self.file.set_aside()}." if self.file.path.exists() else ""
+        linked = self.store.all_linked()
+        found = sorted(self._recorded(), key=lambda skill: skill.installed_at, reverse=True)
         state = RegistryState()
-        for name, path in self.store.all_linked().items():
-            record = self.store.record(path)
-            try:
-                skill = InstalledSkill.from_data(record)
-            except _NO_RECORD:
-                continue
-            if skill.name_canonical == name and path == _real(self.store.path(skill.stored)):
-                state.skills[name] = replace(skill, trusted_digest=None, previous=())
-        recovered = {skill.digest for skill in state.skills.values()}
+        for skill in found:
+            if linked.get(skill.name_canonical) == _real(self.store.path(skill.stored)):
+                state.skills[skill.name_canonical] = skill
+        now = self.now().isoformat(timespec="seconds")
+        for skill in found:
+            current = state.skills.get(skill.name_canonical)
+            if current is None:
+                state.removed.append(RemovedSkill(skill, now))
+            elif current.stored != skill.stored and len(current.previous) < MAX_PREVIOUS:
+                previous = (*current.previous, skill)
+                state.skills[skill.name_canonical] = replace(current, previous=previous)
+        recovered = {skill.digest for skill in found}
         self.consents.revoke(
             where=lambda each: each.kind is ConsentKind.USE and each.digest in recovered and not each.place
         )
         self.file.write(state.to_data())
         self._notice(
             f"{self.file.path} was {reason}.{kept} Recovered {len(state.skills)} skills from the "
-            "store; approve them again before use."
+            f"store and {len(state.removed)} in the trash; approve them again before use."
         )
         sync_folder(self.file.path.parent)
         return state
+
+    def _recorded(self) -> Iterator[InstalledSkill]:
+        """The versions in the store whose records can be read, without trust."""
+        for path, record in self.store.all_records():
+            try:
+                skill = InstalledSkill.from_data({**record, "previous": []})
+            except _NO_RECORD:
+                continue
+            if path == self.store.path(skill.stored):
+                yield replace(skill, trusted_digest=None)
 
     def _notice(self, text: str) -> None:
         logger.warning(text)

@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from errno import EDQUOT, ENOSPC
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from skillkit.core.disk import (
 )
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.install.changes import FileChange, file_changes
-from skillkit.install.exceptions import DiskSpaceError, DriftError
+from skillkit.install.exceptions import DiskSpaceError, DriftError, InstallError
 
 if TYPE_CHECKING:
     from skillkit.install.tree import SkillTree
@@ -72,6 +73,18 @@ class SkillStore:
 
     def _write(self, tree: "SkillTree", path: Path) -> None:
         staging = self._temporary()
+        try:
+            self._fill(tree, staging)
+            os.rename(staging, path)
+        except OSError as error:
+            remove_tree(staging)
+            kind = DiskSpaceError if error.errno in (ENOSPC, EDQUOT) else InstallError
+            raise kind(
+                f"Cannot write {error.filename or path}: {error.strerror}. Nothing was changed."
+            ) from error
+        sync_folder(path.parent)
+
+    def _fill(self, tree: "SkillTree", staging: Path) -> None:
         make_folder(staging)
         folders = {staging}
         for name, file in tree.files.items():
@@ -84,8 +97,6 @@ class SkillStore:
             write_new(target, file.content, 0o555 if file.executable else 0o444)
         for folder in sorted(folders, reverse=True):
             sync_folder(folder)
-        os.rename(staging, path)
-        sync_folder(path.parent)
 
     def _record(self, path: Path, record: Mapping[str, Any]) -> None:
         data = json.dumps(dict(record), indent=1, sort_keys=True).encode()
@@ -98,6 +109,13 @@ class SkillStore:
         except (OSError, ValueError):
             return None
         return data if isinstance(data, dict) else None
+
+    def all_records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """Every version in the store that has a record, with it."""
+        for path in self._versions():
+            record = self.record(path)
+            if record is not None and path.is_dir():
+                yield path, record
 
     def discard(self, path: Path) -> None:
         """Delete a version; half of one is never left under its name."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from skillkit.core.names import canonical_name
 from skillkit.install.changes import file_changes
 from skillkit.install.exceptions import DriftError, LocalEditsError, Remedy
-from skillkit.install.fetch import FetchedSkill, fetch_at
+from skillkit.install.fetch import fetch_at
 from skillkit.install.lockfile import LockedSkill
 from skillkit.install.plan import Plan, make_plan
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry, RegistryState
-from skillkit.install.sources.source import Access, Source
+from skillkit.install.sources.source import Access, OpenSource, Source
 from skillkit.install.tree import TreeLimits
 
 _AT_ONCE = 4
@@ -69,32 +69,50 @@ def refuse_drift(plan: SyncPlan) -> None:
         raise DriftError(f"Not what skills.lock says: {listed}. Nothing was changed.")
 
 
+def unknown_sources(state: RegistryState, wanted: Sequence[LockedSkill]) -> list[LockedSkill]:
+    """Return what the lock wants from places that nothing installed came from."""
+    known = {(skill.source.kind, skill.source.location) for skill in state.skills.values()}
+    return [locked for locked in wanted if (locked.source.kind, locked.source.location) not in known]
+
+
 def fetch_locked(
-    registry: InstallRegistry, wanted: Sequence[LockedSkill], limits: TreeLimits, access: Access
-) -> list[Plan]:
-    """Every wanted skill, in memory and equal to its lock; each source is opened once."""
+    registry: InstallRegistry,
+    state: RegistryState,
+    wanted: Sequence[LockedSkill],
+    limits: TreeLimits,
+    access: Access,
+) -> list[tuple[Plan, tuple[str, ...]]]:
+    """Every wanted skill, in memory and equal to its lock, with notes; each source is opened once."""
     groups: dict[Source, list[LockedSkill]] = {}
     for locked in wanted:
         groups.setdefault(locked.source.fixed(locked.revision).within(""), []).append(locked)
 
-    def get(group: tuple[Source, list[LockedSkill]]) -> list[Plan]:
+    def get(group: tuple[Source, list[LockedSkill]]) -> list[tuple[Plan, tuple[str, ...]]]:
         source, members = group
         with source.open(access) as opened:
-            return [
-                _plan(registry, locked, fetch_at(opened, locked.source.path, limits)) for locked in members
-            ]
+            return [_plan(registry, state, opened, locked, limits) for locked in members]
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_AT_ONCE) as pool, access.stopping_on_error():
         plans = [plan for group in pool.map(get, groups.items()) for plan in group]
     order = {canonical_name(locked.name): place for place, locked in enumerate(wanted)}
-    return sorted(plans, key=lambda plan: order[plan.skill.name_canonical])
+    return sorted(plans, key=lambda item: order[item[0].skill.name_canonical])
 
 
-def _plan(registry: InstallRegistry, locked: LockedSkill, found: FetchedSkill) -> Plan:
+def _plan(
+    registry: InstallRegistry,
+    state: RegistryState,
+    opened: OpenSource,
+    locked: LockedSkill,
+    limits: TreeLimits,
+) -> tuple[Plan, tuple[str, ...]]:
+    found = fetch_at(opened, locked.source.path, limits)
     if found.tree.digest.digest != locked.digest:
         changes = file_changes(locked.files, found.tree.digest.files)
         listed = ", ".join(str(change) for change in changes[:10])
         raise DriftError(
             f"{found.source} is not what the lock says of '{locked.name}': {listed}. Nothing was changed."
         )
-    return make_plan(registry, replace(found, source=locked.source), locked.name)
+    installed = state.skills.get(canonical_name(locked.name))
+    history = opened.history(installed.revision) if installed else []
+    plan = make_plan(registry, replace(found, source=locked.source), locked.name)
+    return plan, (*opened.notes, *history)

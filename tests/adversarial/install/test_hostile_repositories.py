@@ -22,6 +22,7 @@ from skillkit.install.installer import SkillInstaller
 from skillkit.install.proposal import Proposal, Unattended
 from skillkit.install.sources.git_remote import GitRemote
 from skillkit.install.sources.kinds import parse_source
+from skillkit.install.sources.source import Access
 from skillkit.install.tree import TreeLimits
 
 
@@ -536,7 +537,7 @@ def test_git_is_gone_with_everything_it_started_when_it_is_stopped(tmp_path: Pat
         patch.setenv("PATH", path)
         patch.setenv("HOME", str(tmp_path))
         with (
-            GitRemote("file:///nowhere", timeout=0.5, back_off=()) as remote,
+            GitRemote("file:///nowhere", Access(timeout=0.5, back_off=())) as remote,
             pytest.raises(InstallError, match="seconds"),
         ):
             remote.resolve(None)

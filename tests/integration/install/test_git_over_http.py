@@ -227,3 +227,22 @@ def test_without_git_the_remedy_is_said(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Exception, match="git is not installed"):
         installer(tmp_path).add("https://example.com/skills.git")
+
+
+def test_many_skills_of_one_repository_cost_one_question(
+    server: GitServer, repository: Repository, tmp_path: Path
+) -> None:
+    files = {f"skills/s{number}/SKILL.md": skill_text(f"s{number}") for number in range(7)}
+    repository.commit(dict(files))
+    opened = installer(tmp_path)
+    opened.add(f"{server.url}/{repository.path.name}", everything=True)
+    before = len(server.requests)
+    assert not any(found.outdated for found in opened.outdated())
+    assert len(server.requests) - before <= 2
+    before = len(server.requests)
+    assert all(done.before == done.after for done in opened.update_each([f"s{n}" for n in range(7)]))
+    assert len(server.requests) - before <= 2
+    repository.commit({**files, "README.md": "Elsewhere."})
+    assert not any(found.outdated for found in opened.outdated()), "only another file changed"
+    repository.commit({**files, "skills/s3/SKILL.md": skill_text("s3", body="New.")})
+    assert [found.skill.name for found in opened.outdated() if found.outdated] == ["s3"]

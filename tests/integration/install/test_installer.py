@@ -1,5 +1,6 @@
 """A skill is added, and changes at its source."""
 
+import json
 import os
 from datetime import datetime
 from pathlib import Path
@@ -9,16 +10,20 @@ from installing import HEADER, Person, text_of
 from skill_repositories import Repository, skill_text
 
 from skillkit.core.manager import SkillManager
+from skillkit.install import store
 from skillkit.install.exceptions import (
     ConsentError,
     DiskSpaceError,
     InstallError,
+    LockFileError,
     ManyFoundError,
     NameConflictError,
     Remedy,
+    UnsafeTreeError,
 )
 from skillkit.install.fetch import Choice
 from skillkit.install.installer import SkillInstaller
+from skillkit.install.proposal import Unattended
 from skillkit.install.registry import InstallRegistry
 
 # Adding
@@ -372,3 +377,83 @@ def test_a_skill_that_calls_itself_otherwise_now_keeps_its_place(
     repository.commit({"SKILL.md": skill_text("bank-login")})
     assert installer.update("pdf").name == "pdf"
     assert any("calls itself 'bank-login' now" in note for note in person.last.offers[0].notes)
+
+
+def test_a_commit_that_no_branch_or_tag_holds_is_said_and_not_vouched_for_by_yes(
+    installer: SkillInstaller, repository: Repository, person: Person, home: Path
+) -> None:
+    own = repository.commit({"SKILL.md": skill_text("pdf")})
+    tip = repository.commit({"SKILL.md": skill_text("pdf", body="Newer.")})
+    theirs = repository.commit(
+        {"SKILL.md": skill_text("pdf", body="Theirs.")}, ref="refs/pull/9/head", fresh=True
+    )
+    unattended = SkillInstaller(home, consent=Unattended(yes=True))
+    with pytest.raises(ConsentError):
+        unattended.add(repository.url, ref=theirs)
+    installer.add(repository.url, ref=theirs, name="fork")
+    assert "no branch or tag" in person.last.offers[0].notes[0]
+    for commit in (own, tip):
+        unattended.add(repository.url, ref=commit, name=f"own-{commit[:4]}")
+    with pytest.raises(ConsentError):
+        unattended.update(f"own-{own[:4]}", ref=theirs)
+
+
+def test_going_back_to_an_older_commit_is_called_that(
+    installer: SkillInstaller, repository: Repository, person: Person, tmp_path: Path
+) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    installer.add(repository.url)
+    lock = tmp_path / "skills.lock"
+    installer.lock(lock)
+    repository.commit({"SKILL.md": skill_text("pdf", body="Newer.")})
+    installer.update("pdf")
+    installer.sync(lock)
+    assert any("OLDER" in note for note in person.last.offers[0].notes)
+
+
+def test_a_lock_is_asked_about_before_anything_is_connected_to(
+    installer: SkillInstaller, repository: Repository, home: Path, tmp_path: Path
+) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    installer.add(repository.url)
+    lock = tmp_path / "skills.lock"
+    installer.lock(lock)
+    os.rename(repository.path, tmp_path / "gone.git")
+    refusing = Person(says=False)
+    with pytest.raises(ConsentError):
+        SkillInstaller(tmp_path / "other", consent=refusing).sync(lock)
+    assert [proposal.action for proposal in refusing.asked] == ["reach"]
+    assert repository.url in refusing.last.offers[0].origin
+
+
+def test_a_lock_that_names_a_skill_twice_is_refused(
+    installer: SkillInstaller, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    installer.add(repository.url)
+    lock = tmp_path / "skills.lock"
+    installer.lock(lock)
+    entry = json.dumps(json.loads(lock.read_text())["skills"]["pdf"])
+    lock.write_text(f'{{"version": 2, "skills": {{"pdf": {entry}, "pdf": {entry}}}}}')
+    with pytest.raises(LockFileError, match="pdf twice"):
+        installer.sync(lock)
+
+
+def test_a_name_that_is_too_long_for_a_disk_is_refused_and_a_failed_write_leaves_nothing(
+    installer: SkillInstaller, repository: Repository, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf"), "x" * 300: "?"})
+    with pytest.raises(UnsafeTreeError, match="255 bytes"):
+        installer.add(repository.url)
+    repository.commit({"SKILL.md": skill_text("pdf"), "zz.md": "?"})
+
+    def full(path: Path, data: bytes, mode: int) -> None:
+        if path.name == "zz.md":
+            raise OSError(28, "No space left on device", str(path))
+        path.write_bytes(data)
+
+    monkeypatch.setattr(store, "write_new", full)
+    with pytest.raises(DiskSpaceError, match="No space left"):
+        installer.add(repository.url)
+    assert not [path for path in (home / "store").iterdir() if path.name.startswith("tmp-")]
+    assert installer.list() == []

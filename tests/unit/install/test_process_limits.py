@@ -2,15 +2,18 @@
 
 import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from skill_repositories import Repository, skill_text
 
-from skillkit.install.exceptions import GitError, UnsafeTreeError
+from skillkit.install.exceptions import GitError, NetworkError, UnsafeTreeError
+from skillkit.install.sources import git_remote
 from skillkit.install.sources.git_remote import GitRemote
 from skillkit.install.sources.git_tree import RepositoryTree
 from skillkit.install.sources.process import FolderLimit, run
+from skillkit.install.sources.source import Access
 
 
 def python(code: str, folder: Path, *, limit: int = 1000, timeout: float = 60, disk: int = 10**9) -> object:
@@ -22,6 +25,7 @@ def python(code: str, folder: Path, *, limit: int = 1000, timeout: float = 60, d
         limit=limit,
         timeout=timeout,
         watched=FolderLimit(folder, disk),
+        stop=threading.Event(),
     )
 
 
@@ -75,3 +79,42 @@ def test_a_file_that_is_a_folder_or_missing_is_no_skill_file(tmp_path: Path) -> 
 def test_a_remote_is_used_inside_its_block_only(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="with"):
         _ = GitRemote("file:///nowhere").scratch
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold programs to a data limit")
+def test_memory_is_bounded_also_for_what_the_program_starts(tmp_path: Path) -> None:
+    hungry = (
+        f"import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', 'bytearray({2**30})']))"
+    )
+    assert python(hungry, tmp_path).code == 1
+
+
+def test_a_stop_ends_the_program(tmp_path: Path) -> None:
+    stop = threading.Event()
+    stop.set()
+    answer = run(
+        ["sleep", "1000"],
+        environment={},
+        cwd=tmp_path,
+        send=b"",
+        limit=10,
+        timeout=600,
+        watched=FolderLimit(tmp_path, 10),
+        stop=stop,
+    )
+    assert "interrupted" in answer.stopped
+
+
+def test_a_try_that_took_all_the_time_is_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "bin" / "git"
+    fake.parent.mkdir()
+    fake.write_text('#!/bin/sh\necho x >> "$HOME/tries"\nsleep 1000\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(git_remote, "_LONG_TRY", 0.3)
+    with GitRemote("file:///x", Access(timeout=0.6, back_off=(0, 0))) as remote, pytest.raises(NetworkError):
+        remote.resolve(None)
+    assert (tmp_path / "tries").read_text() == "x\n"

@@ -322,3 +322,22 @@ def test_the_digest_refuses_links_special_files_and_too_much(tmp_path: Path) -> 
         tree_digest(folder)
     with pytest.raises(ContentLoadError):
         tree_digest(tmp_path / "missing")
+
+
+def test_a_damaged_registry_keeps_earlier_versions_and_the_trash(tmp_path: Path) -> None:
+    home, folder = tmp_path / "home", tmp_path / "pdf"
+    installer = SkillInstaller(home, consent=lambda proposal: True)
+    installer.add(write(tmp_path, "pdf"))
+    for body in ("Two.", "Three."):
+        (folder / "SKILL.md").write_text(skill_text("pdf", body=body))
+        installer.update("pdf")
+    installer.add(write(tmp_path, "gone"))
+    installer.remove("gone")
+    digests = [version.digest for version in installer.registry.get("pdf").previous]
+    registry_file(home).write_text("{")
+    [pdf] = SkillInstaller(home).list()
+    assert {version.digest for version in pdf.previous} == set(digests)
+    again = SkillInstaller(home, consent=lambda proposal: True)
+    assert again.rollback("gone").name == "gone"
+    assert again.rollback("pdf").digest in digests
+    assert not again.registry.get("pdf").trusted

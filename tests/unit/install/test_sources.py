@@ -26,7 +26,7 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
         ),
         ("https://example.com/a/b.git", GitSource("https://example.com/a/b.git")),
         ("https://example.com/a/b/#v1", GitSource("https://example.com/a/b", "v1")),
-        ("https://ada@example.com:8443/a", GitSource("https://ada@example.com:8443/a")),
+        ("https://example.com:8443/a", GitSource("https://example.com:8443/a")),
         ("ssh://git@example.com/a/b.git#main", GitSource("ssh://git@example.com/a/b.git", "main")),
         ("git@example.com:a/b.git", GitSource("ssh://git@example.com/a/b.git")),
         ("git@example.com:a/b.git#main", GitSource("ssh://git@example.com/a/b.git", "main")),
@@ -90,3 +90,21 @@ def test_a_full_commit_is_a_pin_and_nothing_else_is() -> None:
 def test_one_word_is_not_a_source() -> None:
     with pytest.raises(SourceError, match="owner/repo"):
         parse_source("word")
+
+
+@pytest.mark.parametrize("user", ["ghp_TOKEN", "ada", "ada:secret", ":secret", "x-access-token:ghp_TOKEN"])
+def test_no_token_gets_into_registry_and_lock(user: str) -> None:
+    with pytest.raises(SourceError, match="token") as refusal:
+        parse_source(f"https://{user}@example.com/a/b.git")
+    assert "TOKEN" not in str(refusal.value)
+
+
+def test_another_host_can_be_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GH_HOST", "git.example.com")
+    assert parse_source("owner/repo") == GitSource("https://git.example.com/owner/repo")
+    assert parse_source("https://github.com/owner/repo/tree/main") == GitSource(
+        "https://github.com/owner/repo", "main"
+    )
+    monkeypatch.setenv("GH_HOST", "a/b@c")
+    with pytest.raises(SourceError, match="GH_HOST"):
+        parse_source("owner/repo")

@@ -1,5 +1,6 @@
 """Asking a person: the card, the difference, and a question that means no unless it is answered yes."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -7,10 +8,14 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.progress import Progress
 from skillkit.core.text import escape_hidden
 from skillkit.install.capabilities import MEANINGS
+from skillkit.install.changes import excerpt
 from skillkit.install.fetch import Choice
 from skillkit.install.proposal import Proposal, ProposedSkill, Unattended
 
 _MAX_VALUES = 12
+_EVERYTHING = 1 << 40
+_RANGE = re.compile(r"(\d{1,6})\s*-\s*(\d{1,6})")
+_LOUD = ("runs by itself", "toolsets", "invisible")
 _QUESTIONS = {
     "add": "Install {names} and trust it?",
     "update": "Update {names} and trust the new version?",
@@ -18,48 +23,70 @@ _QUESTIONS = {
     "trust": "Trust {names}, exactly as it is now?",
     "sync": "Install exactly these and trust them?",
     "rollback": "Go back to this version of {names}?",
+    "reach": "Connect to these sources, to look at what the lock names?",
 }
 
 
 class Asker:
     """Consent and choice at a terminal; without one, only what was said beforehand counts."""
 
-    def __init__(self, progress: Progress, *, yes: bool = False, trusted: bool = False) -> None:
+    def __init__(
+        self,
+        progress: Progress,
+        *,
+        yes: bool = False,
+        trusted: bool = False,
+        full: bool = False,
+        quiet: bool = False,
+    ) -> None:
         self.progress = progress
         self.yes = yes
         self.trusted = trusted
+        self.full = full
+        self.quiet = quiet
         self.interactive = sys.stdin.isatty() and sys.stderr.isatty()
 
     def consent(self, proposal: Proposal) -> bool:
+        """Show the cards and return the answer; `quiet` leaves out cards that nobody is asked about."""
         self.progress.pause()
-        for offer in proposal.offers:
-            show(offer, card=proposal.action not in ("remove",))
-        for left in proposal.left_out:
-            output.remark(f"Would be left out: {left}", "yellow")
+        asks = self.interactive and not (self.trusted or self.yes)
+        if asks or not self.quiet:
+            self._show(proposal)
         if not self.interactive or self.trusted:
             return Unattended(self.yes, self.trusted)(proposal)
+        return self.yes or self._ask(proposal)
+
+    def _show(self, proposal: Proposal) -> None:
+        for offer in proposal.offers:
+            show(offer, card=proposal.action not in ("remove", "reach"), full=self.full)
+        for left in proposal.left_out:
+            output.remark(f"Would be left out: {left}", "yellow")
+
+    def _ask(self, proposal: Proposal) -> bool:
         names = ", ".join(escape_hidden(offer.name) for offer in proposal.offers)
-        return self.yes or self._answer(f"{_QUESTIONS[proposal.action].format(names=names)} [y/N] ") in (
-            "y",
-            "yes",
-        )
+        readable = any(offer.instructions or offer.diff for offer in proposal.offers)
+        more = " (r to read everything first)" if readable else ""
+        while True:
+            answer = self._answer(f"{_QUESTIONS[proposal.action].format(names=names)}{more} [y/N] ")
+            if answer != "r" or not readable:
+                return answer in ("y", "yes")
+            with output.console(stderr=True).pager():
+                for offer in proposal.offers:
+                    show(offer, full=True)
 
     def choose(self, choices: Sequence[Choice]) -> list[str]:
-        """A numbered list and the numbers that were typed."""
+        """A numbered list and the numbers, ranges and names that were typed."""
         self.progress.pause()
         for number, choice in enumerate(choices, 1):
             line = output.shown(f"{number:3}  {choice.name}  ", "bold")
             line.append(output.summary(choice.description, 120))
             output.console(stderr=True).print(line)
-        answer = self._answer("Which ones? Numbers or names with commas, 'all', or nothing: ")
-        if answer == "all":
-            return [choice.path for choice in choices]
-        wanted = {word.strip() for word in answer.split(",") if word.strip()}
-        return [
-            choice.path
-            for number, choice in enumerate(choices, 1)
-            if str(number) in wanted or choice.name.lower() in wanted
-        ]
+        while True:
+            answer = self._answer("Which ones? Numbers, 1-3, names with commas, 'all', or nothing: ")
+            picked, unknown = picked_choices(choices, answer)
+            if not unknown:
+                return picked
+            output.remark(f"Not in the list: {', '.join(map(escape_hidden, unknown))}", "yellow")
 
     def confirm(self, question: str) -> bool:
         """Whether a person says yes; where nobody can be asked, only what was said beforehand counts."""
@@ -71,26 +98,70 @@ class Asker:
     def _answer(self, question: str) -> str:
         sys.stderr.write(question)
         sys.stderr.flush()
-        answer = sys.stdin.readline()
+        try:
+            answer = sys.stdin.readline()
+        except KeyboardInterrupt:
+            sys.stderr.write("\n")
+            raise
         if not answer.endswith("\n"):
             sys.stderr.write("\n")
         return answer.strip().lower()
 
 
-def show(offer: ProposedSkill, *, card: bool = True) -> None:
-    """A skill as facts: where it is from, what it brings, and what would change."""
+def picked_choices(choices: Sequence[Choice], answer: str) -> tuple[list[str], list[str]]:
+    """Return the paths that the answer means, in the order of the list, and the words that mean none."""
+    if answer == "all":
+        return [choice.path for choice in choices], []
+    picked: set[int] = set()
+    unknown = []
+    by_name = {choice.name.lower(): number for number, choice in enumerate(choices, 1)}
+    for word in filter(None, (part.strip() for part in answer.split(","))):
+        span = _RANGE.fullmatch(word)
+        numbers = range(int(span[1]), int(span[2]) + 1) if span else [int(word)] if word.isdecimal() else []
+        if word in by_name:
+            picked.add(by_name[word])
+        elif numbers and numbers[0] >= 1 and numbers[-1] <= len(choices):
+            picked.update(numbers)
+        else:
+            unknown.append(word)
+    return [choice.path for number, choice in enumerate(choices, 1) if number in picked], unknown
+
+
+def show(offer: ProposedSkill, *, card: bool = True, full: bool = False) -> None:
+    """A skill as facts: where it is from, what it brings, and what would change.
+
+    `full` leaves nothing out: every value, the whole difference, and a new skill's instructions.
+    """
     screen = output.console(stderr=True)
     title = output.shown(offer.name, "bold")
     if offer.description:
         title.append(f"  {output.summary(offer.description, 300)}", style="not bold")
     screen.print(title)
-    output.facts_on_stderr(list(_facts(offer, card=card)))
-    for line in offer.diff if card else ():
+    output.facts_on_stderr(list(_facts(offer, card=card, limit=_EVERYTHING if full else _MAX_VALUES)))
+    if not card:
+        return
+    _show_difference(offer, full=full)
+    if full and not offer.diff:
+        screen.print(output.shown("  SKILL.md", "cyan"))
+        for line in offer.instructions.splitlines():
+            screen.print(output.shown(f"  {line}"), soft_wrap=True)
+
+
+def _show_difference(offer: ProposedSkill, *, full: bool) -> None:
+    screen = output.console(stderr=True)
+    limits = {"max_lines": _EVERYTHING, "max_columns": _EVERYTHING} if full else {}
+    part = excerpt(offer.diff, **limits)
+    for line in part.lines:
         colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-        screen.print(output.shown(f"  {line}", colour))
+        screen.print(output.shown(f"  {line}", colour), soft_wrap=True)
+    hidden = [output.count(part.hidden_lines, "changed line")] if part.hidden_lines else []
+    hidden += [output.count(part.hidden_characters, "changed character")] if part.hidden_characters else []
+    if hidden:
+        text = f"  !!! {' and '.join(hidden)} NOT shown above; --full shows everything"
+        screen.print(output.shown(text, "bold red"), soft_wrap=True)
 
 
-def _facts(offer: ProposedSkill, *, card: bool) -> Iterator[tuple[str, str, str]]:
+def _facts(offer: ProposedSkill, *, card: bool, limit: int) -> Iterator[tuple[str, str, str]]:
     yield "from", offer.origin, ""
     if offer.previous_commit or offer.previous_digest:
         yield "now", offer.previous_commit or offer.previous_digest or "", ""
@@ -104,16 +175,16 @@ def _facts(offer: ProposedSkill, *, card: bool) -> Iterator[tuple[str, str, str]
     yield "size", f"{offer.file_count} files, {offer.size:,} bytes", ""
     for label, values in offer.capabilities.facts():
         meaning = f" ({MEANINGS[label]})" if label in MEANINGS else ""
-        yield label, _listed(values) + meaning, "yellow" if label in ("toolsets", "invisible") else ""
+        yield label, _listed(values, limit) + meaning, "yellow" if label in _LOUD else ""
     for change in offer.changes:
         yield "file", str(change), ""
     for label, gained, lost in offer.capability_changes:
         if gained:
-            yield "gains", f"{label}: {_listed(gained)}", "bold yellow"
+            yield "gains", f"{label}: {_listed(gained, limit)}", "bold yellow"
         if lost:
-            yield "loses", f"{label}: {_listed(lost)}", ""
+            yield "loses", f"{label}: {_listed(lost, limit)}", ""
 
 
-def _listed(values: Sequence[str]) -> str:
-    more = f" … and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
-    return ", ".join(values[:_MAX_VALUES]) + more
+def _listed(values: Sequence[str], limit: int) -> str:
+    more = f" … and {len(values) - limit} more (--full shows all)" if len(values) > limit else ""
+    return ", ".join(values[:limit]) + more

@@ -9,6 +9,12 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Answer yes. Without a terminal it counts for full commits only.")
 ]
+Full = Annotated[
+    bool, typer.Option("--full", help="Show everything: whole differences, all values, the instructions.")
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Do not show what nobody is asked about, nor progress.")
+]
 Trusted = Annotated[bool, typer.Option("--trusted", help="Trust the source, whatever it holds.")]
 
 Folders = Annotated[
@@ -71,6 +77,17 @@ ManyInstalled = Annotated[
     typer.Argument(
         metavar="[NAME]...",
         help="Names of installed skills; all of them when none is given.",
+        autocompletion=complete_installed,
+        show_default=False,
+    ),
+]
+
+
+SomeInstalled = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME...",
+        help="Names of installed skills.",
         autocompletion=complete_installed,
         show_default=False,
     ),

@@ -1,8 +1,11 @@
 """How a command ends: exit codes, and errors as one readable message."""
 
 import os
+import re
+import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
 
@@ -12,6 +15,38 @@ INTERRUPTED = 130
 
 def run(program: Callable[..., object], arguments: Sequence[str]) -> int:
     """Run the program; every error on purpose becomes a message and an exit code."""
+    _mend_streams()
+    try:
+        code = _run(program, arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; do not let the interpreter complain at exit.
+        _silence_stdout()
+        return OK
+    except OSError as error:
+        from skillkit.agent.cli.output import complain
+
+        _silence_stdout()
+        complain(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+        return ERROR
+    return code
+
+
+def _mend_streams() -> None:
+    """Closed streams lead nowhere, and what an encoding cannot say is escaped."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _silence_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
     try:
         program(_with_latest(arguments), prog_name="agent", standalone_mode=True)
     except SystemExit as end:
@@ -19,17 +54,47 @@ def run(program: Callable[..., object], arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted.\n")
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; do not let the interpreter complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     except SkillsUseError as error:
         from skillkit.agent.cli.output import complain
         from skillkit.agent.cli.remedies import explain
 
         complain(explain(error))
+        if "--json" in arguments:
+            from skillkit.agent.cli.output import print_json
+
+            print_json({"error": {"code": error_code(error), "message": explain(error)}})
         return exit_code(error)
     return OK
+
+
+def error_code(error: Exception) -> str:
+    """Return a word for programs: `NameConflictError` is `name-conflict`."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z0-9]*", type(error).__name__.removesuffix("Error"))
+    return "-".join(words).lower()
+
+
+class _Ended(BaseException):
+    """The process was told to end; whatever is under way is cleaned up on the way out."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+@contextmanager
+def ending_on_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does: programs are stopped, scratch folders deleted."""
+
+    def end(number: int, _: object) -> None:
+        raise _Ended(number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    except _Ended as ended:
+        raise SystemExit(128 + ended.number) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _with_latest(arguments: Sequence[str]) -> list[str]:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Progress:
     """Call it with what is being done now; use it as a context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, silent: bool = False) -> None:
+        self.silent = silent
         self._status: Status | None = None
         self._last = ""
         self._lock = Lock()  # sources are asked in parallel, and a screen has one spinner
@@ -29,7 +30,7 @@ class Progress:
             self._show(text)
 
     def _show(self, text: str) -> None:
-        if text == self._last:
+        if self.silent or text == self._last:
             return
         self._last = text
         screen = output.console(stderr=True)

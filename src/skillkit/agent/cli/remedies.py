@@ -11,6 +11,7 @@ _WORDS = {
     Remedy.CONSENT_DIGEST: "Pass --yes together with --digest.",
     Remedy.CONSENT_LOCK: "Pass --yes after reading the lock, or --trusted.",
     Remedy.GIVE_PATH: "Say where to look with --path.",
+    Remedy.MAYBE_SKILL: "If you meant the skill: --skill {skill}.",
     Remedy.OVERWRITE_EDITS: (
         "`agent skill update {skill} --overwrite-edits` replaces the files and keeps yours for rollback."
     ),

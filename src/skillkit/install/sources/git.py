@@ -83,10 +83,7 @@ class GitSource(Source):
         from skillkit.install.sources.git_remote import GitRemote
         from skillkit.install.sources.git_repository import OpenRepository
 
-        remote = GitRemote(
-            self.url, timeout=access.timeout, back_off=access.back_off, progress=access.progress
-        )
-        with remote:
+        with GitRemote(self.url, access) as remote:
             resolved = remote.resolve(self.ref)
             yield OpenRepository(replace(self, ref=resolved.ref), remote, resolved)
 

@@ -1,5 +1,6 @@
 """The grammar of repositories: shorthands, addresses, web pages and refs."""
 
+import os
 import re
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
@@ -72,10 +73,10 @@ def _address(text: str) -> Address:
     host = parts.hostname or ""
     if parts.scheme == "http" and host not in _LOOPBACK:
         raise SourceError(f"'{shown}' is not encrypted. Use https://.")
-    if parts.password is not None:
+    if parts.password is not None or (parts.username is not None and parts.scheme != "ssh"):
         raise SourceError(
-            "The address carries a password, which would end in files and process lists. "
-            "Leave it out; git asks your credential helper."
+            "The address carries a user name, a token or a password, which would end in files and process "
+            "lists. Leave it out; git asks your credential helper."
         )
     if parts.query:
         raise SourceError(f"'{shown}' has a query (?…); a repository's address has none")
@@ -91,7 +92,7 @@ def _address(text: str) -> Address:
     if host == "github.com" and (web := _WEB.fullmatch(parts.path)) and ref is None:
         inside = (web["path"] or "").removesuffix("SKILL.md").strip("/")
         return Address(
-            _github(web["owner"], web["repository"], shown),
+            f"https://github.com/{web['owner']}/{_repository(web['repository'], shown)}",
             parse_ref(web["ref"]),
             checked_path(inside) if inside else "",
         )
@@ -108,10 +109,22 @@ def _plain_path(path: str, shown: str) -> str:
 
 
 def _github(owner: str, repository: str, shown: str) -> str:
-    repository = repository.removesuffix(".git")
-    if repository in ("", ".", ".."):
+    return f"https://{_default_host()}/{owner}/{_repository(repository, shown)}"
+
+
+def _repository(name: str, shown: str) -> str:
+    name = name.removesuffix(".git")
+    if name in ("", ".", ".."):
         raise SourceError(f"'{shown}' names no repository")
-    return f"https://github.com/{owner}/{repository}"
+    return name
+
+
+def _default_host() -> str:
+    """The host that `owner/repo` is on; GH_HOST names another one, as for GitHub's own program."""
+    host = os.environ.get("GH_HOST") or "github.com"
+    if not _HOST.fullmatch(host):
+        raise SourceError(f"GH_HOST is no host: '{escape_hidden(host[:100])}'")
+    return host
 
 
 def parse_ref(text: str) -> str:

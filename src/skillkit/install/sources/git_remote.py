@@ -9,7 +9,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +21,12 @@ from skillkit.install.exceptions import (
     GitError,
     NetworkError,
     RefNotFoundError,
+    Remedy,
     RepositoryNotFoundError,
 )
 from skillkit.install.sources.git_address import BRANCH, FULL_COMMIT, TAG
 from skillkit.install.sources.process import FolderLimit, run
-from skillkit.install.sources.source import BACK_OFF, TIMEOUT
+from skillkit.install.sources.source import Access
 
 _PASSED_ON = (
     *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"),
@@ -64,8 +65,11 @@ _FETCH = (
     *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
     *("--no-auto-maintenance", "--no-auto-gc"),
 )
+_EVERY_REF = ("+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
 _SCRATCH = "skillkit-git-"
 _FORGOTTEN = 24 * 3600
+_LONG_TRY = 10.0
+"""Seconds after which a failed try is not worth another."""
 MAX_ANSWER = 8 * 1024 * 1024
 MAX_PACK = 1024 * 1024 * 1024
 
@@ -117,18 +121,14 @@ class Resolved:
 class GitRemote:
     """One remote repository, seen through a scratch repository; use as a context manager."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        timeout: float = TIMEOUT,
-        back_off: Sequence[float] = BACK_OFF,
-        progress: Callable[[str], object] = lambda text: None,
-    ) -> None:
+    def __init__(self, url: str, access: Access | None = None) -> None:
+        access = access or Access()
         self.url = url
-        self.timeout = timeout
-        self.back_off = tuple(back_off)
-        self.progress = progress
+        self.timeout = access.timeout
+        self.back_off = access.back_off
+        self.progress = access.progress
+        self._stop = access.stop
+        self._left = access.timeout
         self._scratch: Path | None = None
         self._redirected_to: str | None = None
 
@@ -171,6 +171,8 @@ class GitRemote:
                 head = value.removeprefix("ref: ").removeprefix(BRANCH)
             elif FULL_COMMIT.fullmatch(value):
                 refs[name] = value
+            elif len(value) == 64:
+                raise GitError(f"{self.shown} names its objects by SHA-256, which cannot be read here yet")
         return self._chosen(ref, short, refs, head)
 
     def _chosen(self, ref: str | None, short: str, refs: Mapping[str, str], head: str | None) -> Resolved:
@@ -192,7 +194,9 @@ class GitRemote:
             return Resolved(tag, tag=short, redirected_to=moved)
         raise RefNotFoundError(
             f"{self.shown} has no branch or tag '{escape_hidden(ref)}'. "
-            "A commit must be given with all of its 40 characters."
+            "A commit must be given with all of its 40 characters.",
+            remedy=Remedy.MAYBE_SKILL,
+            skill=escape_hidden(short),
         )
 
     def fetch(self, commit: str) -> None:
@@ -216,8 +220,7 @@ class GitRemote:
     def _fetch_everything(self) -> None:
         """For servers that can neither cut history nor hand out a commit by its name."""
         whole = ["--unshallow"] if (self.scratch / "shallow").exists() else []
-        everything = ("+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
-        self._remote(*_FETCH, *whole, _REMOTE, *everything)
+        self._remote(*_FETCH, *whole, _REMOTE, *_EVERY_REF)
 
     def fetch_blobs(self, oids: Sequence[str], *, max_pack: int = MAX_PACK) -> None:
         """Bring the contents that are not here yet, in one request."""
@@ -232,6 +235,23 @@ class GitRemote:
             send="".join(f"{oid}\n" for oid in dict.fromkeys(missing)).encode(),
             max_pack=max_pack,
         )
+
+    def is_published(self, commit: str) -> bool:
+        """Whether a branch or tag of the remote holds `commit`, which is here.
+
+        Servers hand out the commits of every fork under the address of the original.
+        """
+        answer = self._remote("ls-remote", "--heads", "--tags", "--", _REMOTE)
+        if any(line.startswith(commit.encode()) for line in answer.splitlines()):
+            return True
+        try:
+            # The whole history, of commits only: some servers fail when nothing is as young as asked for.
+            self._remote(*_FETCH, "--filter=tree:0", _REMOTE, *_EVERY_REF, config=_PROMISE)
+        except _FINAL:
+            raise
+        except GitError:
+            self._fetch_everything()
+        return bool(self._local("for-each-ref", "--count=1", f"--contains={commit}", "refs/all/"))
 
     def has_ancestor(self, commit: str, ancestor: str) -> bool | None:
         """Whether `commit` grew out of `ancestor`; None when the remote has no `ancestor` now."""
@@ -292,13 +312,14 @@ class GitRemote:
         send: bytes = b"",
         max_pack: int = MAX_PACK,
     ) -> bytes:
-        """A command that talks to the remote; network trouble is tried again after a pause."""
+        """A command that talks to the remote; trouble that came quickly is tried again after a pause."""
         config = {f"remote.{_REMOTE}.url": self.url, **(config or {})}
         for pause in (*self.back_off, None):
+            started = time.monotonic()
             try:
                 return self._local(*arguments, config=config, send=send, max_pack=max_pack)
             except NetworkError:
-                if pause is None:
+                if pause is None or time.monotonic() - started > _LONG_TRY or self._stop.is_set():
                     raise
                 self.progress(f"{self.url} does not answer; trying again")
                 time.sleep(pause)
@@ -319,18 +340,21 @@ class GitRemote:
         program = shutil.which("git")
         if program is None:
             raise GitError("git is not installed, or not on the PATH")
+        started = time.monotonic()
         answer = run(
             [program, f"--git-dir={self.scratch}", *arguments],
             environment=_environment({**_SETTINGS, **(config or {})}, self.url),
             cwd=self.scratch,
             send=send,
             limit=limit,
-            timeout=self.timeout,
+            timeout=self._left,
+            stop=self._stop,
             watched=FolderLimit(self.scratch / "objects", max_pack),
         )
         for line in answer.complaint.splitlines():
             if line.startswith("warning: redirecting to "):
                 self._redirected_to = line.removeprefix("warning: redirecting to ").rstrip("/")
+        self._left = max(1.0, self._left - (time.monotonic() - started))
         if answer.stopped:
             raise (NetworkError if "seconds" in answer.stopped else GitError)(
                 f"{self.shown}: {answer.stopped}"

@@ -46,6 +46,12 @@ class OpenRepository(OpenSource):
     def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
         return read_skills(self._remote, self._tree, paths, limits)
 
+    def is_vouched_for(self) -> bool:
+        if self._resolved.branch or self._resolved.tag:
+            return True
+        self._tree  # noqa: B018 - the commit has to be here before it can be looked for
+        return self._remote.is_published(self._commit)
+
     def holds(self, path: str, tree: SkillTree) -> bool:
         """Compare by git's own names of the files, so that none of them is transferred."""
         here = {name: (_blob_oid(file.content), file.executable) for name, file in tree.files.items()}
@@ -65,12 +71,11 @@ class OpenRepository(OpenSource):
             return []
         self._tree  # noqa: B018 - the new commit has to be here before its ancestors can be
         try:
-            grew = self._remote.has_ancestor(self._commit, revision)
+            return self._growth(revision, self._remote.has_ancestor(self._commit, revision))
         except NetworkError:
             return ["whether the new commit grew out of the old one could not be checked"]
         except GitError as error:
             return [f"its history could not be checked: {error}"]
-        return self._growth(revision, grew)
 
     def _growth(self, revision: str, grew: bool | None) -> list[str]:
         if grew is None:
@@ -80,6 +85,8 @@ class OpenRepository(OpenSource):
             ]
         if grew:
             return []
+        if self._remote.has_ancestor(revision, self._commit):
+            return [f"it is OLDER than what is installed: from {revision[:8]} back to {self._commit[:8]}"]
         branch = self._resolved.branch
         what = f"branch '{branch}'" if branch else "history"
         return [f"the {escape_hidden(what)} was rewritten: the new commit did not grow out of {revision[:8]}"]

@@ -11,6 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+MAX_MEMORY = 512 * 1024 * 1024
+# A limit that children inherit has to be set before the program starts, and not by code of ours between
+# fork and exec, which can dead-lock in a process with threads.
+_WITHIN_MEMORY = ("/bin/sh", "-c", f'ulimit -d {MAX_MEMORY // 1024} 2>/dev/null; exec "$@"', "sh")
+
 
 class FolderLimit:
     """How much the program may write into a folder before it is stopped."""
@@ -51,10 +56,11 @@ def run(
     limit: int,
     timeout: float,
     watched: FolderLimit,
+    stop: threading.Event,
 ) -> Answer:
-    """Run `command` within limits of time, answer and disk; nothing it started outlives it."""
+    """Run `command` within limits of time, memory, answer and disk; nothing it started outlives it."""
     process = subprocess.Popen(
-        command,
+        [*_WITHIN_MEMORY, *command],
         env=dict(environment),
         cwd=cwd,
         stdin=subprocess.PIPE,
@@ -78,6 +84,8 @@ def run(
                 answer.stopped = f"it is larger than {watched.limit:,} bytes"
             elif time.monotonic() > deadline:
                 answer.stopped = f"no end after {timeout:.0f} seconds"
+            elif stop.is_set():
+                answer.stopped = "it was interrupted"
     answer.output, answer.complaint = output.result(), complaint.result().decode("utf-8", "replace")
     if output.overflow:
         answer.stopped = f"more than {limit:,} bytes were sent"

@@ -1,9 +1,10 @@
 """What every kind of source can do: resolve, list, fetch, say what is newer, describe itself."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from threading import Event
 from typing import Any, ClassVar, Self
 
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
@@ -24,6 +25,17 @@ class Access:
     """Seconds for one source, all tries together."""
     back_off: tuple[float, ...] = BACK_OFF
     """Pauses before the next try when a source cannot be reached."""
+    stop: Event = field(default_factory=Event)
+    """Set to end what is under way, in whatever thread."""
+
+    @contextmanager
+    def stopping_on_error(self) -> Iterator[None]:
+        """End what other threads have under way when the block is left by an exception."""
+        try:
+            yield
+        except BaseException:
+            self.stop.set()
+            raise
 
 
 class Source(ABC):
@@ -124,6 +136,10 @@ class OpenSource(ABC):
     def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
         """Return the skills in these folders, complete and checked; an error in the place of a bad one."""
 
+    def is_vouched_for(self) -> bool:
+        """Whether the source itself shows this revision, not only somebody who may add to it."""
+        return True
+
     def holds(self, path: str, tree: SkillTree) -> bool:
         """Whether the skill at `path` is exactly `tree`, so that there is nothing newer."""
         now = self.read([path], ANY_SIZE)[0]
@@ -136,6 +152,28 @@ class OpenSource(ABC):
     def history(self, revision: str | None) -> list[str]:
         """Return how the source came from `revision` to what it is now, if not by plain growth."""
         return []
+
+
+class OpenSources:
+    """Sources that are opened when they are first needed and stay open until the block ends."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._stack = ExitStack()
+        self._opened: dict[Source, OpenSource] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def open(self, source: Source) -> OpenSource:
+        """Return the open source, whatever path inside it is meant."""
+        whole = source.within("")
+        if whole not in self._opened:
+            self._opened[whole] = self._stack.enter_context(whole.open(self._access))
+        return self._opened[whole]
 
 
 def checked_path(text: str) -> str:

@@ -24,6 +24,7 @@ def register(app: typer.Typer) -> None:
         "search",
         epilog=examples('agent skill search "pdf forms"', "agent skill search deploy --limit 20 --json"),
     )(search)
+    app.command("find", hidden=True)(search)
     app.command(
         "match",
         epilog=examples(

@@ -10,11 +10,14 @@ from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import (
     MAX_BYTES,
     MAX_FILES,
+    Full,
     Installed,
     Json,
     ManyInstalled,
     MaxBytes,
     MaxFiles,
+    Quiet,
+    SomeInstalled,
     Trusted,
     Yes,
     examples,
@@ -25,7 +28,7 @@ from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from skillkit.agent.cli.asking import Asker
-    from skillkit.install.installer import SkillInstaller
+    from skillkit.install.installer import SkillInstaller, Updated
     from skillkit.install.tree import TreeLimits
 
 
@@ -35,6 +38,7 @@ def register(app: typer.Typer) -> None:
         short_help="Install skills, after showing what they can do.",
         epilog=examples(
             "agent skill add owner/repo",
+            "agent skill add owner/repo --list             (what it holds, installing nothing)",
             "agent skill add owner/repo/skills/pdf@v1.2.0",
             "agent skill add https://git.example.com/team/skills.git --skill pdf --ref main",
             "agent skill add ./my-skill --name my-copy",
@@ -50,7 +54,14 @@ def register(app: typer.Typer) -> None:
             "agent skill update pdf --overwrite-edits",
         ),
     )(update)
-    app.command("remove", epilog=examples("agent skill remove pdf", "agent skill remove pdf --yes"))(remove)
+    app.command(
+        "remove",
+        epilog=examples(
+            "agent skill remove pdf", "agent skill remove pdf csv", "agent skill remove pdf --yes"
+        ),
+    )(remove)
+    app.command("install", hidden=True)(add)
+    app.command("uninstall", hidden=True)(remove)
     app.command(
         "rollback",
         short_help="Go back to the version before, or take a skill out of the trash.",
@@ -60,20 +71,27 @@ def register(app: typer.Typer) -> None:
 
 @contextmanager
 def installer(
-    *, yes: bool = False, trusted: bool = False, limits: "TreeLimits | None" = None
+    *,
+    yes: bool = False,
+    trusted: bool = False,
+    limits: "TreeLimits | None" = None,
+    full: bool = False,
+    quiet: bool = False,
 ) -> "Iterator[tuple[SkillInstaller, Asker]]":
     """An installer that asks at this terminal, with progress on stderr."""
     from skillkit.agent.cli.asking import Asker
     from skillkit.agent.cli.progress import Progress
     from skillkit.install.installer import SkillInstaller
 
-    with Progress() as progress:
-        asker = Asker(progress, yes=yes, trusted=trusted)
+    with outcome.ending_on_signals(), Progress(silent=quiet) as progress:
+        asker = Asker(progress, yes=yes, trusted=trusted, full=full, quiet=quiet)
         opened = SkillInstaller(consent=asker.consent, progress=progress, limits=limits)
         yield opened, asker
         progress.pause()
         for notice in opened.registry.notices:
             output.remark(escape_hidden(notice), "yellow")
+        if opened.registry.notices:
+            output.remark("To approve a skill: agent skill trust NAME")
 
 
 @contextmanager
@@ -84,7 +102,14 @@ def naming_missing_skill(name: str) -> Iterator[None]:
     try:
         yield
     except NotInstalledError as error:
-        raise NotInstalledError(_whose(name) or str(error)) from None
+        raise _named_missing(name, error) or error from None
+
+
+def _named_missing(name: str, error: SkillsUseError | None) -> SkillsUseError | None:
+    from skillkit.install.exceptions import NotInstalledError
+
+    whose = _whose(name) if isinstance(error, NotInstalledError) else None
+    return error if whose is None else NotInstalledError(whose)
 
 
 def _whose(name: str) -> str | None:
@@ -121,17 +146,29 @@ def add(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every skill of the source.")] = False,
     name: Annotated[str | None, typer.Option(help="Install under another name.")] = None,
+    list_only: Annotated[
+        bool, typer.Option("--list", "-l", help="Show what the source holds and install nothing.")
+    ] = False,
     max_files: MaxFiles = MAX_FILES,
     max_bytes: MaxBytes = MAX_BYTES,
     yes: Yes = False,
     trusted: Trusted = False,
+    full: Full = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Install skills from a repository or a folder, after showing what they can do."""
     from skillkit.install.tree import TreeLimits
     from skillkit.install.views import installed_view
 
-    with installer(yes=yes, trusted=trusted, limits=TreeLimits(max_files, max_bytes)) as (opened, asker):
+    limits = TreeLimits(max_files, max_bytes)
+    with installer(yes=yes, trusted=trusted, limits=limits, full=full, quiet=quiet) as (
+        opened,
+        asker,
+    ):
+        if list_only:
+            _list_source(opened, source, ref, path, json=json)
+            return
         before = opened.list()
         installed = opened.add(
             source,
@@ -143,16 +180,45 @@ def add(
             name=name,
         )
     if json:
-        left_out = [{"path": left.path, "reason": left.reason} for left in installed.left_out]
-        output.print_json({"installed": [installed_view(item) for item in installed], "left_out": left_out})
-        raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
+        output.print_json(
+            {
+                "installed": [installed_view(item) for item in installed],
+                "left_out": [{"path": left.path, "reason": left.reason} for left in installed.left_out],
+            }
+        )
+        raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
     for item in installed:
         done = "Already there:" if item in before else "Installed"
         output.say(f"{done} {item.name} ({item.version}) → {item.installed_path}", "green", whole=True)
-    output.remark(f"To use it now: export AGENT_SKILLS={','.join(item.name_canonical for item in installed)}")
+    if installed:
+        names = " ".join(item.name_canonical for item in installed)
+        output.remark(f"To use it: agent skill enable {names}")
     for left in installed.left_out:
         output.remark(f"Left out {left}", "yellow")
     raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
+
+
+def _list_source(
+    opened: "SkillInstaller", source: str, ref: str | None, path: str | None, *, json: bool
+) -> None:
+    offered = opened.look(source, ref=ref, path=path)
+    if json:
+        output.print_json(
+            {
+                "skills": [
+                    {"name": choice.name, "path": choice.path, "description": choice.description}
+                    for choice in offered.choices
+                ],
+                "left_out": [{"path": left.path, "reason": left.reason} for left in offered.left_out],
+            }
+        )
+        return
+    rows = [
+        (choice.name, choice.path or ".", output.summary(choice.description)) for choice in offered.choices
+    ]
+    output.table(("Name", "Path", "Description"), rows, flexible="Description")
+    for left in offered.left_out:
+        output.remark(f"Would be left out: {left}", "yellow")
 
 
 def update(
@@ -166,58 +232,85 @@ def update(
     max_bytes: MaxBytes = MAX_BYTES,
     yes: Yes = False,
     trusted: Trusted = False,
+    full: Full = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Bring skills up to date, after showing what changes."""
     from skillkit.install.tree import TreeLimits
-    from skillkit.install.views import installed_view
 
     results: list[dict[str, object]] = []
     codes: list[int] = []
-    with installer(yes=yes, trusted=trusted, limits=TreeLimits(max_files, max_bytes)) as (opened, _):
+    limits = TreeLimits(max_files, max_bytes)
+    with installer(yes=yes, trusted=trusted, limits=limits, full=full, quiet=quiet) as (opened, _):
         wanted = names or [skill.name_canonical for skill in opened.list()]
         if not wanted:
             output.remark("No skills are installed.")
         if ref and len(wanted) != 1:
             raise typer.BadParameter("--ref is for one skill; name it")
-        for name in wanted:
-            try:
-                with naming_missing_skill(name):
-                    before = opened.registry.get(name)
-                after = opened.update(name, ref=ref, overwrite_edits=overwrite_edits)
-            except SkillsUseError as error:
-                if len(wanted) == 1:
-                    raise
+        for done in opened.update_each(wanted, ref=ref, overwrite_edits=overwrite_edits):
+            error = _named_missing(done.name, done.error)
+            if error is not None and len(wanted) == 1:
+                raise error
+            codes.append(outcome.OK if error is None else outcome.exit_code(error))
+            results.append(_updated_as_data(done, error))
+            if error is not None:
                 output.complain(explain(error))
-                codes.append(outcome.exit_code(error))
-                results.append({"name": name, "error": explain(error)})
-                continue
-            codes.append(outcome.OK)
-            changed = before.digest != after.digest
-            results.append({"name": after.name, "changed": changed, **installed_view(after)})
-            if not json and changed:
-                output.say(f"Updated {after.name}: {before.version} → {after.version}", "green")
-            elif not json and before.stored != after.stored:
-                output.say(
-                    f"Put the approved files of {after.name} back; yours are kept for rollback", "green"
-                )
             elif not json:
-                output.say(f"{after.name} is up to date ({after.version})")
+                _say_updated(done)
     if json:
         output.print_json({"updated": results})
     raise typer.Exit(outcome.merge_exit_codes(codes))
 
 
-def remove(name: Installed, yes: Yes = False, json: Json = False) -> None:
-    """Remove an installed skill; it stays in the trash for 7 days."""
+def _updated_as_data(done: "Updated", error: SkillsUseError | None) -> dict[str, object]:
     from skillkit.install.views import installed_view
 
-    with installer(yes=yes) as (opened, _), naming_missing_skill(name):
-        gone = opened.remove(name)
-    if json:
-        output.print_json({"removed": installed_view(gone)})
+    if done.before is None or done.after is None:
+        return {"name": done.name, "error": explain(error) if error else ""}
+    return {
+        "name": done.after.name,
+        "changed": done.before.digest != done.after.digest,
+        **installed_view(done.after),
+    }
+
+
+def _say_updated(done: "Updated") -> None:
+    before, after = done.before, done.after
+    if before is None or after is None:
+        return
+    if before.digest != after.digest:
+        output.say(f"Updated {after.name}: {before.version} → {after.version}", "green")
+    elif before.stored != after.stored:
+        output.say(f"Put the approved files of {after.name} back; yours are kept for rollback", "green")
     else:
-        output.say(f"Removed {gone.name}. To bring it back: agent skill rollback {gone.name_canonical}")
+        output.say(f"{after.name} is up to date ({after.version})")
+
+
+def remove(names: SomeInstalled, yes: Yes = False, quiet: Quiet = False, json: Json = False) -> None:
+    """Remove installed skills; they stay in the trash for 7 days."""
+    from skillkit.install.views import installed_view
+
+    gone = []
+    with installer(yes=yes, quiet=quiet) as (opened, _):
+        for name in names:
+            with naming_missing_skill(name):
+                opened.registry.get(name)
+        for name in dict.fromkeys(names):
+            gone.append(opened.remove(name))
+            if not json:
+                skill = gone[-1]
+                output.say(
+                    f"Removed {skill.name}. To bring it back: agent skill rollback {skill.name_canonical}"
+                )
+    if json:
+        output.print_json(
+            {
+                "removed": installed_view(gone[0])
+                if len(gone) == 1
+                else [installed_view(item) for item in gone]
+            }
+        )
 
 
 def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:

@@ -28,6 +28,7 @@ def register(app: typer.Typer) -> None:
             "agent skill list --json | jq '.skills[].name'",
         ),
     )(list_skills)
+    app.command("ls", hidden=True)(list_skills)
     app.command(
         "info",
         short_help="Show where a skill is from, what it can do, and its trust.",
