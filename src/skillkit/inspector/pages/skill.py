@@ -11,7 +11,7 @@ from skillkit.inspector.library import Library, cost_of
 from skillkit.inspector.markdown import render
 from skillkit.inspector.pages.skills import address, state, token_bar
 from skillkit.install.capabilities import MEANINGS
-from skillkit.install.changes import diff_lines
+from skillkit.install.changes import diff_lines, excerpt
 from skillkit.install.enabled import SkillStatus
 from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import SkillTree
@@ -169,9 +169,16 @@ def _difference(library: Library, older: InstalledSkill, newer: InstalledSkill) 
     ]  # fmt: skip
     lines = [
         tag("span", line + "\n", class_={"+": "added", "-": "removed"}.get(line[:1]))
-        for line in diff_lines(_contents(before[0]), _contents(after[0]), max_lines=2_000)
+        for line in _shown(list(diff_lines(_contents(before[0]), _contents(after[0]))))
     ]
     return tag("details", tag("summary", title), tag("ul", gained) if gained else None, tag("pre", lines))
+
+
+def _shown(diff: list[str]) -> list[str]:
+    """Return the lines that fit a page, and how many do not."""
+    part = excerpt(diff, max_lines=2_000)
+    rest = [f"… {part.hidden_lines:,} more changed lines"] if part.hidden_lines else []
+    return [*part.lines, *rest]
 
 
 def _neighbours(library: Library, skill: SkillMetadata) -> Markup | None:
