@@ -2,7 +2,7 @@
 
 import re
 
-from recipes.pictures import tiers
+from recipes.pictures import sessions, tiers
 from recipes.pictures.charts import recorded
 
 PERCENT, TIMES = r"[\d.]+ %", r"[\d.]+ ×"
@@ -22,6 +22,8 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
         ),
         (re.compile(r"^\| \| 1,000 skills \|.*?(?=\n\n)", re.DOTALL | re.MULTILINE), _peers()),
         (re.compile(rf"{PERCENT} / {PERCENT} / {PERCENT} of all instructions"), _tokens()),
+        (re.compile(r"carries [\d,]+ tokens of ours(?: with|,)[^.]*\."), _request()),
+        (re.compile(r"`skills \d+` is the catalogue[^;]*; `tools \d+`"), _answer(skills, catalogue)),
         (re.compile(rf"FTS5 {PERCENT} / {PERCENT}, embeddings {PERCENT} / {PERCENT}"), found),
         (re.compile(rf"{TIMES} the bare interpreter; `uv run` {TIMES}"), _script()),
     ]
@@ -46,6 +48,28 @@ def _tokens() -> str:
     libraries = recorded("disclosure")["libraries"]
     shares = [100 * library["no skill fits"] / library["static injection"] for library in libraries]
     return " / ".join(f"{share:.1f} %" for share in shares) + " of all instructions"
+
+
+def _request() -> str:
+    """What a request carries that needs no skill, in tokens."""
+    libraries = recorded("disclosure")["libraries"]
+    (few, first), *others = [(library["skills"], library["no skill fits"]) for library in libraries]
+    rest = ", ".join(f"{tokens:,} with {skills:,}" for skills, tokens in others)
+    return f"carries {first:,} tokens of ours with {few} skills installed,\n{rest}."
+
+
+def _answer(skills: list[tiers.Tiers], catalogue: int) -> str:
+    """What the tokens of the recorded answer are made of."""
+    counted = re.search(r"skills (\d+), tools (\d+)", sessions.ANSWER.read_text(encoding="utf-8"))
+    if counted is None:
+        raise ValueError("The recorded answer says nothing of tokens: python3 dev.py pictures --record")
+    disclosed, tools = map(int, counted.groups())
+    [hello] = [skill for skill in skills if skill.name == "hello-extended"]
+    frame = disclosed - catalogue - hello.instructions
+    return (
+        f"`skills {disclosed}` is the catalogue ({catalogue}), the instructions of hello-extended "
+        f"({hello.instructions}) and what\nframes them ({frame}); `tools {tools}`"
+    )
 
 
 def _found(what: str) -> str:

@@ -1,5 +1,6 @@
 """Every link, anchor and picture leads somewhere: in the pages as GitHub shows them, and on the site."""
 
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -122,10 +123,19 @@ def test_the_site_fetches_nothing_from_elsewhere(built):
 
 def test_the_readme_is_the_front_page_and_its_files_come_along(built):
     front = (built / "index.html").read_text(encoding="utf-8")
-    assert "Hundreds of skills" in front
+    assert "Agent Skills for any Python agent" in front
     assert 'href="SKILLS.html"' in front
     example = (ROOT / "examples" / "openai_compatible.py").read_text()
     assert (built / "files" / "examples" / "openai_compatible.py.txt").read_text() == example
+
+
+def test_the_reference_of_the_api_is_made_from_the_docstrings(built):
+    page = (built / "api.html").read_text(encoding="utf-8")
+    for name in ("SkillManager", "SkillContextProvider", "SkillInstaller", "UserAuthority", "Conversation"):
+        assert f">{name}" in page
+    assert "Decides by AGENT_SKILLS and by consents" in page
+    assert os.environ["PATH"] not in page, "what a default is worked out of is not written down"
+    assert not (built / "requirements.html").exists(), "it is for those who work on skillkit"
 
 
 def test_the_site_can_be_searched(built):
