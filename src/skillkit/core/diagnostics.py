@@ -30,3 +30,28 @@ class Diagnostic:
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else str(self.path)
         return escape_hidden(f"{place}: {self.severity.value}: {self.message} [{self.code}]")
+
+
+RULES: dict[str, Severity] = {
+    "no-header": Severity.WARNING,
+    "unterminated-header": Severity.WARNING,
+    "unquoted-value": Severity.WARNING,
+    "broken-field": Severity.WARNING,
+    "missing-name": Severity.WARNING,
+    "name-separator": Severity.WARNING,
+    "byte-order-mark": Severity.WARNING,
+    "blank-lines-first": Severity.WARNING,
+    "name-format": Severity.WARNING,
+    "name-folder": Severity.WARNING,
+    "description-length": Severity.WARNING,
+    "compatibility-length": Severity.WARNING,
+    "wrong-type": Severity.WARNING,
+    "duplicate-field": Severity.WARNING,
+    "misspelled-field": Severity.WARNING,
+    "hidden-characters": Severity.WARNING,
+    "grant-dropped": Severity.WARNING,
+    "more": Severity.WARNING,
+    "extension-field": Severity.INFO,
+    "unknown-field": Severity.INFO,
+}
+"""What each rule counts for when loading. Under `strict`, all of them are errors."""

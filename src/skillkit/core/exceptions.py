@@ -15,12 +15,16 @@ class SkillParsingError(SkillsUseError):
 
 
 class InvalidYAMLError(SkillParsingError):
-    """The header is not valid YAML, or uses a part of YAML that skillkit refuses."""
+    """The header is not valid YAML, or one that skillkit refuses."""
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
         super().__init__(message)
         self.line = line
         self.column = column
+
+
+class RefusedYAMLError(InvalidYAMLError):
+    """The header uses a part of YAML that skillkit refuses, such as an anchor or a tag."""
 
 
 class MissingRequiredFieldError(SkillParsingError):

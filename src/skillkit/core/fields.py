@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from skillkit.core.models import NO_PERMISSIONS, NO_TRIGGERS, Permissions, Triggers
 from skillkit.core.simple_header import Value, shared
+from skillkit.core.text import escape_hidden
 
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
@@ -199,3 +201,12 @@ _SPELLINGS = {name.replace("-", "").replace("_", ""): name for name in FIELDS} |
     "allowedtool": "allowed-tools",
     "licence": "license",
 }
+
+
+@lru_cache(maxsize=512)
+def unknown_field(key: str) -> tuple[str, str]:
+    """Code and message about a field that is not known; the same few come in most files."""
+    shown = escape_hidden(key)
+    if (correct := correct_spelling(key)) is not None:
+        return "misspelled-field", f"Possible typo: '{shown}' should be '{correct}'"
+    return "unknown-field", f"Field '{shown}' is not known and kept in `extra`"

@@ -39,6 +39,12 @@ def refusal(name: str) -> str | None:
     return None
 
 
+def mended(name: str) -> str:
+    """`name` with hyphens for the slashes between its parts; as it is where it could lead elsewhere."""
+    parts = name.split("/")
+    return "-".join(parts) if all(part and refusal(part) is None for part in parts) else name
+
+
 def deviation(name: str) -> str | None:
     """How `name` departs from the Agent Skills specification, or None if it does not."""
     if len(name) > MAX_NAME:

@@ -1,56 +1,38 @@
 """Bytes of a SKILL.md → SkillMetadata and diagnostics; strict and lenient in one code path."""
 
 import logging
-from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from sys import intern
 from typing import Any
 
 from skillkit.core.content import read_whole
-from skillkit.core.diagnostics import Diagnostic, Severity
+from skillkit.core.diagnostics import RULES, Diagnostic, Severity
 from skillkit.core.exceptions import (
     InvalidFrontmatterError,
     InvalidYAMLError,
     MissingRequiredFieldError,
+    RefusedYAMLError,
     SkillParsingError,
 )
-from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, correct_spelling
+from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, unknown_field
 from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Split, load, split
 from skillkit.core.models import SkillMetadata, SkillSource
-from skillkit.core.names import canonical_name, deviation, refusal
+from skillkit.core.names import canonical_name, deviation, mended, refusal
 from skillkit.core.older_names import older_names
-from skillkit.core.recovery import first_heading, quoted_values
+from skillkit.core.recovery import first_heading, quoted_values, top_level_fields
 from skillkit.core.simple_header import Field
-from skillkit.core.text import escape_hidden, has_hidden
+from skillkit.core.text import escape_hidden, has_hidden, texts_in
 
 logger = logging.getLogger(__name__)
 
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
+_MAX_BROKEN = 16
+"""Fields that may be left out before the header as a whole counts as broken."""
+_UNREADABLE = object()
+"""The value of a field that could not be read."""
 _MAX_DIAGNOSTICS = 100
 """Of one file, so that it cannot fill the memory or the log."""
-
-RULES: dict[str, Severity] = {
-    "no-header": Severity.WARNING,
-    "unterminated-header": Severity.WARNING,
-    "unquoted-value": Severity.WARNING,
-    "byte-order-mark": Severity.WARNING,
-    "blank-lines-first": Severity.WARNING,
-    "name-format": Severity.WARNING,
-    "name-folder": Severity.WARNING,
-    "description-length": Severity.WARNING,
-    "compatibility-length": Severity.WARNING,
-    "wrong-type": Severity.WARNING,
-    "duplicate-field": Severity.WARNING,
-    "misspelled-field": Severity.WARNING,
-    "hidden-characters": Severity.WARNING,
-    "grant-dropped": Severity.WARNING,
-    "more": Severity.WARNING,
-    "extension-field": Severity.INFO,
-    "unknown-field": Severity.INFO,
-}
-"""What each rule counts for when loading. Under `strict`, all of them are errors."""
 
 
 class SkillParser:
@@ -94,6 +76,9 @@ class _Parse:
         self.fields: list[Field] = []
         self.diagnostics: list[Diagnostic] = []
         self.recovered = False
+        """The header had to be guessed."""
+        self.mended = False
+        """The header was broken, and what it means is beyond doubt."""
         self.may_hide = False
         """Whether the header could produce characters that nobody sees."""
 
@@ -119,12 +104,12 @@ class _Parse:
         values = self._values()
         name = self._name(values)
         description = self._description(values)
-        if self.recovered:
+        if self.recovered or self.mended:
             for attribute in GRANTS & values.keys():
                 if values.pop(attribute):
                     self.note(
                         "grant-dropped",
-                        f"'{attribute}' counts for nothing in a header that had to be guessed",
+                        f"'{attribute}' counts for nothing in a header that is not valid",
                     )
         self._fill_from_metadata(values)
         if self.source is not None:
@@ -157,17 +142,47 @@ class _Parse:
             return self._unterminated(text, parts)
         try:
             return load(text, parts.first_line, text_only=KNOWN)
+        except RefusedYAMLError:
+            raise
         except InvalidYAMLError as error:
-            repaired = quoted_values(text) if self.recover else None
-            if repaired is None:
+            if not self.recover:
                 raise
+            return self._repaired(text, parts.first_line, error)
+
+    def _repaired(self, text: str, first_line: int, error: InvalidYAMLError) -> list[Field]:
+        """The fields with quotes around values that only lack them, else those that can be read alone."""
+        repaired = quoted_values(text) or text
+        try:
+            fields = load(repaired, first_line, text_only=KNOWN)
+        except InvalidYAMLError:
+            return self._readable_fields(repaired, first_line, error)
+        self.mended = True
+        self.note("unquoted-value", f"{error}. Read as if the value were in quotes", line=error.line)
+        return fields
+
+    def _readable_fields(self, text: str, first_line: int, error: InvalidYAMLError) -> list[Field]:
+        fields: list[Field] = []
+        broken = 0
+        for number, key, lines in top_level_fields(text):
             try:
-                fields = load(repaired, parts.first_line, text_only=KNOWN)
-            except InvalidYAMLError:
-                raise error from error.__cause__
-            self.recovered = True
-            self.note("unquoted-value", f"{error}. Read as if the value were in quotes", line=error.line)
-            return fields
+                fields += load(lines, first_line + number, text_only=KNOWN)
+            except RefusedYAMLError:
+                raise
+            except InvalidYAMLError as found:
+                broken += 1
+                if broken > _MAX_BROKEN or key == "description":
+                    raise error from error.__cause__
+                # Neither null nor text, so that it counts as unreadable and not as absent.
+                fields.append(Field(key, _UNREADABLE, first_line + number, False))
+                self.note(
+                    "broken-field",
+                    f"{found}. '{key}' is left out, the rest is read",
+                    line=first_line + number,
+                )
+        if not fields or not broken:
+            raise error from error.__cause__
+        self.recovered = True
+        return fields
 
     def _without_header(self, parts: Split) -> list[Field]:
         message = "SKILL.md must start with YAML front matter: a header between two '---' lines"
@@ -226,17 +241,22 @@ class _Parse:
         extra: dict[str, object] = {}
         seen: set[str] = set()
         for field in self.fields:
-            if field.key in seen:
+            for key in (*((field.key,) if field.key in seen else ()), *field.repeated):
+                where = "" if key == field.key else f" in '{escape_hidden(field.key)}'"
                 self.note(
                     "duplicate-field",
-                    f"Field '{escape_hidden(field.key)}' stands there twice; the last one counts",
+                    f"Field '{escape_hidden(key)}' stands twice{where}; the first one counts",
                     line=field.line,
                 )
+            if field.key in seen:
+                continue
             seen.add(field.key)
             rule = FIELDS.get(field.key)
+            if rule is None and field.value is _UNREADABLE:
+                continue
             if rule is None:
                 extra[field.key] = field.value
-                self.note(*_unknown(field.key), line=field.line)
+                self.note(*unknown_field(field.key), line=field.line)
                 continue
             if self.strict and not rule.specified:
                 self.note(
@@ -270,7 +290,7 @@ class _Parse:
     def _note_hidden(self) -> None:
         """YAML escapes make characters that nobody sees in the file."""
         for field in self.fields:
-            if field.key != "name" and any(has_hidden(text) for text in _texts(field.value)):
+            if field.key != "name" and any(has_hidden(text) for text in texts_in(field.value)):
                 self.note(
                     "hidden-characters",
                     f"Field '{escape_hidden(field.key)}' contains control or invisible characters; "
@@ -279,14 +299,20 @@ class _Parse:
                 )
 
     def _name(self, values: dict[str, Any]) -> str:
+        folder = self.path.parent.name
+        if self.recover and not values.get("name") and values.get("description"):
+            values["name"] = folder
+            self.note("missing-name", f"There is no name; the folder's is taken: '{escape_hidden(folder)}'")
         name = self._required("name", values)
+        if self.recover and (whole := mended(name)) != name:
+            self.note("name-separator", f"Name '{name}' contains '/'; it is read as '{whole}'", field="name")
+            name = whole
         if (reason := refusal(name)) is not None:
             raise InvalidFrontmatterError(
                 f"Skill name '{escape_hidden(name)}' {reason}. Use lower-case letters, digits and hyphens."
             )
         if (how := deviation(name)) is not None:
             self.note("name-format", f"Name '{name}' {how}", field="name")
-        folder = self.path.parent.name
         if name != folder and (self.strict or canonical_name(name) != canonical_name(folder)):
             self.note(
                 "name-folder",
@@ -365,26 +391,6 @@ def _code(error: SkillParsingError) -> str:
 def _with_diagnostics(error: SkillParsingError, diagnostics: list[Diagnostic]) -> SkillParsingError:
     error.diagnostics = tuple(diagnostics)
     return error
-
-
-@lru_cache(maxsize=512)
-def _unknown(key: str) -> tuple[str, str]:
-    """Code and message about a field that is not known; the same few come in most files."""
-    shown = escape_hidden(key)
-    if (correct := correct_spelling(key)) is not None:
-        return "misspelled-field", f"Possible typo: '{shown}' should be '{correct}'"
-    return "unknown-field", f"Field '{shown}' is not known and kept in `extra`"
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Every text in a value, keys included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (list, dict)):
-        for item in value:
-            yield from _texts(item)
-        if isinstance(value, dict):
-            yield from _texts(list(value.values()))
 
 
 __getattr__ = older_names(__name__)

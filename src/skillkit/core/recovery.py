@@ -1,8 +1,11 @@
 """What a broken header was meant to say."""
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 _TOP_LEVEL = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*)")
+_KEY = re.compile(r"[A-Za-z][\w-]*:(?=[ \t\r]|$)")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(\S.*)")
 
 
@@ -28,6 +31,14 @@ def _needs_quotes(value: str) -> bool:
         # `[Beta] Does this` is text; a list that is never closed may be anything.
         return "] " in value or "} " in value
     return ": " in f"{value} " and first not in "\"'|>&*!#"
+
+
+def top_level_fields(text: str) -> Iterator[tuple[int, str, str]]:
+    """Number of the first line, key and text of each field, as far as lines tell."""
+    lines = text.split("\n")
+    starts = [number for number, line in enumerate(lines) if _KEY.match(line)]
+    for start, end in pairwise([*starts, len(lines)]):
+        yield start, lines[start].partition(":")[0], "\n".join(lines[start:end])
 
 
 def first_heading(body: str) -> str | None:

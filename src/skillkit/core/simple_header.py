@@ -27,6 +27,8 @@ class Field(NamedTuple):
     value: Value
     line: int
     quoted: bool
+    repeated: tuple[str, ...] = ()
+    """Keys that stand twice in a mapping of the value; the first one counts."""
 
 
 def load_simple(text: str, first_line: int, text_only: frozenset[str]) -> list[Field] | None:
@@ -113,6 +115,8 @@ class _Block:
             return False
         if key is None:
             self._value.append(value)
+        elif key in self._value:
+            return False
         else:
             self._value[intern(key)] = value
         return True
@@ -120,8 +124,7 @@ class _Block:
     def _differs(self, indent: int, kind: type) -> bool:
         if self._value is None:
             self._indent, self._value = indent, kind()
-            key, _, line, _ = self._fields[self._position]
-            self._fields[self._position] = Field(key, self._value, line, False)
+            self._fields[self._position] = self._fields[self._position]._replace(value=self._value)
         return indent != self._indent or not isinstance(self._value, kind)
 
 

@@ -28,7 +28,9 @@ def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> Document:
     """
     data, stamp = read_whole(skill.skill_path)
     if stamp != valid:
-        SkillParser(recover=skill.recovered).parse(data, skill.skill_path)
+        found = SkillParser(recover=True).parse(data, skill.skill_path)
+        if found.recovered and not skill.recovered:
+            SkillParser().parse(data, skill.skill_path)  # raises, and says what has become of the header
     start = split(data).body_start
     try:
         text = data[start:].decode("utf-8")

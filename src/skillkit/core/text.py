@@ -1,6 +1,7 @@
 """Characters a person cannot see, and text made safe to show."""
 
 import re
+from collections.abc import Iterator
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _ZERO_WIDTH = (
@@ -51,6 +52,17 @@ def one_line(text: str) -> str:
 def escape_hidden(text: str) -> str:
     """`text` for a terminal: what cannot be seen is spelled out, so that nothing can hide."""
     return HIDDEN_OR_LAYOUT.sub(lambda match: _spelled(match.group()), text)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Every text in a value, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for item in value:
+            yield from texts_in(item)
+        if isinstance(value, dict):
+            yield from texts_in(list(value.values()))
 
 
 def _spelled(character: str) -> str:

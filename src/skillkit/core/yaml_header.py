@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from skillkit.core.exceptions import InvalidFrontmatterError, InvalidYAMLError
+from skillkit.core.exceptions import InvalidFrontmatterError, InvalidYAMLError, RefusedYAMLError
 from skillkit.core.simple_header import Field, Value, typed
 
 MAX_DEPTH = 8
@@ -37,7 +37,7 @@ def load_yaml(text: str, first_line: int, text_only: frozenset[str]) -> list[Fie
         found = _FORBIDDEN.search(text)
         before = text[: found.start()] if found else ""
         line, column = first_line + before.count("\n"), len(before) - before.rfind("\n")
-        raise InvalidYAMLError(
+        raise RefusedYAMLError(
             f"Invalid YAML syntax at line {line}, column {column}: a character that YAML does not allow",
             line=line,
             column=column,
@@ -51,6 +51,8 @@ class _Builder:
         self._next = _EventParser(text).get_event
         self._first_line = first_line
         self._text_only = text_only
+        self._repeated: list[str] = []
+        """Keys that stand twice in one mapping of the field that is being read."""
 
     def fields(self) -> list[Field]:
         event = self._next()
@@ -78,7 +80,8 @@ class _Builder:
             start = self._next()
             value = self._value(start, 2, as_text=key in self._text_only)
             quoted = isinstance(start, yaml.ScalarEvent) and start.style in ("'", '"')
-            fields.append(Field(key, value, self._line(event), quoted))
+            fields.append(Field(key, value, self._line(event), quoted, tuple(self._repeated)))
+            self._repeated.clear()
         return fields
 
     def _key(self, event: Any) -> str:
@@ -105,7 +108,10 @@ class _Builder:
         entries: dict[str, Value] = {}
         while not isinstance(event := self._next(), yaml.MappingEndEvent):
             key = self._key(event)
-            entries[key] = self._value(self._next(), depth + 1, as_text=as_text)
+            value = self._value(self._next(), depth + 1, as_text=as_text)
+            if key in entries:
+                self._repeated.append(key)
+            entries.setdefault(key, value)
         return entries
 
     def _check(self, event: Any) -> None:
@@ -122,9 +128,9 @@ class _Builder:
         line: int = event.start_mark.line
         return line + self._first_line
 
-    def _refused(self, event: Any, what: str) -> InvalidYAMLError:
+    def _refused(self, event: Any, what: str) -> RefusedYAMLError:
         line, column = self._line(event), event.start_mark.column + 1
-        return InvalidYAMLError(
+        return RefusedYAMLError(
             f"A header cannot contain {what}: line {line}, column {column}. Write the value out.",
             line=line,
             column=column,

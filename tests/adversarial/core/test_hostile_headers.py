@@ -54,8 +54,6 @@ REFUSED = {
     "escape in a key": START + '? "a\\x00b"\n: [&x 1]',
     "sequence as key": START + "? [a]\n: b",
     "mapping as key": START + "? {a: b}\n: c",
-    "unclosed quote": START + "a: 'b",
-    "tab indentation": START + "a:\n\tb: c",
 }
 
 
@@ -206,9 +204,9 @@ def test_yaml_escapes_cannot_make_a_name_or_hide_in_a_description(skills_dir: Pa
     assert [found.code for found in metadata.diagnostics] == ["hidden-characters"]
 
 
-def test_duplicate_keys_are_said_and_the_last_counts(skills_dir: Path) -> None:
-    data = b"---\nname: good2\ndescription: d\nname: evil\ndescription: e\n---\n"
+def test_duplicate_keys_are_said_and_the_first_counts(skills_dir: Path) -> None:
+    data = b"---\nname: evil\ndescription: d\nname: good2\ndescription: e\n---\n"
     manager = load_beside_a_good_one(skills_dir, data)
-    assert manager.get_skill("evil").description == "e"
+    assert manager.get_skill("evil").description == "d"
     assert [found.code for found in manager.diagnostics] == ["duplicate-field", "duplicate-field"]
     assert [found.line for found in manager.diagnostics] == [4, 5]

@@ -304,7 +304,7 @@ async def test_the_loop_goes_on_while_a_file_is_read(
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        (b"---\nname: pdf\ndescription: a: b\n---\nBody", InvalidYAMLError),
+        (b"---\nname: pdf\ndescription: d\ntags: [a\n---\nBody", InvalidYAMLError),
         (b"---\nname: pdf\ndescription: d\n\n# Body", InvalidFrontmatterError),
         (b"# Just a body", InvalidFrontmatterError),
         (b"---\nname: pdf\n---\nBody", SkillParsingError),

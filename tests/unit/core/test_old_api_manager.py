@@ -100,13 +100,13 @@ def test_so_is_a_missing_folder_in_a_list(parameter, tmp_path):
 
 def test_a_bad_skill_is_logged_and_the_others_are_loaded(skills_dir, write_skill, caplog):
     write_skill("valid")
-    write_skill("invalid", header="description: no name here")
+    write_skill("invalid", header="name: invalid")
     manager = manager_of(skills_dir)
     assert [skill.name for skill in manager.list_skills()] == ["valid"]
     failures = [record.message for record in caplog.records if "Failed to parse skill" in record.message]
     assert len(failures) == 1
     assert "invalid" in failures[0]
-    assert "name" in failures[0]
+    assert "description" in failures[0]
 
 
 def test_discovering_again_forgets_what_is_gone(skills_dir, write_skill):

@@ -215,13 +215,9 @@ def test_lenient_loads_with_a_diagnostic_what_strict_refuses(path: Path, data: b
 
 
 BROKEN = {
-    "unquoted colon": (
-        skill("name: pdf\ndescription: Use when: always"),
-        "unquoted-value",
-        "Use when: always",
-    ),
-    "unquoted at sign": (skill("name: pdf\ndescription: '@x'\nmodel: @y"), "unquoted-value", "@x"),
-    "two hints": (skill(MINIMAL + "\nargument-hint: [a] [b]"), "unquoted-value", "Reads PDF files."),
+    "open list": (skill(MINIMAL + "\ntags: [a, b\nlicense: MIT"), "broken-field", "Reads PDF files."),
+    "open quote": (skill("license: 'open\n" + MINIMAL), "broken-field", "Reads PDF files."),
+    "tab": (skill(MINIMAL + "\nmetadata:\n\ta: b"), "broken-field", "Reads PDF files."),
     "unterminated": (b"---\nname: pdf\ndescription: d\n\n# Title\n", "unterminated-header", "d"),
     "unterminated, unquoted": (b"---\nname: pdf\ndescription: a: b\n\n# T\n", "unterminated-header", "a: b"),
     "unterminated, no description": (b"---\nname: pdf\n\n# Title #\n", "unterminated-header", "Title"),
@@ -235,7 +231,34 @@ def test_a_broken_header_is_recovered_only_when_asked(
     path: Path, data: bytes, code: str, description: str
 ) -> None:
     metadata = LENIENT.parse(data, path)
-    assert metadata.recovered
+    assert metadata.recovered, "a guess is not offered"
+    check_mended(metadata, data, path, code, description)
+
+
+MENDED = {
+    "unquoted colon": (
+        skill("name: pdf\ndescription: Use when: always"),
+        "unquoted-value",
+        "Use when: always",
+    ),
+    "unquoted at sign": (skill("name: pdf\ndescription: '@x'\nmodel: @y"), "unquoted-value", "@x"),
+    "two hints": (skill(MINIMAL + "\nargument-hint: [a] [b]"), "unquoted-value", "Reads PDF files."),
+    "no name": (skill("description: d"), "missing-name", "d"),
+    "empty name": (skill("name: ''\ndescription: d"), "missing-name", "d"),
+    "name that is a list": (skill("name: [x]\ndescription: d"), "missing-name", "d"),
+}
+
+
+@pytest.mark.parametrize(("data", "code", "description"), MENDED.values(), ids=MENDED.keys())
+def test_a_header_is_mended_beyond_doubt_only_when_asked(
+    path: Path, data: bytes, code: str, description: str
+) -> None:
+    metadata = LENIENT.parse(data, path)
+    assert not metadata.recovered
+    check_mended(metadata, data, path, code, description)
+
+
+def check_mended(metadata: SkillMetadata, data: bytes, path: Path, code: str, description: str) -> None:
     assert code in codes(metadata)
     assert (metadata.name, metadata.description) == ("pdf", description)
     for parser in (PLAIN, STRICT):
@@ -259,7 +282,7 @@ def test_recovery_never_gains_a_permission(path: Path, grants: str, kind: str) -
     else:
         data = f"---\nname: pdf\ndescription: d\n{grants}\n\n# Title\n".encode()
     metadata = LENIENT.parse(data, path)
-    assert metadata.recovered
+    assert metadata.recovered == (kind == "unterminated")
     assert not metadata.permissions
     assert metadata.allowed_tools == metadata.toolsets == ()
     assert "grant-dropped" in codes(metadata)
@@ -298,20 +321,45 @@ def test_a_field_that_cannot_be_read_is_absent_and_denied(
     assert f"'{field.partition(':')[0]}" in found.message, "the message names the field"
 
 
-def test_the_last_of_two_counts_even_when_it_cannot_be_read(path: Path) -> None:
-    metadata = parsed(path, MINIMAL + "\npermissions: {network: true}\npermissions: rubbish")
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "permissions: rubbish\npermissions: {network: true}",
+        "permissions: {network: false}\npermissions: {network: true}",
+        "permissions: {network: false, network: true}",
+        "permissions:\n  network: false\n  network: true",
+        "permissions:\n  env: []\n  network: false\n  network: true",
+    ],
+)
+def test_no_later_line_widens_a_permission(path: Path, repeated: str) -> None:
+    metadata = parsed(path, f"{MINIMAL}\n{repeated}")
     assert not metadata.permissions
-    assert codes(metadata) == ["duplicate-field", "wrong-type"]
+    assert "duplicate-field" in codes(metadata)
+
+
+def test_a_broken_field_that_denies_still_denies(path: Path) -> None:
+    metadata = parsed(path, MINIMAL + "\ndisable-model-invocation: [true\npermissions: {network: true")
+    assert metadata.disable_model_invocation
+    assert not metadata.permissions
+
+
+@pytest.mark.parametrize(
+    ("name", "mended"), [("a/b", "a-b"), ("zoom/video-sdk/web", "zoom-video-sdk-web"), ("o/s@art", "o-s@art")]
+)
+def test_a_slash_in_a_name_is_mended_visibly(path: Path, name: str, mended: str) -> None:
+    metadata = parsed(path, f"name: {name}\ndescription: d")
+    assert metadata.name == mended
+    assert not metadata.recovered
+    assert "name-separator" in codes(metadata)
+    with pytest.raises(InvalidFrontmatterError, match="separator"):
+        parsed(path, f"name: {name}\ndescription: d", PLAIN)
 
 
 @pytest.mark.parametrize(
     ("header", "message", "field"),
     [
         ("name: pdf", "'description' is missing", "description"),
-        ("description: d", "'name' is missing", "name"),
         ("license: MIT", "'name' is missing, and so is 'description'", "name"),
-        ("name: ''\ndescription: d", "'name' cannot be empty", "name"),
-        ("name:\ndescription: d", "'name' cannot be empty", "name"),
         ("name: pdf\ndescription: '  '", "'description' cannot be empty", "description"),
         ("name: pdf\ndescription: [a]", "'description' cannot be empty and must be text", "description"),
         ("", "'name' is missing", "name"),
@@ -332,7 +380,8 @@ def test_required_fields_are_required(path: Path, header: str, message: str, fie
     [
         "../../../etc/passwd",
         "/absolute/path",
-        "a/b",
+        "a/../b",
+        "a//b",
         "a\\b",
         "..",
         ".",
@@ -445,8 +494,8 @@ def test_bytes_are_parsed_wherever_they_come_from(tmp_path: Path) -> None:
 
 def test_what_quotes_do_not_mend_is_reported_as_it_was(path: Path) -> None:
     with pytest.raises(InvalidYAMLError) as caught:
-        parsed(path, "name: pdf\ndescription: a: b\nlicense: 'open")
-    assert caught.value.line == 3
+        parsed(path, "name: pdf\nlicense: 'open\ndescription: 'a: b")
+    assert caught.value.line == 4
 
 
 def test_a_message_never_carries_what_it_warns_of(path: Path) -> None:
@@ -485,10 +534,9 @@ def test_crlf_and_dashes_inside_a_value(path: Path) -> None:
 
 
 def test_every_rule_is_met_by_a_test_of_this_table() -> None:
-    shown = (
-        {code for _, code in SHAPES.values()} | {code for _, code, _ in BROKEN.values()} | {"grant-dropped"}
-    )
-    assert shown == set(RULES)
+    shown = {code for _, code in SHAPES.values()}
+    shown |= {code for _, code, _ in (*BROKEN.values(), *MENDED.values())}
+    assert shown | {"grant-dropped", "name-separator"} == set(RULES)
 
 
 def test_a_file_cannot_fill_the_log(path: Path) -> None:
