@@ -45,6 +45,12 @@ def skills_dir(tmp_path: Path) -> Path:
     return folder
 
 
+def settle(path: Path) -> None:
+    """Make a file look as if it had been written a while ago; what is brand-new is not cached."""
+    written = path.stat().st_mtime - 10
+    os.utime(path, (written, written))
+
+
 @pytest.fixture
 def write_skill(skills_dir: Path) -> WriteSkill:
     """Write a SKILL.md: `write_skill("pdf", "Do $ARGUMENTS", version="1.0.0", into=folder)`."""
@@ -64,6 +70,7 @@ def write_skill(skills_dir: Path) -> WriteSkill:
         lines += [f"{key.replace('_', '-')}: {value}" for key, value in fields.items()]
         text = "\n".join(lines) if header is None else header
         (folder / "SKILL.md").write_text(f"---\n{text}\n---\n{body}", encoding="utf-8")
+        settle(folder / "SKILL.md")
         return folder
 
     return write

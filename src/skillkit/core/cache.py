@@ -3,7 +3,11 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
+from time import time_ns
 from typing import NamedTuple
+
+_TICK_NS = 50_000_000
+"""Longer than the coarsest clock that file systems stamp with, and than a write takes to finish."""
 
 
 class Stamp(NamedTuple):
@@ -12,6 +16,11 @@ class Stamp(NamedTuple):
     mtime_ns: int
     size: int
     inode: int
+    ctime_ns: int
+
+    def is_settled(self) -> bool:
+        """Whether any later write would change the stamp; one within a tick of the clock might not."""
+        return abs(time_ns() - self.mtime_ns) > _TICK_NS
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ class CacheStats:
 class _Entry(NamedTuple):
     stamp: Stamp
     text: str
+    sha256: str
 
 
 class ContentCache:
@@ -49,12 +59,15 @@ class ContentCache:
         self._hits = 0
         self._misses = 0
 
-    def get(self, path: str, arguments: str, stamp: Stamp) -> str | None:
-        """The text rendered for `arguments` while the file was in the state of `stamp`."""
+    def get(self, path: str, arguments: str, stamp: Stamp, sha256: str | None = None) -> str | None:
+        """The text rendered for `arguments` while the file was in the state of `stamp`.
+
+        With `sha256`, only if the text was made of that very file.
+        """
         key = (path, arguments)
         with self._lock:
             entry = self._entries.get(key)
-            if entry is None or entry.stamp != stamp:
+            if entry is None or entry.stamp != stamp or sha256 not in (None, entry.sha256):
                 self._misses += 1
                 if entry is not None:
                     del self._entries[key]
@@ -67,11 +80,11 @@ class ContentCache:
         """Whether there is a text, be it of the file's present state or not."""
         return (path, arguments) in self._entries
 
-    def put(self, path: str, arguments: str, stamp: Stamp, text: str) -> None:
+    def put(self, path: str, arguments: str, stamp: Stamp, text: str, sha256: str = "") -> None:
         """Keep `text`; the entry used longest ago makes room."""
         key = (path, arguments)
         with self._lock:
-            self._entries[key] = _Entry(stamp, text)
+            self._entries[key] = _Entry(stamp, text, sha256)
             self._entries.move_to_end(key)
             if len(self._entries) > self._max_size:
                 self._entries.popitem(last=False)

@@ -14,7 +14,7 @@ _ATTEMPTS = 4
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    return Stamp(status.st_mtime_ns, status.st_size, status.st_ino)
+    return Stamp(status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns)
 
 
 def read_whole(path: Path) -> tuple[bytes, Stamp]:

@@ -38,11 +38,12 @@ class TreeDigest:
 
     @staticmethod
     def of(files: Mapping[str, FileDigest]) -> "TreeDigest":
-        """The digest of files whose own digests are known."""
+        """The digest of files whose own digests are known; names count as the bytes they are on disk."""
         whole = hashlib.sha256()
         for path in sorted(files):
             mark = "x" if files[path].executable else "-"
-            whole.update(f"{path}\0{mark}\0{files[path].sha256}\n".encode())
+            entry = f"{path}\0{mark}\0{files[path].sha256}\n"
+            whole.update(entry.encode("utf-8", "surrogateescape"))
         return TreeDigest(f"sha256:{whole.hexdigest()}", MappingProxyType(dict(files)))
 
 

@@ -5,6 +5,9 @@ import os
 import stat
 import time
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -37,6 +40,25 @@ class _Stamp:
         return time.time_ns() - self.changed > _SETTLED_NS
 
 
+@dataclass(slots=True)
+class Pin:
+    """The tree that a decision was made on."""
+
+    folder: str
+    tree: TreeDigest | None = None
+    """None as long as nobody has asked for its digest."""
+
+    def sha256(self, path: str) -> str | None:
+        """What the file at `path` must be: None where nothing depends on it, "" where there is none."""
+        if self.tree is None:
+            return None
+        file = self.tree.files.get(path)
+        return file.sha256 if file is not None else ""
+
+
+_pin: ContextVar[Pin | None] = ContextVar("skillkit_pinned_tree", default=None)
+
+
 class DigestMemo:
     """Digests of folders, each kept as long as the stat of everything in the folder stays the same."""
 
@@ -46,7 +68,21 @@ class DigestMemo:
 
     def plain(self, folder: Path) -> TreeDigest:
         """Return the digest of a tree of plain files; SkillsUseError says why it has none."""
-        return self._digest(folder, False)
+        pin = _pin.get()
+        if pin is None or pin.folder != os.fspath(folder):
+            return self._digest(folder, False)
+        pin.tree = pin.tree or self._digest(folder, False)
+        return pin.tree
+
+    @contextmanager
+    def pin(self, folder: Path) -> Iterator["Pin"]:
+        """Give every question about `folder` within one and the same answer, and keep it."""
+        pin = Pin(os.fspath(folder))
+        token = _pin.set(pin)
+        try:
+            yield pin
+        finally:
+            _pin.reset(token)
 
     def with_links(self, folder: Path) -> TreeDigest:
         """Return the digest of a tree that may hold symbolic links; SkillsUseError says why it has none.

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from skillkit.core.cache import Stamp
 from skillkit.core.content import open_skill_file, stamp_of
@@ -34,6 +35,19 @@ Rename = Callable[[SkillMetadata], str | None]
 """What a skill is called instead of what its header says; None leaves it its name."""
 
 
+_Result = SkillMetadata | tuple[Diagnostic, ...]
+
+
+class _Known(NamedTuple):
+    """What was read of a file."""
+
+    stamp: Stamp
+    settled: bool
+    """Whether the file can be changed no more without changing the stamp."""
+    label: str
+    result: _Result
+
+
 class Discovery:
     """Finds skills and reads their headers; remembers both for as long as the files do not change."""
 
@@ -51,7 +65,7 @@ class Discovery:
         self.max_folders = max_folders
         self.include_nested = include_nested
         self.rename = rename
-        self._known: dict[str, tuple[Stamp, str, SkillMetadata | tuple[Diagnostic, ...]]] = {}
+        self._known: dict[str, _Known] = {}
 
     def discover(self, source: SkillSource, met: Met | None = None) -> Iterator[SkillMetadata | Diagnostic]:
         """Every skill beneath `source`, sorted; a broken one comes back as diagnostics.
@@ -81,27 +95,31 @@ class Discovery:
     def known_stamp(self, path: str) -> Stamp | None:
         """The state in which the header of `path` was last found valid."""
         known = self._known.get(path)
-        return known[0] if known and isinstance(known[2], SkillMetadata) else None
+        return known.stamp if known and known.settled and isinstance(known.result, SkillMetadata) else None
 
-    def _metadata(self, found: SkillFile, source: SkillSource) -> SkillMetadata | tuple[Diagnostic, ...]:
-        stamp = stamp_of(found.status)
+    def _metadata(self, found: SkillFile, source: SkillSource) -> _Result:
         known = self._known.get(found.path)
-        if known and known[0] == stamp and known[1] == source.label:
-            return known[2]
+        if known and known.label != source.label:
+            known = None
+        if known and known.settled and known.stamp == stamp_of(found.status):
+            return known.result
         path = Path(found.path)
         try:
             head, stamp = _head_of(found)
         except _UnreadableError as error:
             # Not remembered: it may become readable without a change to the file.
             return () if error.code is None else (_failure(path, error.code, str(error)),)
-        result: SkillMetadata | tuple[Diagnostic, ...]
+        result: _Result
         try:
-            result = self.parser.parse(head, path, source)
+            result = self._named(self.parser.parse(head, path, source))
         except SkillParsingError as error:
             result = error.diagnostics
-        if isinstance(result, SkillMetadata):
-            result = self._named(result)
-        self._known[found.path] = (stamp, source.label, result)
+        settled = stamp.is_settled()
+        if known and known.result == result:
+            result = known.result
+        elif known and not settled and _is_whole(known.result) and not _is_whole(result):
+            return known.result  # most likely in the middle of being written: look again next time
+        self._known[found.path] = _Known(stamp, settled, source.label, result)
         return result
 
     def _named(self, skill: SkillMetadata) -> SkillMetadata:
@@ -217,6 +235,10 @@ def _broken_manifest(source: SkillSource) -> list[Diagnostic]:
     except PluginError as error:
         return [Diagnostic(path, "plugin-manifest", Severity.WARNING, str(error))]
     return []
+
+
+def _is_whole(result: _Result) -> bool:
+    return isinstance(result, SkillMetadata) and not result.recovered
 
 
 def _failure(path: Path, code: str, message: str) -> Diagnostic:

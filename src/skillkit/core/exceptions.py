@@ -55,6 +55,10 @@ class ContentLoadError(SkillInvocationError):
     """SKILL.md or a resource cannot be read."""
 
 
+class ChangedContentError(ContentLoadError):
+    """A file is no longer the one that was judged."""
+
+
 class SkillSecurityError(SkillsUseError):
     """Something was refused because it could do harm."""
 

@@ -15,7 +15,7 @@ from skillkit.core.cache import CacheStats, ContentCache
 from skillkit.core.compat import project_folder
 from skillkit.core.content import stamp_of
 from skillkit.core.discovery import Discovery, Rename
-from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.exceptions import ChangedContentError, SkillsUseError
 from skillkit.core.models import (
     Diagnostic,
     InitMode,
@@ -258,8 +258,11 @@ class SkillManager:
         skill = self.get_skill(name)
         return Skill(metadata=skill, base_directory=skill.base_dir)
 
-    def invoke_skill(self, name: str, arguments: str | None = "") -> str:
-        """The instructions of a skill with `arguments` in place, ready for a model."""
+    def invoke_skill(self, name: str, arguments: str | None = "", *, sha256: str | None = None) -> str:
+        """The instructions of a skill with `arguments` in place, ready for a model.
+
+        With `sha256`, of that very file or ChangedContentError.
+        """
         skill = self._catalogue.get(name)
         arguments = checked(arguments, skill.name)
         path = os.fspath(skill.skill_path)
@@ -268,13 +271,16 @@ class SkillManager:
         except OSError:
             stamp = None
         if stamp is not None:
-            text = self._cache.get(path, arguments, stamp)
+            text = self._cache.get(path, arguments, stamp, sha256)
             if text is not None:
                 return text
         note_suspicious(arguments, skill.name)
         document = read_document(skill, valid=self._discovery.known_stamp(path))
+        if sha256 not in (None, document.sha256):
+            raise ChangedContentError(f"Skill file has changed since it was judged: {path}. Try again.")
         text = render(document.body, skill.base_dir, arguments, skill.name)
-        self._cache.put(path, arguments, document.stamp, text)
+        if document.stamp.is_settled():
+            self._cache.put(path, arguments, document.stamp, text, document.sha256)
         logger.debug("Loaded skill '%s' from %s", skill.name, path)
         return text
 
@@ -319,10 +325,19 @@ class SkillManager:
         return await asyncio.to_thread(self.list_resources, name)
 
     def read_resource(
-        self, name: str, path: str, offset: int = 0, limit: int = resources.DEFAULT_PAGE
+        self,
+        name: str,
+        path: str,
+        offset: int = 0,
+        limit: int = resources.DEFAULT_PAGE,
+        *,
+        sha256: str | None = None,
     ) -> ResourcePage:
-        """A page of a file beneath the skill's folder; anything outside raises PathSecurityError."""
-        return resources.read_resource(self.get_skill(name).base_dir, path, offset, limit)
+        """A page of a file beneath the skill's folder; anything outside raises PathSecurityError.
+
+        With `sha256`, of that very file or ChangedContentError.
+        """
+        return resources.read_resource(self.get_skill(name).base_dir, path, offset, limit, sha256)
 
     async def aread_resource(
         self, name: str, path: str, offset: int = 0, limit: int = resources.DEFAULT_PAGE

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skillkit.core.exceptions import ContentLoadError, PathSecurityError
-from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
+from skillkit.core.text import HIDDEN_OR_LAYOUT, shown
 
 logger = logging.getLogger(__name__)
 
@@ -88,12 +88,10 @@ def open_beneath(base: Path, relative_path: str) -> Iterator[int]:
             raise ContentLoadError(f"The skill's folder is gone: {base}")
         found = _walk(root, parts, relative_path, base, open_last=True)
     if found.descriptor is None:
-        raise ContentLoadError(
-            f"File not found in the skill: '{escape_hidden(relative_path)}' beneath {base}"
-        )
+        raise ContentLoadError(f"File not found in the skill: '{shown(relative_path)}' beneath {base}")
     try:
         if not stat.S_ISREG(os.fstat(found.descriptor).st_mode):
-            raise ContentLoadError(f"Not a regular file: '{escape_hidden(relative_path)}' beneath {base}")
+            raise ContentLoadError(f"Not a regular file: '{shown(relative_path)}' beneath {base}")
         yield found.descriptor
     finally:
         os.close(found.descriptor)
@@ -157,7 +155,7 @@ def _descend(root: int, parts: list[str], asked: str, base: Path, *, open_last: 
                     return _Found(parts)
                 if last and not stat.S_ISREG(kind):
                     # Merely opening a device can have effects.
-                    raise ContentLoadError(f"Not a regular file: '{escape_hidden(asked)}' beneath {base}")
+                    raise ContentLoadError(f"Not a regular file: '{shown(asked)}' beneath {base}")
                 below = os.open(part, _OPEN_FILE if last else _OPEN_FOLDER, dir_fd=here)
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.EINVAL):
@@ -165,7 +163,7 @@ def _descend(root: int, parts: list[str], asked: str, base: Path, *, open_last: 
                 if error.errno in (errno.ENOENT, errno.ENOTDIR) or not open_last:
                     return _Found(parts)
                 raise ContentLoadError(
-                    f"Cannot open '{escape_hidden(asked)}' beneath {base}: {error.strerror}"
+                    f"Cannot open '{shown(asked)}' beneath {base}: {error.strerror}"
                 ) from error
             if last:
                 return _Found(parts, below)
@@ -198,20 +196,20 @@ def _followed(target: str, parts: list[str], position: int, asked: str, base: Pa
 
 
 def _violation(requested: str, base: Path, reason: str) -> PathSecurityError:
-    shown = escape_hidden(requested)
+    asked = shown(requested)
     logger.error(
         "SECURITY VIOLATION: Path traversal attempt detected: '%s' beneath %s %s",
-        shown,
+        asked,
         base,
         reason,
         extra={
-            "requested_path": shown,
+            "requested_path": asked,
             "base_directory": str(base),
             "violation_type": "path_traversal",
         },
     )
     return PathSecurityError(
-        f"Path traversal attempt detected: '{shown}' {reason} ({base})",
+        f"Path traversal attempt detected: '{asked}' {reason} ({base})",
         requested_path=requested,
         base_directory=str(base),
     )

@@ -1,13 +1,15 @@
 """Tier 3: the files beside a SKILL.md, listed by name and read a page at a time."""
 
+import hashlib
 import logging
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.core.exceptions import ContentLoadError
+from skillkit.core.exceptions import ChangedContentError, ContentLoadError
 from skillkit.core.path_resolver import is_readable_name, open_beneath, open_folder
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import shown
 from skillkit.core.walk import SKIPPED
 
 logger = logging.getLogger(__name__)
@@ -44,10 +46,6 @@ class ResourcePage:
     """Of the whole file, in bytes."""
     media_type: str
 
-    @property
-    def is_binary(self) -> bool:
-        return self.text is None
-
 
 def list_resources(base: Path, skill_file: str) -> list[Resource]:
     """Every file beneath `base` that `read_resource` reads, sorted; symbolic links are left out."""
@@ -81,7 +79,8 @@ class _Listing:
                 if entry.is_dir(follow_symlinks=False):
                     below.append(entry.name)
                 elif entry.is_file(follow_symlinks=False) and relative != self._skill_file:
-                    self._found.append(Resource(relative, entry.stat(follow_symlinks=False).st_size))
+                    with suppress(FileNotFoundError):  # it vanished while we looked
+                        self._found.append(Resource(relative, entry.stat(follow_symlinks=False).st_size))
         if depth >= MAX_DEPTH:
             return
         for name in sorted(set(below) - SKIPPED):
@@ -104,20 +103,30 @@ class _Listing:
         return True
 
 
-def read_resource(base: Path, path: str, offset: int = 0, limit: int = DEFAULT_PAGE) -> ResourcePage:
-    """At most `limit` bytes of a text file from `offset` on, cut between characters."""
+def read_resource(
+    base: Path, path: str, offset: int = 0, limit: int = DEFAULT_PAGE, sha256: str | None = None
+) -> ResourcePage:
+    """At most `limit` bytes of a text file from `offset` on, cut between characters.
+
+    With `sha256`, of that very file or ChangedContentError.
+    """
     if offset < 0 or not 0 < limit <= MAX_PAGE:
         raise ContentLoadError(
-            f"Cannot read '{escape_hidden(path)}': offset must be 0 or more and limit "
+            f"Cannot read '{shown(path)}': offset must be 0 or more and limit "
             f"between 1 and {MAX_PAGE:,}, got offset={offset}, limit={limit}"
         )
     with open_beneath(base, path) as descriptor:
         _check_depth(path)
         size = os.fstat(descriptor).st_size
         media_type = _media_type(path)
-        if not _is_text(os.pread(descriptor, _SNIFFED, 0)):
+        if sha256 is None:
+            beginning, raw = os.pread(descriptor, _SNIFFED, 0), os.pread(descriptor, limit + 4, offset)
+        else:
+            beginning, raw, found = _parts_and_digest(descriptor, (0, _SNIFFED), (offset, limit + 4))
+            if found != sha256:
+                raise ChangedContentError(f"'{shown(path)}' has changed since it was judged. Try again.")
+        if not _is_text(beginning):
             return ResourcePage(path, None, 0, None, size, media_type or "application/octet-stream")
-        raw = os.pread(descriptor, limit + 4, offset)
         page, end = _whole_characters(raw, limit)
     following = offset + end
     return ResourcePage(
@@ -130,11 +139,24 @@ def read_resource(base: Path, path: str, offset: int = 0, limit: int = DEFAULT_P
     )
 
 
+def _parts_and_digest(descriptor: int, *wanted: tuple[int, int]) -> tuple[bytes, bytes, str]:
+    """Two parts of a file and the digest of all of it, from one reading."""
+    digest = hashlib.sha256()
+    parts = [b"" for _ in wanted]
+    position = 0
+    while chunk := os.pread(descriptor, MAX_PAGE, position):
+        digest.update(chunk)
+        for number, (start, length) in enumerate(wanted):
+            parts[number] += chunk[max(0, start - position) : max(0, start + length - position)]
+        position += len(chunk)
+    return parts[0], parts[1], digest.hexdigest()
+
+
 def _check_depth(path: str) -> None:
     folders = len([part for part in path.split("/") if part not in ("", ".")]) - 1
     if folders > MAX_DEPTH:
         raise ContentLoadError(
-            f"'{escape_hidden(path)}' is {folders} folders deep; a skill's files may be {MAX_DEPTH} deep"
+            f"'{shown(path)}' is {folders} folders deep; a skill's files may be {MAX_DEPTH} deep"
         )
 
 

@@ -1,5 +1,6 @@
 """Tier 2: a skill whose instructions are read when they are asked for."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +19,8 @@ class Document(NamedTuple):
 
     body: str
     stamp: Stamp
+    sha256: str
+    """Of the whole file."""
 
 
 def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> Document:
@@ -39,7 +42,9 @@ def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> Document:
             f"Skill file contains invalid UTF-8: {skill.skill_path} (byte {start + error.start}). "
             "Save it as UTF-8."
         ) from error
-    return Document(text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n"), stamp)
+    return Document(
+        text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n"), stamp, hashlib.sha256(data).hexdigest()
+    )
 
 
 @dataclass(frozen=True)

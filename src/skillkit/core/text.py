@@ -20,6 +20,7 @@ _HIDDEN = _BIDI + _ZERO_WIDTH + _FILLERS + _VARIATION_SELECTORS + _TAGS + _NONCH
 HIDDEN = re.compile(f"[{_CONTROLS}{_HIDDEN}]")
 HIDDEN_OR_LAYOUT = re.compile(f"[{_CONTROLS}\t\n{_HIDDEN}]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SHOWN = 200
 _WHITE_SPACE = re.compile(r"\s+")
 _ASCII_CONTROLS = bytes({*range(0x20), 0x7F} - {0x09, 0x0A})
 
@@ -52,6 +53,11 @@ def one_line(text: str) -> str:
 def escape_hidden(text: str) -> str:
     """`text` for a terminal: what cannot be seen is spelled out, so that nothing can hide."""
     return HIDDEN_OR_LAYOUT.sub(lambda match: _spelled(match.group()), text)
+
+
+def shown(text: str) -> str:
+    """`text` for a message: nothing hidden, and never as long as an attacker likes."""
+    return escape_hidden(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)")
 
 
 def texts_in(value: object) -> Iterator[str]:

@@ -1,10 +1,15 @@
 """Making a skill active in a session: resolved, allowed, rendered, enveloped."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
+from typing import TypeVar
 
+from skillkit.core.digest_memo import Pin, tree_digests
 from skillkit.core.exceptions import (
+    ChangedContentError,
     ContentLoadError,
     SizeLimitExceededError,
     SkillsUseError,
@@ -24,6 +29,8 @@ from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 
 MAX_INSTRUCTION_TOKENS = 25_000
 _MAX_COMPARED_NAMES = 1000
+_ATTEMPTS = 4
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +88,14 @@ class Activator:
         self, name: str, arguments: str, session: SkillSession, origin: Origin, *, by_user: bool = False
     ) -> Delivery:
         """Render a skill and make it active; raises SkillRefusedError."""
-        skill = self.usable(name, session, by_user=by_user)
-        identity = self.id_of(skill, name)
-        before = session.get(identity)
-        if before is not None and not arguments:
-            arguments = before.arguments
-        text, resources = self._read(identity, arguments)
+
+        def read(skill: SkillMetadata, pin: Pin) -> tuple[str, str, Activation | None, str, list[Resource]]:
+            identity = self.id_of(skill, name)
+            before = session.get(identity)
+            given = before.arguments if before is not None and not arguments else arguments
+            return identity, given, before, *self._read(identity, given, pin.sha256(skill.skill_path.name))
+
+        identity, arguments, before, text, resources = self._as_judged(name, session, read, by_user=by_user)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         same = before is not None and before.digest == digest
         nonce = nonce_for(text, before.nonce if before is not None and same else None)
@@ -97,19 +106,47 @@ class Activator:
 
     def page(self, name: str, path: str, offset: int, limit: int, session: SkillSession) -> ResourcePage:
         """A page of a skill's file; raises SkillRefusedError."""
-        skill = self.usable(name, session)
+
+        def read(skill: SkillMetadata, pin: Pin) -> ResourcePage:
+            identity = self.id_of(skill, name)
+            sha256 = pin.sha256("/".join(part for part in path.split("/") if part not in ("", ".")))
+            page = self.manager.read_resource(identity, path, offset, limit, sha256=sha256)
+            session.touch(identity)
+            return page
+
         try:
-            page = self.manager.read_resource(self.id_of(skill, name), path, offset, limit)
+            return self._as_judged(name, session, read)
         except SkillsUseError as error:
+            if isinstance(error, SkillRefusedError):
+                raise
             missing = isinstance(error, ContentLoadError) and str(error).startswith("File not found")
             raise SkillRefusedError("not_found" if missing else "read_error", str(error)) from error
-        session.touch(self.id_of(skill, name))
-        return page
 
-    def _read(self, identity: str, arguments: str) -> tuple[str, list[Resource]]:
+    def _as_judged(
+        self,
+        name: str,
+        session: SkillSession,
+        read: Callable[[SkillMetadata, Pin], Read],
+        *,
+        by_user: bool = False,
+    ) -> Read:
+        """What `read` makes of the very bytes that were judged, however often they change meanwhile."""
+        found = self.manager.find_skill(name)
+        for _ in range(_ATTEMPTS):
+            with tree_digests.pin(found.base_dir if found is not None else Path()) as pin:
+                skill = self.usable(name, session, by_user=by_user)
+            try:
+                return read(skill, pin)
+            except ChangedContentError:
+                continue
+        raise SkillRefusedError("read_error", f"Skill '{skill.name}' keeps changing. Try again later.")
+
+    def _read(self, identity: str, arguments: str, sha256: str | None) -> tuple[str, list[Resource]]:
         try:
-            text = self.manager.invoke_skill(identity, arguments)
+            text = self.manager.invoke_skill(identity, arguments, sha256=sha256)
             resources = self.manager.list_resources(identity)
+        except ChangedContentError:
+            raise
         except SizeLimitExceededError as error:
             raise SkillRefusedError("too_large", str(error)) from error
         except SkillsUseError as error:

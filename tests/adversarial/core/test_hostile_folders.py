@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from skillkit import SkillManager
+from skillkit.core.digest import tree_digest
 from skillkit.core.exceptions import (
     ContentLoadError,
     PathSecurityError,
@@ -290,3 +291,24 @@ def test_a_skill_file_swapped_for_a_link_never_leaks(skills_dir: Path, write_ski
     finally:
         stop.set()
         thread.join()
+
+
+def test_folders_that_hold_themselves_are_searched_once(skills_dir: Path, write_skill) -> None:
+    write_skill("good", into=skills_dir / "group")
+    for number in range(8):
+        (skills_dir / "group" / f"again{number}").symlink_to(skills_dir / "group")
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="")
+    manager.discover()
+    assert [skill.name for skill in manager.list_skills()] == ["good"]
+    assert manager.diagnostics == ()
+
+
+def test_a_file_name_that_is_not_utf_8_harms_nobody(skills_dir: Path, write_skill) -> None:
+    digests = []
+    for name in (b"bad\xff.md", b"bad\xfe.md"):
+        folder = write_skill("evil")
+        path = os.path.join(os.fsencode(folder), name)
+        Path(os.fsdecode(path)).write_text("x")
+        digests.append(tree_digest(folder).digest)
+        os.unlink(path)
+    assert digests[0] != digests[1], "the bytes of a name count"

@@ -324,7 +324,7 @@ def test_a_file_that_became_invalid_raises(
             attempt()
         assert str(file) in str(caught.value)
         if isinstance(caught.value, InvalidYAMLError):
-            assert (caught.value.line, caught.value.column) == (3, 15)
+            assert (caught.value.line, caught.value.column) == (5, 1)
 
 
 def test_a_file_that_is_gone_or_no_file_raises(manager: SkillManager, file: Path) -> None:

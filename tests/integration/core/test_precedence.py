@@ -215,7 +215,7 @@ def test_what_a_model_may_be_told_of(skills_dir: Path, write_skill) -> None:
     write_skill("for-people", disable_model_invocation="true")
     write_skill("needy", header="name: needy\ndescription: d\nrequires: {commands: [no-such-command-xyz]}")
     write_skill("shell", header="name: shell\ndescription: d\nrequires: {commands: [sh]}")
-    write_skill("guessed", header="name: guessed\ndescription: a: b")
+    write_skill("guessed", header="name: guessed\ndescription: d\ntags: [a")
     manager = make_manager(skills_dir, authority=SwitchedOff())
     manager.discover()
     assert len(manager.list_skills()) == 6

@@ -150,3 +150,49 @@ def test_many_threads_may_discover_at_once(manager: SkillManager, write_skill) -
 
     asyncio.run(everything())
     assert len(manager.list_skills()) == 20
+
+
+# Files that are being written
+
+
+def age(path: Path) -> None:
+    os.utime(path, (path.stat().st_mtime - 10,) * 2)
+
+
+def test_a_file_in_the_middle_of_being_written_keeps_its_skill(
+    manager: SkillManager, skills_dir: Path, write_skill
+) -> None:
+    file = write_skill("a", description="whole") / "SKILL.md"
+    manager.discover()
+    for half in ("", "---\nname: a\ndescr", "---\nname: a\ndescription: whole\n"):
+        file.write_text(half)
+        assert not manager.refresh()
+        assert manager.get_skill("a").description == "whole"
+    file.write_text("---\nname: a\ndescription: other\n---\n")
+    assert manager.refresh().changed == ("project:a",)
+    file.write_text("")
+    age(file)
+    assert manager.refresh().removed == ("project:a",)
+
+
+def test_a_text_that_may_be_half_written_is_not_kept(manager: SkillManager, write_skill) -> None:
+    file = write_skill("a", "old " * 100) / "SKILL.md"
+    manager.discover()
+    stat = file.stat()
+    half = file.read_text()[:-200] + "new " * 50
+    file.write_text(half)  # the reader comes between the two halves of one write, within a tick
+    assert manager.invoke_skill("a").endswith("old new " + "new " * 49)
+    file.write_text(half.replace("old ", "new "))
+    os.utime(file, ns=(stat.st_atime_ns, file.stat().st_mtime_ns))
+    assert "old" not in manager.invoke_skill("a")
+
+
+def test_an_edit_that_keeps_size_and_time_is_seen(manager: SkillManager, write_skill) -> None:
+    file = write_skill("a", "old") / "SKILL.md"
+    manager.discover()
+    assert manager.invoke_skill("a").endswith("old")
+    times = file.stat()
+    with file.open("r+") as opened:
+        opened.write(file.read_text().replace("old", "new"))
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert manager.invoke_skill("a").endswith("new")

@@ -7,7 +7,7 @@ import pytest
 
 from skillkit.core.cache import CacheStats, ContentCache, Stamp
 
-NOW = Stamp(1, 2, 3)
+NOW = Stamp(1, 2, 3, 4)
 
 
 def test_a_text_is_found_by_file_and_exact_arguments() -> None:
@@ -21,7 +21,16 @@ def test_a_text_is_found_by_file_and_exact_arguments() -> None:
     assert cache.get_stats().hit_rate == 0.25
 
 
-@pytest.mark.parametrize("other", [Stamp(0, 2, 3), Stamp(9, 2, 3), Stamp(1, 1, 3), Stamp(1, 2, 4)])
+@pytest.mark.parametrize(
+    "other",
+    [
+        NOW._replace(mtime_ns=0),
+        NOW._replace(mtime_ns=9),
+        NOW._replace(size=1),
+        NOW._replace(inode=4),
+        NOW._replace(ctime_ns=5),
+    ],
+)
 def test_any_other_state_of_the_file_is_a_miss_and_forgets_the_text(other: Stamp) -> None:
     cache = ContentCache()
     cache.put("/a", "", NOW, "old")

@@ -301,13 +301,13 @@ def test_a_binary_file_is_described_not_handed_out(
 ) -> None:
     (root / name).write_bytes(content)
     page = read_resource(root, name)
-    assert page.is_binary
+    assert page.text is None
     assert (page.text, page.size, page.media_type, page.next_offset) == (None, len(content), media_type, None)
 
 
 def test_a_character_cut_by_the_look_at_the_beginning_is_still_text(root: Path) -> None:
     (root / "long.txt").write_bytes(b"x" * 8191 + "é".encode() + b"y" * 100)
-    assert not read_resource(root, "long.txt").is_binary
+    assert read_resource(root, "long.txt").text is not None
     (root / "empty.md").touch()
     assert read_resource(root, "empty.md").text == ""
 
@@ -378,3 +378,53 @@ def test_a_descriptor_is_closed_when_the_block_ends(root: Path) -> None:
         list_resources(root, "SKILL.md")
     after = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
     assert after == before
+
+
+def test_a_file_that_vanishes_while_it_is_listed_is_left_out(root: Path, monkeypatch) -> None:
+    (root / "a.md").write_text("a")
+    (root / "b.md").write_text("b")
+    scandir = os.scandir
+
+    class Vanishing:
+        """The entries of a folder, `a.md` deleted once its name is known."""
+
+        def __init__(self, folder: int) -> None:
+            self.entries = scandir(folder)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_) -> None:
+            self.entries.close()
+
+        def __iter__(self):
+            for entry in self.entries:
+                if entry.name == "a.md":
+                    (root / "a.md").unlink()
+                yield entry
+
+    monkeypatch.setattr(os, "scandir", Vanishing)
+    listed = [resource.path for resource in list_resources(root, "SKILL.md")]
+    assert "b.md" in listed
+    assert "a.md" not in listed
+
+
+@pytest.mark.parametrize(("count", "followed"), [(15, True), (16, False)])
+def test_links_are_followed_sixteen_steps_far(root: Path, count: int, followed: bool) -> None:
+    (root / "end.md").write_text("end")
+    before = "end.md"
+    for number in range(count):
+        (root / f"link{number}").symlink_to(before)
+        before = f"link{number}"
+    if followed:
+        assert read_resource(root, before).text == "end"
+    else:
+        with pytest.raises(PathSecurityError, match="too many symbolic links"):
+            read_resource(root, before)
+
+
+def test_a_long_path_makes_no_long_message(root: Path) -> None:
+    for path in ("../" + "a" * 1_000_000, "a" * 1_000_000):
+        with pytest.raises((PathSecurityError, ContentLoadError)) as refused:
+            read_resource(root, path)
+        assert len(str(refused.value)) < 1000
