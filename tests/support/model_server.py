@@ -17,22 +17,26 @@ class Say:
 
     text: str
     usage: bool = True
+    finish: str | None = "stop"
+    """Why it ends, as the service says it; None ends the stream without its end mark."""
 
 
 @dataclass(frozen=True)
 class CallTool:
-    """Answer with the call of a tool."""
+    """Answer with the call of a tool; arguments as text need not be JSON."""
 
     name: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Any] | str
 
 
 @dataclass(frozen=True)
 class Fail:
-    """Answer with an error."""
+    """Answer with an error; `wait` is what the service asks for, in seconds."""
 
     status: int
     message: str = "no"
+    wait: float = 0.001
+    code: str | None = None
 
 
 Reply = Say | CallTool | Fail
@@ -72,6 +76,8 @@ class ModelServer(ABC):
         """Called when a request has arrived, before it is answered."""
         self.between: Callable[[int], object] = lambda number: None
         """Called before each piece of a streamed answer with its number."""
+        self.chunked = False
+        """Whether streams are chunked, and cut in the middle of their chunks: the last one never comes."""
         self._lock = threading.Lock()
 
     @abstractmethod
@@ -137,15 +143,17 @@ class ModelServer(ABC):
 
     def _answer(self, handler: BaseHTTPRequestHandler, request: Recorded, reply: Reply) -> None:
         if isinstance(reply, Fail):
-            _send(handler, reply.status, self.failure(reply), {"retry-after-ms": "1"})
+            _send(handler, reply.status, self.failure(reply), {"retry-after-ms": f"{reply.wait * 1000:.0f}"})
         elif self.streams(request):
             handler.send_response(200)
             handler.send_header("Content-Type", "text/event-stream")
             handler.send_header("Connection", "close")
+            if self.chunked:
+                handler.send_header("Transfer-Encoding", "chunked")
             handler.end_headers()
             for number, piece in enumerate(self.pieces(reply, request)):
                 self.between(number)
-                handler.wfile.write(piece)
+                handler.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if self.chunked else piece)
             handler.close_connection = True
         else:
             _send(handler, 200, self.whole(reply, request))

@@ -65,6 +65,8 @@ class OpenAIServer(ModelServer):
             deltas = [{"role": "assistant", "content": word} for word in words(reply.text)]
         for delta in deltas:
             yield event({**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+        if isinstance(reply, Say) and reply.finish is None:
+            return
         yield event({**frame, "choices": [{"index": 0, "delta": {}, "finish_reason": _finish(reply)}]})
         if isinstance(reply, CallTool) or reply.usage:
             yield event({**frame, "choices": [], "usage": USAGE})
@@ -89,7 +91,7 @@ class OpenAIServer(ModelServer):
         return unpaired(calls, [said["tool_call_id"] for said in messages if said["role"] == "tool"])
 
     def failure(self, reply: Fail) -> dict[str, Any]:
-        return {"error": {"message": reply.message}}
+        return {"error": {"message": reply.message, "code": reply.code}}
 
 
 def _model(request: Recorded) -> str:
@@ -97,7 +99,7 @@ def _model(request: Recorded) -> str:
 
 
 def _finish(reply: Say | CallTool) -> str:
-    return "tool_calls" if isinstance(reply, CallTool) else "stop"
+    return "tool_calls" if isinstance(reply, CallTool) else str(reply.finish)
 
 
 def _call(reply: CallTool) -> dict[str, Any]:
@@ -105,8 +107,12 @@ def _call(reply: CallTool) -> dict[str, Any]:
         "index": 0,
         "id": f"call_{reply.name}",
         "type": "function",
-        "function": {"name": reply.name, "arguments": json.dumps(reply.arguments)},
+        "function": {"name": reply.name, "arguments": _arguments(reply)},
     }
+
+
+def _arguments(reply: CallTool) -> str:
+    return reply.arguments if isinstance(reply.arguments, str) else json.dumps(reply.arguments)
 
 
 def _text(message: dict[str, Any]) -> str:

@@ -21,3 +21,7 @@ class SettingsError(AgentError):
 
 class ConversationError(AgentError):
     """A saved conversation that does not exist or cannot be read."""
+
+
+class UnfinishedAnswerError(AgentError):
+    """An answer that is not whole; what came of it was handed out before."""

@@ -32,6 +32,10 @@ class ConversationKeeper(Protocol):
 
     def save(self) -> None: ...
 
+    def messages_to_send(self) -> list[dict[str, Any]]: ...
+
+    def saved_messages(self, messages: Sequence[dict[str, Any]]) -> None: ...
+
 
 class ConversationHistory(HistoryProvider):
     """Keeps the messages in the conversation's file; the framework saves after every model request."""
@@ -43,7 +47,7 @@ class ConversationHistory(HistoryProvider):
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
-        return [Message.from_dict(message) for message in self.runtime.conversation.messages]
+        return [Message.from_dict(message) for message in self.runtime.messages_to_send()]
 
     async def save_messages(
         self,
@@ -53,8 +57,7 @@ class ConversationHistory(HistoryProvider):
         state: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        self.runtime.conversation.add([message_data(message) for message in messages])
-        self.runtime.save()
+        self.runtime.saved_messages([message_data(message) for message in messages])
 
 
 def message_data(message: Message) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from skillkit.agent.exceptions import AgentError
-from skillkit.core.disk import agent_home
+from skillkit.core.disk import agent_home, open_private
 from skillkit.core.text import one_line, strip_hidden
 
 MAX_FACT = 300
@@ -63,7 +63,7 @@ class Memory:
         self.path = (home or agent_home()) / "memory.db"
 
     def learn(self, said: str) -> list[str]:
-        """Keep the statements in what the user said; answers what was kept."""
+        """Keep the statements in what the user said; returns what was kept."""
         learned = [(subject, text) for subject, text in statements(said)]
         if learned:
             now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -109,7 +109,7 @@ class Memory:
             ]
 
     def forget(self, identity: int | None = None) -> int:
-        """Delete one fact, or all of them; answers how many are gone."""
+        """Delete one fact, or all of them; returns how many are gone."""
         if not self.path.exists():
             return 0
         with self._open() as database:
@@ -119,8 +119,8 @@ class Memory:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            open_private(self.path)
             database = sqlite3.connect(self.path, timeout=30)
             try:
                 database.execute("PRAGMA journal_mode=WAL")
@@ -129,7 +129,7 @@ class Memory:
                     yield database
             finally:
                 database.close()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, OSError) as error:
             raise AgentError(
                 f"The memory {self.path} cannot be used ({error}). Move the file away to start afresh"
             ) from error

@@ -26,9 +26,15 @@ from skillkit.core.manager import SkillManager
 class RequestTracer(ChatMiddleware):
     """Counts the tokens of each model request; `skills_text` is what disclosure put into the instructions."""
 
-    def __init__(self, trace: Trace, skills_text: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        skills_text: Callable[[], str],
+        activity: Callable[[str], object] = lambda text: None,
+    ) -> None:
         self.trace = trace
         self.skills_text = skills_text
+        self.activity = activity
 
     async def process(self, context: ChatContext, call_next: Next) -> None:
         watch = Stopwatch()
@@ -37,10 +43,13 @@ class RequestTracer(ChatMiddleware):
         skills = count(self.skills_text())
         tools = [tool for tool in options.get("tools") or () if isinstance(tool, FunctionTool)]
         tool_tokens = count(json.dumps([tool.to_json_schema_spec() for tool in tools])) if tools else 0
-        messages = sum(count(_spoken(message)) for message in context.messages)
         system = max(0, count(instructions) - skills)
+        self.activity("thinking")
 
         def note(response: ChatResponse[Any]) -> None:
+            # Only now: what came before in the conversation is added below this middleware.
+            messages = sum(count(_spoken(message)) for message in context.messages)
+            asked = [message.text for message in context.messages if message.role == "user"]
             usage = response.usage_details or {}
             given = usage.get("input_token_count")
             cached = usage.get("cache_read_input_token_count")
@@ -54,9 +63,17 @@ class RequestTracer(ChatMiddleware):
                 estimated=given is None,
             )
             processed = given - cached if given is not None and cached is not None else None
-            said = "" if context.stream else response.text
             self.trace.add(
-                Step("model", response.model or "model", watch.seconds, tokens, processed, instructions, said)
+                Step(
+                    "model",
+                    response.model or "model",
+                    watch.seconds,
+                    tokens,
+                    processed,
+                    instructions=instructions,
+                    request=asked[-1] if asked else "",
+                    result=response.text,
+                )
             )
 
         await call_next()
@@ -69,11 +86,13 @@ class RequestTracer(ChatMiddleware):
 class ToolTracer(FunctionMiddleware):
     """Notes each call of a tool and how long it took."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, activity: Callable[[str], object] = lambda text: None) -> None:
         self.trace = trace
+        self.activity = activity
 
     async def process(self, context: FunctionInvocationContext, call_next: Next) -> None:
         watch = Stopwatch()
+        self.activity(_activity(context.function.name, _arguments(context)))
         await call_next()
         self.trace.add(
             Step(
@@ -118,6 +137,19 @@ class ScriptApproval(FunctionMiddleware):
         given = ["--help"] if context.function.name == "script_help" else arguments.get("args") or []
         script = str(arguments.get("script_name"))
         return Question(skill, script, [str(argument) for argument in given], digest)
+
+
+def _activity(tool: str, arguments: dict[str, Any]) -> str:
+    """What a call does, for somebody who waits."""
+    match arguments:
+        case {"skill_id": str(skill)}:
+            return f"reading {skill}"
+        case {"script_name": str(script), "args": [*given]}:
+            return f"running {' '.join([script, *map(str, given)])}"
+        case {"script_name": str(script)}:
+            return f"running {script}"
+        case _:
+            return f"running {tool}"
 
 
 def _arguments(context: FunctionInvocationContext) -> dict[str, Any]:

@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from skillkit.agent.approvals import Approvals, Ask
+from skillkit.agent.compaction import SHARE_OF_CONTEXT, Compaction, compact, content_text, tokens_of
 from skillkit.agent.conversations import ConversationStore, SavedConversation
+from skillkit.agent.exceptions import UnfinishedAnswerError
 from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.memory import Memory
 from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import ChatProvider, ready
+from skillkit.agent.settings import Settings
 from skillkit.agent.telemetry import Step, Trace, span
+from skillkit.agent.unfinished import UnsavedTurn, refuse_unfinished
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+COMPACTION = "compaction"
 WORTH_A_TRY = 0.1
 """The confidence from which a small model gets a skill at once: asking it costs more than the text does."""
 
@@ -39,6 +44,8 @@ class Observers:
     disclosed: "Callable[[Disclosure], object]" = lambda disclosed: None
     step: Callable[[Step], object] = lambda step: None
     problem: Callable[[str], object] = lambda text: None
+    activity: Callable[[str], object] = lambda text: None
+    """What is being done now, for somebody who waits."""
 
 
 @dataclass
@@ -55,6 +62,7 @@ class AgentRuntime:
     observers: Observers = Observers()
     client: Any = None
     """A chat client of the provider that is loaded already."""
+    settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
         self.store = ConversationStore(self.home)
@@ -63,17 +71,28 @@ class AgentRuntime:
         self.approvals = Approvals(self.manager.authority, self.enabled.registry.consents)
         self._agent: Agent[Any] | None = None
         self._skills: SkillProvider | None = None
+        self._unsaved = UnsavedTurn("")
+        self._save_problem = ""
+        self._reported: set[str] = set()
 
     async def turn(self, text: str) -> AsyncIterator[str]:
-        """The answer to `text`, piece by piece; every finished step is on disk."""
+        """Yield the answer to `text`, piece by piece; every finished step is on disk.
+
+        An answer that is not whole ends with an UnfinishedAnswerError. Whatever goes wrong, the question
+        and what was handed out of the answer stay in the conversation.
+        """
         from agent_framework import AgentSession
 
+        self._unsaved = UnsavedTurn(text)
         try:
             agent = self._agent
             if agent is None:
                 # Fetching and loading a model takes its time; Ctrl-C must not wait for it.
+                self.observers.activity(f"loading {self.provider.model}")
                 agent = await in_background(self._build)
+            self._limits.begin()
             self.conversation.settle()
+            self.observers.activity("matching skills")
             session = AgentSession(session_id=self.conversation.id)
             stream = agent.run(text, session=session, stream=True)
             speaking = None
@@ -82,15 +101,27 @@ class AgentRuntime:
                     if speaking not in (None, update.message_id):
                         yield "\n\n"
                     speaking = update.message_id
+                    self._unsaved.add(update.text)
                     yield update.text
-            await stream.get_final_response()
-        except SkillsUseError:
-            raise
-        except Exception as error:
-            raise friendly(error, self.provider) from error
+            finished = await stream.get_final_response()
+            refuse_unfinished(finished.finish_reason, bool(finished.text.strip()), self.provider)
+        except BaseException as error:
+            self._unsaved.keep(self.conversation, stopped=not isinstance(error, Exception))
+            if isinstance(error, SkillsUseError) or not isinstance(error, Exception):
+                raise
+            known = friendly(error, self.provider)
+            raise (UnfinishedAnswerError(str(known)) if self._unsaved.shown else known) from error
         finally:
             if self._skills is not None:
                 self.save()
+            self._report_unsaved()
+
+    def _report_unsaved(self) -> None:
+        """Say once what could not be written; it is no reason to withhold an answer."""
+        for problem in (self._save_problem, self.trace.problem):
+            if problem and problem not in self._reported:
+                self._reported.add(problem)
+                self.observers.problem(problem)
 
     async def answer(self, text: str) -> str:
         """The whole answer to `text`."""
@@ -114,21 +145,75 @@ class AgentRuntime:
         return self.skills.session.active_ids
 
     def save(self) -> None:
+        """Write the conversation; where that cannot be done, the answer is not lost for it."""
         self.conversation.state["skills"] = dict(self.skills.session.to_data())
         if self.conversation.messages:
-            self.store.save(self.conversation)
+            try:
+                self.store.save(self.conversation)
+            except OSError as error:
+                self._save_problem = (
+                    f"The conversation could not be saved: {error}. Choose another AGENT_HOME"
+                )
+
+    def saved_messages(self, messages: Sequence[dict[str, Any]]) -> None:
+        """Take up messages that the model has finished."""
+        self.conversation.add(messages)
+        self._unsaved.saved()
+        self.save()
+
+    def messages_to_send(self) -> list[dict[str, Any]]:
+        """Return the earlier messages as they are sent: shortened when there is no space for them all."""
+        limit = int(self.provider.context_tokens * SHARE_OF_CONTEXT)
+        before = Compaction.from_data(self.conversation.state.get(COMPACTION))
+        after = compact(self.conversation.messages, before, limit)
+        if after != before:
+            self._compacted(after)
+            self.observers.problem(
+                "The conversation became long: earlier tool results were shortened"
+                + (f", {after.dropped} messages are no longer sent." if after.dropped else ".")
+            )
+        return after.view(self.conversation.messages)
+
+    def compact_now(self) -> tuple[int, int]:
+        """Shorten what is sent of the conversation; return its tokens before and after."""
+        messages = self.conversation.messages
+        before = Compaction.from_data(self.conversation.state.get(COMPACTION))
+        tokens = tokens_of(before.view(messages))
+        after = compact(messages, before, tokens // 2)
+        self._compacted(after)
+        self.save()
+        return tokens, tokens_of(after.view(messages))
+
+    def _compacted(self, compaction: Compaction) -> None:
+        """Note what is left out, and put the text of skills that went with it into the instructions."""
+        from skillkit.disclosure import plan_compaction
+
+        self.conversation.state[COMPACTION] = compaction.to_data()
+        sent = [
+            {"role": "user", "content": content_text(content)}
+            for message in compaction.view(self.conversation.messages)
+            for content in message.get("contents", ())
+        ]
+        session = self.skills.session
+        for lost in plan_compaction(sent, session).missing:
+            session.bring_back(lost)
 
     def _build(self) -> "Agent[Any]":
         from agent_framework import Agent
 
         from skillkit.agent.history import ConversationHistory, FinishedCalls, Recollection
         from skillkit.agent.middleware import RequestTracer, ScriptApproval, ToolTracer
+        from skillkit.agent.retries import RetryingRequests
+        from skillkit.agent.tool_errors import ToolErrors, describe_tool_errors
+        from skillkit.agent.turn_limits import TurnLimits
 
         skills = self.skills
         providers: list[Any] = [ConversationHistory(self), skills]
         if self.memory is not None:
             providers.append(Recollection(self.memory, self.observers.problem))
         self.client = self.client or ready(self.provider).client()
+        describe_tool_errors(self.client, self.settings.tool_calls)
+        self._limits = TurnLimits(self.trace, self.settings.tool_calls, self.settings.turn_tokens)
         self._agent = Agent(
             self.client,
             INSTRUCTIONS,
@@ -136,10 +221,13 @@ class AgentRuntime:
             default_options=dict(self.provider.options),
             context_providers=providers,
             middleware=[
-                RequestTracer(self.trace, self._skills_text),
+                RequestTracer(self.trace, self._skills_text, self.observers.activity),
                 FinishedCalls(self),
-                ToolTracer(self.trace),
+                ToolTracer(self.trace, self.observers.activity),
                 ScriptApproval(self.manager, self.approvals, self.ask),
+                ToolErrors(),
+                self._limits,
+                RetryingRequests(self.provider.name, self.observers.problem),
             ],
             require_per_service_call_history_persistence=True,
         )

@@ -1,6 +1,7 @@
 """The user's settings: `settings.json` in the agent's home, a few keys, nothing secret."""
 
 import json
+import re
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,17 @@ class ProviderSettings:
     base_url: str | None = None
     api_key_env: str | None = None
     """The name of the variable that holds the key, when it is not the usual one."""
+    timeout: float | None = None
+    """Seconds without a byte after which a request is given up."""
+    context: int | None = None
+    """The tokens that the model can read, when that is not what the provider assumes."""
+    price: str | None = None
+    """`READ/WRITTEN`: what a million tokens cost, for the cost of a conversation."""
 
 
+_PRICE = re.compile(r"\d+(\.\d+)?/\d+(\.\d+)?")
+_NUMBERS = ("timeout", "context")
+_GENERAL = ("provider", "memory", "verbose", "tool_calls", "turn_tokens")
 NO_SETTINGS = ProviderSettings()
 
 
@@ -32,6 +42,10 @@ class Settings:
     memory: bool = True
     """Whether facts are remembered across conversations."""
     verbose: bool = False
+    tool_calls: int = 40
+    """Calls of tools in one turn."""
+    turn_tokens: int = 1_000_000
+    """Tokens read and written in one turn."""
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
     def of(self, provider: str) -> ProviderSettings:
@@ -49,6 +63,10 @@ class Settings:
                 return replace(self, memory=_boolean(key, value))
             case "verbose":
                 return replace(self, verbose=_boolean(key, value))
+            case "tool_calls":
+                return replace(self, tool_calls=_number(key, value))
+            case "turn_tokens":
+                return replace(self, turn_tokens=_number(key, value))
             case _:
                 raise SettingsError(f"There is no setting '{key}'. {_choices()}")
 
@@ -56,7 +74,14 @@ class Settings:
         known = [option.name for option in fields(ProviderSettings)]
         if detail not in known or provider not in PROVIDERS.names():
             raise SettingsError(f"There is no setting '{provider}.{detail}'. {_choices()}")
-        mended = replace(self.of(provider), **{detail: value or None})
+        meant: Any = value or None
+        if meant is not None and detail in _NUMBERS:
+            meant = _number(f"{provider}.{detail}", value)
+        if meant is not None and detail == "price" and not _PRICE.fullmatch(value):
+            raise SettingsError(
+                f"A price is READ/WRITTEN for a million tokens, such as 0.25/2, not '{value}'"
+            )
+        mended = replace(self.of(provider), **{detail: meant})
         return replace(self, providers={**self.providers, provider: mended})
 
     def to_data(self) -> dict[str, Any]:
@@ -122,6 +147,12 @@ def _boolean(key: str, value: str) -> bool:
             raise SettingsError(f"The setting '{key}' is true or false, not '{value}'")
 
 
+def _number(key: str, value: str) -> int:
+    if not value.isdecimal() or int(value) == 0:
+        raise SettingsError(f"The setting '{key}' is a whole number above 0, not '{value}'")
+    return int(value)
+
+
 def _choices() -> str:
     details = ", ".join(option.name for option in fields(ProviderSettings))
-    return f"Choose: provider, memory, verbose, or PROVIDER.NAME with NAME one of {details}"
+    return f"Choose: {', '.join(_GENERAL)}, or PROVIDER.NAME with NAME one of {details}"

@@ -16,6 +16,8 @@ from skillkit.journal.sensitive import redacted, sensitive_data_enabled
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
+_CONTENTS = {"model": ("instructions", "request", "result"), "tool": ("arguments", "result")}
+
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
@@ -41,7 +43,12 @@ class Step:
     tokens: TokenCount | None = None
     processed: int | None = None
     """Prompt tokens that were not in a cache, where the provider says so."""
+    instructions: str = ""
+    """What a model was told before the conversation."""
+    request: str = ""
+    """The user's message that a model answers."""
     arguments: str = ""
+    """What a tool was called with."""
     result: str = ""
 
 
@@ -53,6 +60,8 @@ class Trace:
     home: Path
     steps: list[Step] = field(default_factory=list)
     on_step: Callable[[Step], object] = lambda step: None
+    problem: str = ""
+    """Why the log could not be written."""
 
     @property
     def log(self) -> Path:
@@ -62,7 +71,10 @@ class Trace:
         self.steps.append(step)
         self.on_step(step)
         if os.environ.get("LOG_LEVEL", "").strip().lower() == "trace":
-            self._write(step)
+            try:
+                self._write(step)
+            except OSError as error:
+                self.problem = f"The trace could not be written: {error}"
 
     def _write(self, step: Step) -> None:
         entry: dict[str, Any] = {
@@ -77,7 +89,8 @@ class Trace:
         if step.processed is not None:
             entry["prompt_tokens_processed"] = step.processed
         if sensitive_data_enabled():
-            entry["arguments"], entry["result"] = step.arguments, step.result
+            contents = {name: getattr(step, name) for name in _CONTENTS[step.kind]}
+            entry.update(contents)
         line = redacted(json.dumps(entry, ensure_ascii=False)) + "\n"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

@@ -80,13 +80,28 @@ def clear_temporary(folder: Path, of: str = "") -> None:
 
 
 def make_folder(path: Path) -> None:
-    """A folder and its parents, there for good."""
+    """A folder and its parents, there for good; the agent's home is for the user alone."""
     if path.is_dir():
         return
     make_folder(path.parent)
     with suppress(FileExistsError):
-        os.mkdir(path, 0o755)
+        os.mkdir(path, 0o700 if path == agent_home() else 0o755)
     sync_folder(path.parent)
+
+
+def close_home() -> None:
+    """Keep other users of the machine out of the agent's home, also when an earlier program let them in."""
+    with suppress(OSError):
+        status = os.lstat(agent_home())
+        if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and status.st_mode & 0o077:
+            os.chmod(agent_home(), 0o700)
+
+
+def open_private(path: Path) -> None:
+    """Make sure that a file exists and that only the user can read it."""
+    make_folder(path.parent)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    os.chmod(path, 0o600)
 
 
 def remove_tree(path: Path) -> None:

@@ -110,7 +110,8 @@ def test_ctrl_c_ends_the_answer_and_not_the_program(home, online: OpenAIServer) 
         out, _ = program.communicate("second\n", timeout=300)
     assert program.returncode == 0
     assert out == "OK\n"
-    assert ConversationStore().load().title == "second"
+    assert ConversationStore().load().title == "first"
+    assert [role for role, _ in online.requests[-1].spoken] == ["user", "assistant", "user"]
 
 
 async def test_several_lines_history_and_an_answer_to_a_question(home) -> None:

@@ -9,8 +9,8 @@ import pytest
 from openai_server import CallTool, OpenAIServer, Say
 from terminal import CTRL_C, CTRL_D, Terminal
 
-from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, cache_folder
+from skillkit.agent.unfinished import STOPPED
 
 MODELS = cache_folder()  # before the tests move the home folder
 LONG = "Write a poem of twenty lines about the sea"
@@ -60,8 +60,12 @@ def test_in_a_chat_it_ends_the_answer_and_the_conversation_goes_on(home: Path, s
     assert chat.end() == 0
     assert "three" not in chat.text
     (saved,) = sessions(home)
-    assert saved["title"] == "what is 2+2?"
-    assert [text for _, text in slow.requests[-1].spoken] == ["what is 2+2?"]
+    assert saved["title"] == "count to five"
+    assert slow.requests[-1].spoken == [
+        ("user", "count to five"),
+        ("assistant", f"one two\n\n{STOPPED}"),
+        ("user", "what is 2+2?"),
+    ]
 
 
 def test_what_was_done_before_it_is_kept(home: Path, slow: OpenAIServer) -> None:
@@ -75,8 +79,10 @@ def test_what_was_done_before_it_is_kept(home: Path, slow: OpenAIServer) -> None
     assert chat.end() == 0
     (saved,) = sessions(home)
     assert saved["title"] == "greet Alice in French"
-    assert [role for role, _ in slow.requests[-1].spoken] == ["user", "assistant", "tool", "user"]
+    roles = [role for role, _ in slow.requests[-1].spoken]
+    assert roles == ["user", "assistant", "tool", "assistant", "user"]
     assert "Bonjour, Alice" in slow.requests[-1].spoken[2][1]
+    assert slow.requests[-1].spoken[3][1] == f"one two\n\n{STOPPED}"
 
 
 def test_at_the_prompt_it_does_nothing(home: Path, online: OpenAIServer) -> None:
@@ -88,25 +94,13 @@ def test_at_the_prompt_it_does_nothing(home: Path, online: OpenAIServer) -> None
     assert [text for _, text in online.requests[-1].spoken] == ["hello"]
 
 
-def test_with_p_it_ends_the_program_and_nothing_half_is_printed_or_saved(
-    home: Path, slow: OpenAIServer
-) -> None:
-    asked = threading.Event()
-    hold = slow.between
-
-    def note_and_hold(number: int) -> None:
-        if number == PAUSE:
-            asked.set()
-        hold(number)
-
-    slow.between = note_and_hold
+def test_with_p_it_ends_the_program_and_what_came_is_kept(home: Path, slow: OpenAIServer) -> None:
     slow.replies = [Say("one two three four five")]
-    program = start("-p", "count to five")
-    assert asked.wait(300)
-    program.press(CTRL_C)
+    program = start("-p", "count to five").expect("one two").press(CTRL_C)
     assert program.end() == 130
-    assert "one" not in program.text
-    assert sessions(home) == []
+    assert "three" not in program.text
+    (saved,) = sessions(home)
+    assert STOPPED in json.dumps(saved["messages"])
 
 
 @pytest.mark.model
@@ -134,11 +128,10 @@ class TestTheEmbeddedModel:
         chat.at_prompt().press(CTRL_D)
         assert chat.end() == 0
         (saved,) = sessions(home)
-        assert LONG not in json.dumps(saved["messages"])
+        assert STOPPED in json.dumps(saved["messages"])
         assert saved["title"] == "What is 2+2?"
 
     def test_with_p_it_ends_the_program(self, home: Path) -> None:
         program = start("--provider", "local", "-p", LONG, patience=180)
         program.expect("Thinking").press(CTRL_C)
         assert program.end() == 130
-        assert ConversationStore().all() == []

@@ -115,11 +115,31 @@ def test_a_tool_is_called_and_its_result_goes_back(ask, model) -> None:
     ("reply", "words"),
     [
         (Fail(401, f"bad {KEY}"), "refused the key. Check the variable that holds it: agent config show"),
-        (Fail(429, "slow down"), "says that the quota is used up. Wait, or choose another: --provider NAME"),
-        (Fail(404, "no such model"), "does not know the model 'nobody'. Choose another: --model NAME"),
-        (Fail(503, "overloaded"), "has a problem of its own (status 503). Try again later"),
+        (
+            Fail(429, "slow down"),
+            "limits how often it can be asked. Wait, or choose another: --provider NAME. It says: slow down",
+        ),
+        (
+            Fail(429, "You exceeded your current quota"),
+            "says that the quota is used up. Choose another: --provider NAME. It says: You exceeded your "
+            "current quota",
+        ),
+        (
+            Fail(404, "no such model"),
+            "does not know the model 'nobody'. Choose another: --model NAME. It says: no such model",
+        ),
+        (
+            Fail(503, "overloaded"),
+            "has a problem of its own (status 503). Try again later. It says: overloaded",
+        ),
+        (Fail(400, "no such tool"), "refused the request: no such tool"),
+        (
+            Fail(413, "This model's maximum context length is 128000 tokens"),
+            "cannot read a conversation this long. Shorten it with /compact, begin anew with /clear, or "
+            "choose a model that reads more: --model NAME. It says: This model's maximum",
+        ),
     ],
-    ids=["key", "quota", "model", "trouble"],
+    ids=["key", "rate", "quota", "model", "trouble", "refused", "length"],
 )
 def test_what_goes_wrong_is_one_line_with_the_remedy(ask, model, provider, reply: Fail, words: str) -> None:
     if reply.status == 401:
@@ -127,7 +147,12 @@ def test_what_goes_wrong_is_one_line_with_the_remedy(ask, model, provider, reply
     model.replies = [reply] * 10
     code, out, err = ask("--model", "nobody", "-p", "Hello")
     assert (code, out) == (1, "")
-    assert one_line(err) == f"Error: The provider '{provider}' {words}"
+    *waits, last = one_line(err).partition("Error: ")
+    assert last.startswith(f"The provider '{provider}' {words}")
+    assert KEY not in err
+    if reply.status in (429, 503):
+        assert "waiting 0.001 s" in waits[0]
+        assert len(model.requests) == 3
 
 
 def test_a_network_that_is_down_is_one_line_too(ask, provider: str) -> None:

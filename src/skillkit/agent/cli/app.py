@@ -39,7 +39,10 @@ def agent(
     context: typer.Context,
     *,
     prompt: Annotated[
-        str | None, typer.Option("-p", "--prompt", help="Answer this and end; - reads it from stdin.")
+        str | None,
+        typer.Option(
+            "-p", "--prompt", help="Answer this, and what is piped in, and end; - takes the pipe alone."
+        ),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show what happens, on stderr.")] = False,
     continued: Annotated[
@@ -56,7 +59,12 @@ def agent(
     check: Annotated[
         bool, typer.Option("--check", help="Show which skills are active, which are not, and why.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="With --check: print JSON for programs.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="With -p or --check: print one JSON document for programs.")
+    ] = False,
+    stream_json: Annotated[
+        bool, typer.Option("--stream-json", help="With -p: print what happens as lines of JSON.")
+    ] = False,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
@@ -77,10 +85,16 @@ def agent(
         from skillkit.agent.cli.prompt import show_tools
 
         show_tools(options)
+    elif prompt is not None and (json or stream_json):
+        from skillkit.agent.cli.prompt import answer_as_data
+
+        answer_as_data(prompt, options, streaming=stream_json)
     elif prompt is not None:
         from skillkit.agent.cli.prompt import answer
 
         answer(prompt, options)
+    elif json or stream_json:
+        raise typer.BadParameter("goes with -p, which says what to answer", param_hint="'--json'")
     else:
         from skillkit.agent.cli.chat import chat
 

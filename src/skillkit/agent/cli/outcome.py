@@ -2,11 +2,13 @@
 
 import os
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from skillkit.core.disk import close_home
 from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
 
 OK, ERROR, USAGE, DRIFT, REFUSED, PARTIAL = range(6)
@@ -16,6 +18,7 @@ INTERRUPTED = 130
 def run(program: Callable[..., object], arguments: Sequence[str]) -> int:
     """Run the program; every error on purpose becomes a message and an exit code."""
     _mend_streams()
+    close_home()
     try:
         code = _run(program, arguments)
         sys.stdout.flush()
@@ -48,6 +51,12 @@ def _silence_stdout() -> None:
 
 def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
     try:
+        if _is_question(arguments):
+            from skillkit.agent.cli.output import complain
+
+            words = shlex.quote(" ".join(arguments))
+            complain(f"There is no command '{arguments[0]}'. To ask the model: agent -p {words}")
+            return USAGE
         program(_with_latest(arguments), prog_name="agent", standalone_mode=True)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ERROR if end.code else OK
@@ -97,6 +106,11 @@ def ending_on_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def _is_question(arguments: Sequence[str]) -> bool:
+    """Whether the first word is a sentence: no command has a space in it."""
+    return bool(arguments) and not arguments[0].startswith("-") and " " in arguments[0].strip()
+
+
 def _with_latest(arguments: Sequence[str]) -> list[str]:
     """`--continue` without an id means the newest conversation; the option parser wants a value."""
     given = list(arguments)
@@ -116,9 +130,12 @@ def merge_exit_codes(codes: Sequence[int]) -> int:
 
 
 def exit_code(error: SkillsUseError) -> int:
+    from skillkit.agent.exceptions import UnfinishedAnswerError
     from skillkit.install import exceptions
 
     match error:
+        case UnfinishedAnswerError():
+            return PARTIAL
         case exceptions.DriftError():
             return DRIFT
         case exceptions.ConsentError() | SkillSecurityError():

@@ -71,13 +71,16 @@ def complain(text: str) -> None:
 
 
 def _flowing(text: str) -> str:
-    """Prose for stderr: on a terminal it breaks between words, never within one."""
+    """Prose for stderr: on a terminal each of its lines breaks between words, never within one."""
     import textwrap
 
     screen = console(stderr=True)
-    if not screen.is_terminal or len(text) <= screen.width:
+    if not screen.is_terminal:
         return text
-    return textwrap.fill(text, screen.width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(
+        textwrap.fill(line, screen.width, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
 
 
 def count(number: int, what: str) -> str:

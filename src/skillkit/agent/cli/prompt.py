@@ -1,39 +1,114 @@
 """`agent -p`: one request, one answer, nothing else on stdout."""
 
 import asyncio
+import select
 import sys
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.turns import Options, TurnTree, runtime_for, visible
+from skillkit.core.exceptions import SkillsUseError
 
 if TYPE_CHECKING:
+    from skillkit.agent.cli.events import TurnEvents
     from skillkit.agent.runtime import AgentRuntime
 
+STDIN = "-"
+SECONDS_OF_SILENCE = 3
 _ANY_SKILL, _ACTIVE = "skills are there", "skill is active"
 
 
 def answer(text: str, options: Options) -> None:
-    """Print the answer to `text`; `-` reads it from stdin."""
+    """Print the answer to `text` and to what is piped into the program; `-` is that alone."""
     from skillkit.agent.telemetry import Stopwatch
 
-    request = sys.stdin.read() if text == "-" else text
+    request = _request(text)
     watch = Stopwatch()
     tree = TurnTree(shown=options.verbose)
     runtime = runtime_for(options, show=tree)
     with Progress() as progress:
         if sys.stderr.isatty():
             progress("Thinking")
-        said = asyncio.run(_answer(runtime, request))
-    sys.stdout.write(f"{visible(said).strip()}\n")
-    sys.stdout.flush()
+        asyncio.run(_print_answer(runtime, request, progress))
     tree.finish(watch.seconds, runtime.conversation.id)
 
 
-async def _answer(runtime: "AgentRuntime", request: str) -> str:
+def answer_as_data(text: str, options: Options, *, streaming: bool) -> None:
+    """Print the answer and how it came about as JSON: one document, or a line for each event."""
+    from skillkit.agent.cli.events import TurnEvents
+    from skillkit.agent.telemetry import Stopwatch
+
+    request = _request(text)
+    watch = Stopwatch()
+    events = TurnEvents(streaming)
+    runtime = runtime_for(options, observers=events.observers())
+    events.start(runtime)
+    failure: SkillsUseError | None = None
     try:
-        return await runtime.answer(request)
+        asyncio.run(_collect_answer(runtime, request, events))
+    except SkillsUseError as error:
+        failure = error
+    events.finish(runtime, watch.seconds, failure)
+    if failure is not None:
+        import typer
+
+        from skillkit.agent.cli.outcome import exit_code
+
+        output.complain(str(failure))  # the error is in the document already
+        raise typer.Exit(exit_code(failure))
+
+
+def _request(text: str) -> str:
+    """Return what is asked: the words of `-p`, then what comes through a pipe."""
+    piped = _piped()
+    given = "" if text == STDIN else text
+    request = f"{given}\n\n{piped}" if given.strip() and piped.strip() else given or piped
+    if not request.strip():
+        import typer
+
+        raise typer.BadParameter("there is nothing to answer", param_hint="'-p'")
+    return request
+
+
+def _piped() -> str:
+    """Return what comes through a pipe; somebody who waits without knowing why is told."""
+    if sys.stdin.isatty():
+        return ""
+    try:
+        ready, _, _ = select.select([sys.stdin], [], [], SECONDS_OF_SILENCE)
+        if not ready:
+            output.remark("Waiting for the end of what is piped in; without a pipe: agent -p … </dev/null")
+        return sys.stdin.read()
+    except (OSError, ValueError):  # closed, or nothing that can be read
+        return ""
+
+
+async def _print_answer(runtime: "AgentRuntime", request: str, progress: Progress) -> None:
+    """Write the answer as it comes, without the space around it."""
+    held, begun = "", False
+    try:
+        async for piece in runtime.turn(request):
+            text = held + visible(piece)
+            shown = text.rstrip() if begun else text.strip()
+            held = text[len(text.rstrip()) :]
+            if shown:
+                if not begun:
+                    progress.pause()
+                begun = True
+                sys.stdout.write(shown)
+                sys.stdout.flush()
+    finally:
+        if begun:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+        await runtime.close()
+
+
+async def _collect_answer(runtime: "AgentRuntime", request: str, events: "TurnEvents") -> None:
+    try:
+        async for piece in runtime.turn(request):
+            events.text(piece)
     finally:
         await runtime.close()
 

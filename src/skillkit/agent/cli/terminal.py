@@ -1,16 +1,20 @@
 """Reading what a person types: history, several lines, completion, a status line."""
 
+import sys
+import termios
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
-from prompt_toolkit.history import FileHistory
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output
 
-from skillkit.core.disk import agent_home
+from skillkit.core.disk import agent_home, open_private
 
 NEW_LINE = (("escape", "enter"), ("c-j",))
 
@@ -25,14 +29,12 @@ class Terminal:
         input: Input | None = None,
         output: Output | None = None,
     ) -> None:
-        home = agent_home()
-        home.mkdir(parents=True, exist_ok=True)
         bindings = KeyBindings()
         for keys in NEW_LINE:
             bindings.add(*keys)(_new_line)
         self._session: PromptSession[str] = PromptSession(
             "> ",
-            history=FileHistory(str(home / "history")),
+            history=_history(agent_home()),
             completer=SlashCompleter(words),
             complete_while_typing=False,
             bottom_toolbar=status,
@@ -46,7 +48,25 @@ class Terminal:
         return await self._session.prompt_async()
 
     async def ask(self, question: str) -> str:
+        """Return what is typed after the question is on the screen; what was typed before is thrown away."""
+        discard_typed_ahead()
         return await self._question.prompt_async(question)
+
+
+def discard_typed_ahead() -> None:
+    """Forget keys that were pressed before there was anything to answer."""
+    with suppress(termios.error, ValueError, OSError):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def _history(home: Path) -> History:
+    """What was typed before, readable by the user alone; only in memory where it cannot be kept."""
+    path = home / "history"
+    try:
+        open_private(path)
+    except OSError:
+        return InMemoryHistory()
+    return FileHistory(str(path))
 
 
 class SlashCompleter(Completer):

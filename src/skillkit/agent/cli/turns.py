@@ -12,7 +12,7 @@ from skillkit.core.text import escape_hidden, one_line, strip_hidden
 if TYPE_CHECKING:
     from skillkit.agent.approvals import Ask
     from skillkit.agent.models.provider import ChatProvider
-    from skillkit.agent.runtime import AgentRuntime
+    from skillkit.agent.runtime import AgentRuntime, Observers
     from skillkit.agent.settings import Settings
     from skillkit.agent.telemetry import Step
     from skillkit.disclosure import Disclosure
@@ -33,9 +33,13 @@ class Options:
 
 
 def runtime_for(
-    options: Options, *, ask: "Ask | None" = None, show: "TurnTree | None" = None
+    options: Options,
+    *,
+    ask: "Ask | None" = None,
+    show: "TurnTree | None" = None,
+    observers: "Observers | None" = None,
 ) -> "AgentRuntime":
-    """Everything a conversation needs; no model is loaded yet."""
+    """Return everything a conversation needs; no model is loaded yet."""
     import logging
 
     from skillkit.agent.conversations import ConversationStore
@@ -59,7 +63,8 @@ def runtime_for(
         conversation,
         memory=Memory() if settings.memory else None,
         ask=ask,
-        observers=Observers(disclosed=tree.disclosed, step=tree.step, problem=warn),
+        settings=settings,
+        observers=observers or Observers(disclosed=tree.disclosed, step=tree.step, problem=warn),
     )
 
 

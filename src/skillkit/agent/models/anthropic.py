@@ -18,6 +18,7 @@ class AnthropicProvider(ChatProvider):
 
     name: ClassVar[str] = "anthropic"
     key: ClassVar[str | None] = KEY
+    marks_end: ClassVar[bool] = True
     options: ClassVar[RequestOptions] = {"max_tokens": MOST_TOKENS}
 
     @property
@@ -32,7 +33,9 @@ class AnthropicProvider(ChatProvider):
     def client(self) -> ChatClient:
         from agent_framework.anthropic import AnthropicClient
 
-        return AnthropicClient(api_key=self.api_key, model=self.model, base_url=self.settings.base_url)
+        client = AnthropicClient(api_key=self.api_key, model=self.model, base_url=self.settings.base_url)
+        client.anthropic_client = client.anthropic_client.with_options(timeout=self.timeout, max_retries=0)
+        return client
 
     async def close(self, client: ChatClient) -> None:
         await client.anthropic_client.close()

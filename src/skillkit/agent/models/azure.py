@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from typing import ClassVar
 
+from skillkit.agent.models.openai import with_timeout
 from skillkit.agent.models.provider import ChatClient, ChatProvider
 
 KEY = "AZURE_OPENAI_API_KEY"
@@ -17,6 +18,7 @@ class AzureProvider(ChatProvider):
 
     name: ClassVar[str] = "azure"
     key: ClassVar[str | None] = KEY
+    marks_end: ClassVar[bool] = True
 
     @property
     def model(self) -> str:
@@ -33,7 +35,9 @@ class AzureProvider(ChatProvider):
     def client(self) -> ChatClient:
         from agent_framework.openai import OpenAIChatCompletionClient
 
-        return OpenAIChatCompletionClient(self.model, api_key=self.api_key, azure_endpoint=self._endpoint)
+        client = OpenAIChatCompletionClient(self.model, api_key=self.api_key, azure_endpoint=self._endpoint)
+        client.client = with_timeout(client.client, self.timeout)
+        return client
 
     @property
     def _endpoint(self) -> str | None:

@@ -27,7 +27,7 @@ INTERRUPTED = 130
 
 Stop = bool
 OnText = Callable[[str], Stop]
-"""Told each piece of the reply; True ends it."""
+"""Called with each piece of the reply; True ends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,8 @@ class LocalEngine:
         atexit.register(_leave, self._one_at_a_time)
         self._key = secrets.token_urlsafe(32)
         self._processed = ""
+        self.context = context
+        """The tokens that prompt and reply may have together."""
         size = model.stat().st_size
         identity = f"{xllamacpp.__version__}\0{model.name}\0{size}\0{context}"
         self.states = PromptStates(states, identity) if states is not None else None
@@ -141,9 +143,10 @@ class LocalEngine:
         try:
             self._server.handle_chat_completions(json.dumps(request), take)
         except (RuntimeError, ValueError) as error:
-            raise ProviderError(f"The embedded model refused the request: {_short(error)}") from error
+            raise ProviderError(f"The embedded model refused the request: {_with_remedy(error)}") from error
         if "error" in last:
-            raise ProviderError(f"The embedded model failed: {_short(last['error'].get('message', ''))}")
+            said = _with_remedy(last["error"].get("message", ""))
+            raise ProviderError(f"The embedded model failed: {said}")
         timings = last.get("timings", {})
         processed = int(timings.get("prompt_n", 0))
         return Reply(
@@ -164,7 +167,7 @@ class LocalEngine:
     def _remember(self, turns: Sequence[Turn]) -> int:
         """Take up the state of an earlier request or program, or leave one for the next.
 
-        Answers how many tokens had to be processed for that.
+        Returns how many tokens had to be processed for that.
         """
         last = max((place for place, turn in enumerate(turns) if turn["role"] == "system"), default=-1)
         if self.states is None or last < 0:
@@ -224,5 +227,8 @@ def _as_text(turns: Sequence[Turn]) -> str:
     return "\0".join(f"{turn['role']}\0{turn['content']}" for turn in turns)
 
 
-def _short(error: object) -> str:
-    return " ".join(str(error).split())[:300]
+def _with_remedy(error: object) -> str:
+    said = " ".join(str(error).split())[:300]
+    if "context size" in said:
+        said = f"{said.partition(', try')[0]}. Let it read more: agent config set local.context TOKENS"
+    return said

@@ -1,39 +1,126 @@
-"""A provider's error as one line: what is wrong and what to do."""
+"""A provider's error as one line: what is wrong, in the provider's own words, and what to do."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from skillkit.agent.exceptions import AgentError, ProviderError
 from skillkit.agent.models.provider import ChatProvider
 from skillkit.journal.sensitive import redacted
 
+_MAX_SAID = 400
+_TOO_LONG = re.compile(
+    r"context.{0,3}(?:length|window|size)|maximum (?:context|prompt)|prompt is too long"
+    r"|too many (?:input )?tokens|input token count|request too large",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(r"quota|billing|credit|balance|spend", re.IGNORECASE)
+_CHECK_KEY = "refused the key. Check the variable that holds it: agent config show"
+
 
 def friendly(error: BaseException, provider: ChatProvider) -> AgentError:
-    """The error that the user reads in place of a provider's exception."""
+    """Return the error that the user reads in place of a provider's exception."""
     chain = list(_chain(error))
     for link in chain:
         if isinstance(link, AgentError):
             return link
-    status = next((code for link in chain if (code := _status(link)) is not None), None)
-    said = redacted(" ".join(str(chain[-1]).split()))[:300]
-    where = f"The provider '{provider.name}'"
+    said = redacted(" ".join(_own_words(chain).split()))[:_MAX_SAID]
+    text = _by_status(status_of(error), said, provider) or _by_kind(chain, said, provider)
+    return ProviderError(f"The provider '{provider.name}' {text}")
+
+
+def _by_status(status: int | None, said: str, provider: ChatProvider) -> str | None:
+    it_says = f"It says: {said}"
     match status:
         case 400 if "api key" in said.lower():  # how Gemini says it
-            text = f"{where} refused the key. Check the variable that holds it: agent config show"
+            return _CHECK_KEY
         case 401 | 403:
-            text = f"{where} refused the key. Check the variable that holds it: agent config show"
+            return f"{_CHECK_KEY}. {it_says}"
         case 404:
-            text = f"{where} does not know the model '{provider.model}'. Choose another: --model NAME"
-        case 402 | 429:
-            text = f"{where} says that the quota is used up. Wait, or choose another: --provider NAME"
+            return f"does not know the model '{provider.model}'. Choose another: --model NAME. {it_says}"
+        case 402:
+            return f"says that the quota is used up. Choose another: --provider NAME. {it_says}"
+        case 429 if _QUOTA.search(said):
+            return f"says that the quota is used up. Choose another: --provider NAME. {it_says}"
+        case 429:
+            return f"limits how often it can be asked. Wait, or choose another: --provider NAME. {it_says}"
+        case 400 | 413 | 422 if _TOO_LONG.search(said):
+            return (
+                "cannot read a conversation this long. Shorten it with /compact, begin anew with /clear, or "
+                f"choose a model that reads more: --model NAME. {it_says}"
+            )
         case 400 | 413 | 422:
-            text = f"{where} refused the request: {said}"
+            return f"refused the request: {said}"
         case int(code) if code >= 500:
-            text = f"{where} has a problem of its own (status {code}). Try again later"
-        case _ if any(_is_network(link) for link in chain):
-            text = f"{where} cannot be reached. Check the network, or work without it: --provider local"
+            return f"has a problem of its own (status {code}). Try again later. {it_says}"
         case _:
-            text = f"{where} failed: {said or type(error).__name__}"
-    return ProviderError(text)
+            return None
+
+
+def _by_kind(chain: list[BaseException], said: str, provider: ChatProvider) -> str:
+    if is_silent(chain[0]):
+        return f"sent nothing for {provider.timeout:g} s. Try again, or wait longer: {provider.name}.timeout"
+    if any(_is_kind(link, "RemoteProtocolError", "ReadError", "IncompleteRead") for link in chain):
+        return "lost the connection before the answer was whole"
+    if is_unreachable(chain[0]):
+        return "cannot be reached. Check the network, or work without it: --provider local"
+    return f"failed: {said or type(chain[0]).__name__}"
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status that an exception or one of its causes carries."""
+    for link in _chain(error):
+        for name in ("status_code", "code"):
+            code = getattr(link, name, None)
+            if isinstance(code, int) and 100 <= code < 600:
+                return code
+    return None
+
+
+def headers_of(error: BaseException) -> Mapping[str, str]:
+    """Return the headers of the response that an exception is about."""
+    for link in _chain(error):
+        headers = getattr(getattr(link, "response", None), "headers", None)
+        if headers is not None:
+            return {str(name).lower(): str(value) for name, value in headers.items()}
+    return {}
+
+
+def is_silent(error: BaseException) -> bool:
+    """Whether a service was reached and then sent nothing for too long."""
+    return any(_is_kind(link, "ReadTimeout") for link in _chain(error))
+
+
+def is_unreachable(error: BaseException) -> bool:
+    """Whether no connection came about."""
+    return not is_silent(error) and any(
+        isinstance(link, ConnectionError | TimeoutError) or _is_kind(link, "Connect", "Timeout")
+        for link in _chain(error)
+    )
+
+
+def _own_words(chain: list[BaseException]) -> str:
+    """The service's message; only where there is none, the words of the program that asked it."""
+    for link in chain:
+        for name in ("body", "details"):
+            if said := _message(getattr(link, name, None)):
+                return said
+    for link in chain:
+        message = getattr(link, "message", None)
+        if isinstance(message, str) and message and status_of(link) is not None:
+            return message
+    return str(chain[-1])
+
+
+def _message(body: Any) -> str:
+    match body:
+        case {"error": {**inner}}:
+            return _message(inner)
+        case {"message": str(text)} | {"error": str(text)}:
+            code = body.get("code")
+            return f"{text} ({code})" if isinstance(code, str) and code not in text else text
+        case _:
+            return ""
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -45,16 +132,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         link = link.__cause__ or link.__context__
 
 
-def _status(error: BaseException) -> int | None:
-    for name in ("status_code", "code"):
-        code = getattr(error, name, None)
-        if isinstance(code, int) and 100 <= code < 600:
-            return code
-    return None
-
-
-def _is_network(error: BaseException) -> bool:
-    names = {kind.__name__ for kind in type(error).__mro__}
-    return isinstance(error, ConnectionError | TimeoutError) or any(
-        "Connect" in name or "Timeout" in name for name in names
-    )
+def _is_kind(error: BaseException, *parts: str) -> bool:
+    """Whether the exception is of a kind so named: HTTP clients differ by provider, their names do not."""
+    names = [kind.__name__ for kind in type(error).__mro__]
+    return any(part in name for part in parts for name in names)

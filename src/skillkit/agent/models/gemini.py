@@ -16,6 +16,7 @@ class GeminiProvider(ChatProvider):
 
     name: ClassVar[str] = "gemini"
     key: ClassVar[str | None] = KEY
+    marks_end: ClassVar[bool] = True
 
     @property
     def model(self) -> str:
@@ -31,7 +32,9 @@ class GeminiProvider(ChatProvider):
         connection = genai.Client(
             api_key=self.api_key,
             vertexai=False,
-            http_options=genai.types.HttpOptions(base_url=self.settings.base_url),
+            http_options=genai.types.HttpOptions(
+                base_url=self.settings.base_url, timeout=int(self.timeout * 1000)
+            ),
         )
         return GeminiChatClient(model=self.model, client=connection)
 

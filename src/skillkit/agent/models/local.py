@@ -18,7 +18,9 @@ class LocalProvider(ChatProvider):
     report: Report = lambda text: None
 
     name: ClassVar[str] = "local"
+    marks_end: ClassVar[bool] = True
     small: ClassVar[bool] = True
+    context: ClassVar[int] = 8192
 
     @property
     def model(self) -> str:
@@ -44,7 +46,8 @@ class LocalProvider(ChatProvider):
         from skillkit.agent.models.local_client import LocalChatClient
 
         path = self.path()
-        return LocalChatClient(LocalEngine(path, self.store.folder / "states"), self.model)
+        states = self.store.folder / "states"
+        return LocalChatClient(LocalEngine(path, states, context=self.context_tokens), self.model)
 
     def path(self) -> Path:
         """The model's file, fetched at first use."""

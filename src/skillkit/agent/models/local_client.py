@@ -79,7 +79,8 @@ class LocalChatClient(
         tools = disclosed(options)
         instructions = str(options.get("instructions") or "")
         first = [tool for tool in tools if tool.name in self._first_tools(instructions, tools)]
-        turns = as_turns(messages, instructions, first, [tool for tool in tools if tool not in first])
+        added = [tool for tool in tools if tool not in first]
+        turns = as_turns(messages, instructions, first, added, context=self.engine.context)
         schema = reply_schema(
             tools,
             answer=not tools or options.get("tool_choice") != "required",
@@ -190,7 +191,12 @@ def disclosed(options: Mapping[str, Any]) -> list[ToolSpec]:
 
 
 def as_turns(
-    messages: Sequence[Message], instructions: str, tools: Sequence[ToolSpec], added: Sequence[ToolSpec] = ()
+    messages: Sequence[Message],
+    instructions: str,
+    tools: Sequence[ToolSpec],
+    added: Sequence[ToolSpec] = (),
+    *,
+    context: int = CONTEXT_TOKENS,
 ) -> list[Turn]:
     """The conversation as this model reads it, the oldest turns left out when it is too long.
 
@@ -206,7 +212,7 @@ def as_turns(
         if content.type == "function_call"
     }
     turns = [turn for message in messages for turn in _turns(message, names)]
-    room = (CONTEXT_TOKENS - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - _length(before)
+    room = (context - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - _length(before)
     while len(turns) > 1 and _length(turns) > room:
         del turns[0]
     if added and turns:

@@ -18,6 +18,7 @@ class OllamaProvider(ChatProvider):
     """Any model that Ollama has; without a choice, the first one it lists."""
 
     name: ClassVar[str] = "ollama"
+    marks_end: ClassVar[bool] = True
 
     @property
     def model(self) -> str:
@@ -43,7 +44,8 @@ class OllamaProvider(ChatProvider):
         return self.problem() is None
 
     def client(self) -> ChatClient:
-        return completions_client(self.model, api_key="ollama", base_url=f"{self._address}/v1")
+        address = f"{self._address}/v1"
+        return completions_client(self.model, api_key="ollama", base_url=address, timeout=self.timeout)
 
     @property
     def _address(self) -> str:

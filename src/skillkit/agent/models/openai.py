@@ -2,9 +2,9 @@
 
 import os
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from skillkit.agent.models.provider import ChatClient, ChatProvider
+from skillkit.agent.models.provider import CONNECT_TIMEOUT, TIMEOUT, ChatClient, ChatProvider
 
 DEFAULT_MODEL = "gpt-5-mini"
 KEY = "OPENAI_API_KEY"
@@ -16,6 +16,7 @@ class OpenAIProvider(ChatProvider):
 
     name: ClassVar[str] = "openai"
     key: ClassVar[str | None] = KEY
+    marks_end: ClassVar[bool] = True
 
     @property
     def model(self) -> str:
@@ -29,11 +30,25 @@ class OpenAIProvider(ChatProvider):
             self.model,
             api_key=self.api_key,
             base_url=self.settings.base_url or os.environ.get("OPENAI_BASE_URL"),
+            timeout=self.timeout,
         )
 
 
-def completions_client(model: str, *, api_key: str | None, base_url: str | None) -> ChatClient:
+def completions_client(
+    model: str, *, api_key: str | None, base_url: str | None, timeout: float = TIMEOUT
+) -> ChatClient:
     """Return the framework's client for chat completions."""
     from agent_framework.openai import OpenAIChatCompletionClient
 
-    return OpenAIChatCompletionClient(model, api_key=api_key, base_url=base_url)
+    client = OpenAIChatCompletionClient(model, api_key=api_key, base_url=base_url)
+    client.client = with_timeout(client.client, timeout)
+    return client
+
+
+def with_timeout(connection: Any, seconds: float) -> Any:
+    """Return an SDK's connection that gives up after so many seconds without a byte and never asks twice:
+    repeating a request, and saying so, is up to the agent."""
+    from openai import Timeout
+
+    limits = Timeout(seconds, connect=min(CONNECT_TIMEOUT, seconds))
+    return connection.with_options(timeout=limits, max_retries=0)

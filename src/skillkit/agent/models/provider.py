@@ -17,6 +17,9 @@ ChatClient = Any
 RequestOptions = Mapping[str, Any]
 NO_OPTIONS: RequestOptions = MappingProxyType({})
 
+TIMEOUT = 120.0
+CONNECT_TIMEOUT = 10.0
+
 Advance = Callable[[int, int], object]
 """Called with the bytes that are there and the bytes there will be."""
 Report = Callable[[str], object]
@@ -35,6 +38,10 @@ class ChatProvider(ABC):
     """What every request says besides messages and tools."""
     small: ClassVar[bool] = False
     """Whether its models need fewer tools and narrower choices."""
+    marks_end: ClassVar[bool] = False
+    """Whether its client says why an answer ended, so that one without a reason was cut."""
+    context: ClassVar[int] = 128_000
+    """The tokens that its models can usually read."""
 
     @property
     @abstractmethod
@@ -62,6 +69,16 @@ class ChatProvider(ABC):
     def reporting(self, advance: Advance, report: Report) -> Self:
         """Return the provider that tells how far it is with what takes long before the first request."""
         return self
+
+    @property
+    def timeout(self) -> float:
+        """Seconds without a byte after which a request is given up."""
+        return self.settings.timeout or TIMEOUT
+
+    @property
+    def context_tokens(self) -> int:
+        """The tokens that the model can read."""
+        return self.settings.context or self.context
 
     @property
     def key_variable(self) -> str | None:

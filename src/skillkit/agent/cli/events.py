@@ -1,0 +1,117 @@
+"""What happens in a turn as data: one document at the end, or a line for each event."""
+
+import json
+import sys
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from skillkit.agent.cli.turns import warn
+from skillkit.agent.cli.usage import Usage
+
+if TYPE_CHECKING:
+    from skillkit.agent.runtime import AgentRuntime, Observers
+    from skillkit.agent.telemetry import Step
+    from skillkit.disclosure import Disclosure
+
+VERSION = 1
+
+
+@dataclass
+class TurnEvents:
+    """Collects the events of one turn; `streaming` writes each as a line of JSON at once."""
+
+    streaming: bool
+    _answer: list[str] = field(default_factory=list)
+    _skills: list[str] = field(default_factory=list)
+    _tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    _notices: list[str] = field(default_factory=list)
+
+    def observers(self) -> "Observers":
+        from skillkit.agent.runtime import Observers
+
+        return Observers(
+            disclosed=self.disclosed, step=self.step, problem=self.notice, activity=self.activity
+        )
+
+    def start(self, runtime: "AgentRuntime") -> None:
+        self._emit("start", version=VERSION, **_who(runtime))
+
+    def disclosed(self, disclosed: "Disclosure") -> None:
+        self._skills = list(disclosed.active)
+        matched = [
+            {"skill": match.skill.canonical_name, "score": match.score, "reasons": list(match.reasons)}
+            for match in disclosed.matched
+        ]
+        self._emit("skills", active=self._skills, matched=matched)
+
+    def activity(self, text: str) -> None:
+        self._emit("activity", text=text)
+
+    def step(self, step: "Step") -> None:
+        if step.kind == "tool":
+            call = {
+                "name": step.name,
+                "arguments": _parsed(step.arguments),
+                "result": step.result,
+                "seconds": round(step.seconds, 3),
+            }
+            self._tool_calls.append(call)
+            self._emit("tool_call", **call)
+        elif step.tokens is not None:
+            self._emit(
+                "model_request", model=step.name, seconds=round(step.seconds, 3), tokens=asdict(step.tokens)
+            )
+
+    def notice(self, text: str) -> None:
+        self._notices.append(text)
+        self._emit("notice", text=text)
+        if not self.streaming:
+            warn(text)
+
+    def text(self, piece: str) -> None:
+        self._answer.append(piece)
+        self._emit("text", text=piece)
+
+    def finish(self, runtime: "AgentRuntime", seconds: float, error: Exception | None) -> None:
+        """Write the document, or the last event, which has the same fields."""
+        document = self.document(runtime, seconds, error)
+        if self.streaming:
+            self._emit("end", **document)
+        else:
+            sys.stdout.write(json.dumps({"version": VERSION, **document}, indent=2) + "\n")
+            sys.stdout.flush()
+
+    def document(self, runtime: "AgentRuntime", seconds: float, error: Exception | None) -> dict[str, Any]:
+        usage = Usage.of(runtime)
+        return {
+            "answer": "".join(self._answer).strip(),
+            "complete": error is None,
+            "error": None if error is None else str(error),
+            "skills": self._skills,
+            "tool_calls": self._tool_calls,
+            "tokens": {"read": usage.read, "written": usage.written, "estimated": usage.estimated},
+            "cost": usage.cost(runtime.provider.settings.price),
+            "seconds": round(seconds, 3),
+            "notices": self._notices,
+            **_who(runtime),
+        }
+
+    def _emit(self, kind: str, **fields: object) -> None:
+        if self.streaming:
+            sys.stdout.write(json.dumps({"type": kind, **fields}, default=str) + "\n")
+            sys.stdout.flush()
+
+
+def _who(runtime: "AgentRuntime") -> dict[str, str]:
+    return {
+        "session": runtime.conversation.id,
+        "provider": runtime.provider.name,
+        "model": runtime.provider.model,
+    }
+
+
+def _parsed(arguments: str) -> object:
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments

@@ -1,0 +1,55 @@
+"""The tokens that a conversation has taken, and what they cost where the price is known."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from skillkit.agent.runtime import AgentRuntime
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens that a conversation has cost in this program."""
+
+    requests: int = 0
+    system: int = 0
+    skills: int = 0
+    tools: int = 0
+    messages: int = 0
+    read: int = 0
+    written: int = 0
+    estimated: bool = False
+
+    @classmethod
+    def of(cls, runtime: "AgentRuntime") -> "Usage":
+        counts = [step.tokens for step in runtime.trace.steps if step.tokens is not None]
+        return cls(
+            requests=len(counts),
+            system=sum(count.system for count in counts),
+            skills=sum(count.skills for count in counts),
+            tools=sum(count.tools for count in counts),
+            messages=sum(count.messages for count in counts),
+            read=sum(count.total for count in counts),
+            written=sum(count.output for count in counts),
+            estimated=any(count.estimated for count in counts),
+        )
+
+    @property
+    def total(self) -> int:
+        return self.read + self.written
+
+    def cost(self, price: str | None) -> float | None:
+        """Return what the tokens cost at `READ/WRITTEN` for a million each; None where no price is set."""
+        if price is None:
+            return None
+        read, _, written = price.partition("/")
+        return (self.read * float(read) + self.written * float(written)) / 1_000_000
+
+    def __str__(self) -> str:
+        about = "about " if self.estimated else ""
+        requests = "1 model request" if self.requests == 1 else f"{self.requests} model requests"
+        return (
+            f"{requests}, {about}{self.read:,} tokens read, {self.written:,} written\n"
+            f"of those read, estimated: system {self.system:,}, skills {self.skills:,}, "
+            f"tools {self.tools:,}, messages {self.messages:,}"
+        )

@@ -1,0 +1,130 @@
+"""What of a long conversation is sent again: tool results are shortened first, then the oldest turns go.
+
+The saved conversation stays whole. How much of it is left out is kept beside it and changes in large steps
+only, so that the beginning of the next request is the beginning of the last one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from skillkit.agent.conversations import text_of
+from skillkit.agent.telemetry import count
+from skillkit.core.text import one_line
+
+Message = dict[str, Any]
+
+SHARE_OF_CONTEXT = 0.6
+"""The part of what the model can read that earlier messages get; instructions and answers need the rest."""
+MAX_TEXT = 50_000
+"""Characters of a message or a result that are ever sent again, whatever the model could read."""
+SHORT_TEXT, SHORT_RESULT = 2_000, 600
+"""Characters of messages and of tool results that are left of the earlier part when space runs out."""
+_MAX_QUESTIONS, _MAX_QUESTION = 8, 80
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """How much is left out: messages before `dropped` are gone, those before `shortened` are short."""
+
+    dropped: int = 0
+    shortened: int = 0
+
+    def to_data(self) -> dict[str, int]:
+        return asdict(self)
+
+    @classmethod
+    def from_data(cls, data: object) -> "Compaction":
+        match data:
+            case {"dropped": int(dropped), "shortened": int(shortened)}:
+                return cls(dropped, shortened)
+            case _:
+                return cls()
+
+    def view(self, messages: Sequence[Message]) -> list[Message]:
+        """Return the messages as they are sent."""
+        dropped = min(self.dropped, len(messages))
+        view = [_note(messages[:dropped])] if dropped else []
+        for place, message in enumerate(messages[dropped:], dropped):
+            short = place < self.shortened
+            texts, results = (SHORT_TEXT, SHORT_RESULT) if short else (MAX_TEXT, MAX_TEXT)
+            view.append(_shortened(message, texts, results))
+        return view
+
+
+def compact(messages: Sequence[Message], now: Compaction, limit: int) -> Compaction:
+    """Return a compaction under which the view takes at most `limit` tokens, as far as turns can be dropped.
+
+    Once something has to go, half of the limit is made free, so that it need not be done again at once.
+    The latest turn is never touched.
+    """
+    if tokens_of(now.view(messages)) <= limit:
+        return now
+    turns = [place for place, message in enumerate(messages) if message.get("role") == "user"]
+    latest = turns[-1] if turns else len(messages)
+    compacted = replace(now, shortened=max(now.shortened, latest))
+    if tokens_of(compacted.view(messages)) <= limit * 3 // 4:
+        return compacted
+    for place in turns:
+        if place > compacted.dropped:
+            compacted = replace(compacted, dropped=place)
+            if tokens_of(compacted.view(messages)) <= limit // 2:
+                break
+    return compacted
+
+
+def tokens_of(messages: Sequence[Message]) -> int:
+    """Return the tokens of messages, calls and results of tools included."""
+    return sum(
+        count(content_text(content)) for message in messages for content in message.get("contents", ())
+    )
+
+
+def content_text(content: Message) -> str:
+    """Return what a part of a message says to the model."""
+    match content.get("type"):
+        case "text":
+            return str(content.get("text") or "")
+        case "function_call":
+            return f"{content.get('name')} {content.get('arguments')}"
+        case "function_result":
+            return str(content.get("result"))
+        case _:
+            return ""
+
+
+def _shortened(message: Message, texts: int, results: int) -> Message:
+    contents = [_shorten_content(content, texts, results) for content in message.get("contents", ())]
+    return {**message, "contents": contents}
+
+
+def _shorten_content(content: Message, texts: int, results: int) -> Message:
+    match content:
+        case {"type": "text", "text": str(text)} if len(text) > texts:
+            return {**content, "text": _shorten(text, texts)}
+        case {"type": "function_result", "result": result} if len(str(result)) > results:
+            short = {key: value for key, value in content.items() if key != "items"}
+            return {**short, "result": _shorten(str(result), results)}
+        case _:
+            return content
+
+
+def _shorten(text: str, limit: int) -> str:
+    head = limit * 3 // 4
+    tail = limit - head
+    return f"{text[:head]}\n[… {len(text) - limit:,} characters left out …]\n{text[-tail:]}"
+
+
+def _note(messages: Sequence[Message]) -> Message:
+    """What stands in place of the messages that were dropped."""
+    asked = [one_line(text_of(message)) for message in messages if message.get("role") == "user"]
+    listed = "\n".join(f"- {_cut(question)}" for question in asked[-_MAX_QUESTIONS:])
+    text = (
+        f"[{len(messages)} earlier messages of this conversation were left out to save space. "
+        f"The user had asked:\n{listed}]"
+    )
+    return {"type": "message", "role": "user", "contents": [{"type": "text", "text": text}]}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_QUESTION else f"{text[: _MAX_QUESTION - 1]}…"

@@ -1,0 +1,39 @@
+"""How much one turn may take: calls of tools without an answer, and tokens."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from agent_framework import ChatContext, ChatMiddleware
+
+from skillkit.agent.exceptions import UnfinishedAnswerError
+from skillkit.agent.telemetry import Next, Trace
+
+
+@dataclass
+class TurnLimits(ChatMiddleware):
+    """Ends a turn before the request that would go beyond a limit; `begin` starts a turn."""
+
+    trace: Trace
+    tool_calls: int
+    tokens: int
+    _first: int = field(default=0, init=False)
+
+    def begin(self) -> None:
+        self._first = len(self.trace.steps)
+
+    async def process(self, context: ChatContext, call_next: Next) -> None:
+        steps = self.trace.steps[self._first :]
+        calls = Counter(step.name for step in steps if step.kind == "tool")
+        if calls.total() >= self.tool_calls:
+            [(name, times)] = calls.most_common(1)
+            raise UnfinishedAnswerError(
+                f"The model has called tools {calls.total()} times without an answer, {name} {times} times. "
+                "The turn was ended; the limit is the setting tool_calls: agent config set tool_calls NUMBER"
+            )
+        spent = sum(step.tokens.total + step.tokens.output for step in steps if step.tokens is not None)
+        if spent >= self.tokens:
+            raise UnfinishedAnswerError(
+                f"The turn has taken {spent:,} tokens without an answer and was ended; "
+                "the limit is the setting turn_tokens: agent config set turn_tokens NUMBER"
+            )
+        await call_next()
