@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from skillkit.core.disk import agent_home
-from skillkit.journal.events import Writer
+from skillkit.core.events import Writer
 from skillkit.journal.sqlite import SqliteJournal
-from skillkit.journal.telemetry import TelemetryWriter, Writers
 
 
 def journal_path() -> Path:
@@ -14,5 +13,5 @@ def journal_path() -> Path:
 
 
 def open_journal() -> Writer:
-    """Return a writer for the program: the file, and spans for those who collect them."""
-    return Writers([SqliteJournal(journal_path()), TelemetryWriter()])
+    """Return what the program writes to; its spans it makes itself, with their children."""
+    return SqliteJournal(journal_path())

@@ -299,10 +299,12 @@ async def in_background(work: Callable[[], T]) -> T:
 
 def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "EnabledSkills":
     """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
+    from skillkit.agent.journal import open_journal
     from skillkit.install.enabled import EnabledSkills
 
     with span("skill.load", {}) as collected:
         enabled = EnabledSkills(search=search)
+        enabled.manager.journal = open_journal()
         if collected is not None:
             active = [status.skill.name for status in enabled.report().active]
             found_count = len(enabled.manager.list_skills())

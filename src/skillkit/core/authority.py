@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from skillkit.core.availability import Refusal
+from skillkit.core.events import Writer
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
@@ -126,6 +127,9 @@ class SkillDirectory(Protocol):
 
     @property
     def authority(self) -> Authority: ...
+
+    @property
+    def journal(self) -> Writer: ...
 
     def get_skill(self, name: str) -> SkillMetadata: ...
 

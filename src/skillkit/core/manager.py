@@ -15,6 +15,7 @@ from skillkit.core.cache import CacheStats, ContentCache
 from skillkit.core.compat import project_folder
 from skillkit.core.content import stamp_of
 from skillkit.core.discovery import Discovery, Rename
+from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import ChangedContentError, SkillsUseError
 from skillkit.core.models import (
     Diagnostic,
@@ -82,6 +83,7 @@ class SkillManager:
         strict: bool = False,
         offer_recovered: bool = False,
         authority: Authority | None = None,
+        journal: Writer | None = None,
         rename: Rename | None = None,
     ) -> None:
         project_skill_dir = project_folder(project_skill_dir, skill_dir, skills_dir)
@@ -99,6 +101,8 @@ class SkillManager:
         )
         self.skills_dir = Path(project_skill_dir or Path.cwd() / ".claude" / "skills")
         self.authority: Authority = authority or DefaultAuthority()
+        self.journal: Writer = journal or NO_JOURNAL
+        """Where it is written down what happens to skills."""
         self.offer_recovered = offer_recovered
         self._discovery = Discovery(
             SkillParser(strict=strict, recover=not strict),

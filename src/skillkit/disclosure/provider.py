@@ -5,9 +5,11 @@ import json
 import logging
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import RLock
 from typing import Literal
 
+from skillkit.core.events import NO_JOURNAL, Event
 from skillkit.core.exceptions import ConfigurationError, SizeLimitExceededError, SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import InitMode, SkillMetadata
@@ -19,6 +21,7 @@ from skillkit.disclosure.catalogue import DEFAULT_BUDGET, CatalogueStyle, Rank, 
 from skillkit.disclosure.compaction import plan_compaction
 from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
+from skillkit.disclosure.journaling import Journaled, activation_event, match_event, token_event
 from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
 from skillkit.disclosure.messages import Messages, latest_user_text
 from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
@@ -37,6 +40,8 @@ MAX_ACTIVE = 10
 FALLBACK_BUDGET = 8000
 MAX_RESOURCE_TEXT = 8 * 1024 * 1024
 SUGGESTED = 3
+NEAREST = 10
+"""Skills whose scores are written into the journal beside those that matched."""
 WORTH_NAMING = 0.01
 """The confidence below which a skill is not even named."""
 _BEYOND_LIMIT = 10
@@ -125,9 +130,18 @@ class SkillContextProvider:
             told.append(notes.left_out(self.max_skills, left_out))
         self._put_aside(session, told)
         parts.extend(self._texts(session, delivered, told))
+        for delivery in delivered.values():
+            if delivery.fresh:
+                self._record(session, activation_event(delivery, self.counter.count(delivery.text)))
         candidates, advice = self._advise(None if matched else request, offer, session, quiet=bool(parts))
         skills = "\n\n".join(part for part in (*parts, advice, "\n".join(told)) if part)
         tools = self._tools(session, offer)
+        tokens = TokenUse(
+            catalogue=self._catalogue_tokens(offer, session),
+            skills=self.counter.count(skills),
+            tools=self.counter.count(_as_json(tools)) if tools else 0,
+        )
+        self._record(session, token_event(tokens))
         return Disclosure(
             catalogue=session.catalogue,
             skills=skills,
@@ -137,11 +151,7 @@ class SkillContextProvider:
             active=session.active_ids,
             candidates=candidates,
             notes=tuple(told),
-            tokens=TokenUse(
-                catalogue=self._catalogue_tokens(offer, session),
-                skills=self.counter.count(skills),
-                tools=self.counter.count(_as_json(tools)) if tools else 0,
-            ),
+            tokens=tokens,
         )
 
     def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
@@ -163,9 +173,9 @@ class SkillContextProvider:
     def _tools(self, session: SkillSession, offer: Offer) -> tuple[Tool, ...]:
         return self._source(offer).tools(session)
 
-    def _source(self, offer: Offer) -> JoinedTools:
+    def _source(self, offer: Offer) -> Journaled:
         own = SkillToolSource(self._activator, offer, self._current_matcher, self.analytics)
-        return JoinedTools((own, *self.tool_sources))
+        return Journaled(JoinedTools((own, *self.tool_sources)), self.manager.journal)
 
     def near(
         self, messages: Messages, session: SkillSession | None = None, limit: int = SUGGESTED
@@ -236,7 +246,14 @@ class SkillContextProvider:
         matched, left_out = found[: self.max_skills], found[self.max_skills :]
         if session.hear(request):
             self.analytics.matched(request, matched, left_out)
+            if self.manager.journal is not NO_JOURNAL:
+                nearest = self._ready_matcher(offer).rank(request, NEAREST)
+                near = [match for match in nearest if match.score > 0 and match not in found]
+                self._record(session, match_event(request, matched, left_out, near))
         return matched, left_out
+
+    def _record(self, session: SkillSession, event: Event) -> None:
+        self.manager.journal.record(replace(event, conversation=session.id, turn=session.turn))
 
     def _current_matcher(self) -> RememberingMatcher:
         return self._ready_matcher(self._offers.current())

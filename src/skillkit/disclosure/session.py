@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from threading import RLock
-from typing import TypedDict
+from typing import NotRequired, TypedDict
+from uuid import uuid4
 
 from skillkit.disclosure.exceptions import SessionDataError
 
@@ -56,6 +57,8 @@ class SessionData(TypedDict):
     catalogue: str
     catalogue_digest: str
     listed: list[str]
+    id: NotRequired[str]
+    turn: NotRequired[int]
 
 
 @dataclass(eq=False)
@@ -71,6 +74,10 @@ class SkillSession:
     listed: tuple[str, ...] = ()
     """The ids that were on offer then."""
     _latest: str | None = None
+    id: str = field(default_factory=lambda: uuid4().hex)
+    """What the journal calls this conversation."""
+    turn: int = 0
+    """Counts the requests that were heard."""
     _lock: RLock = field(default_factory=RLock, repr=False)
 
     def __reduce__(self) -> tuple[object, tuple[SessionData]]:
@@ -140,6 +147,7 @@ class SkillSession:
         with self._lock:
             news = request != self._latest
             self._latest = request
+            self.turn += news
             return news
 
     @property
@@ -173,6 +181,8 @@ class SkillSession:
                 catalogue=self.catalogue,
                 catalogue_digest=self.catalogue_digest,
                 listed=list(self.listed),
+                id=self.id,
+                turn=self.turn,
             )
 
     @classmethod
@@ -210,6 +220,9 @@ class SkillSession:
         recent = [name for name in _texts(data["recent"]) if name in session._active]
         session._recent = [*(name for name in session._active if name not in recent), *recent]
         session.show(_text(data["catalogue"]), _text(data["catalogue_digest"]), _texts(data["listed"]))
+        session.id = _text(data.get("id", session.id))
+        turn = data.get("turn", 0)
+        session.turn = turn if isinstance(turn, int) else 0
         return session
 
 

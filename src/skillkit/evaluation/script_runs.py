@@ -8,6 +8,7 @@ from time import perf_counter
 
 from skillkit.core.authority import Authority, DefaultAuthority, Requester
 from skillkit.core.availability import Refusal
+from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
@@ -30,6 +31,7 @@ class SkillFolder:
 
     skills: Sequence[SkillMetadata]
     authority: Authority
+    journal: Writer = NO_JOURNAL
 
     def list_skills(self) -> list[SkillMetadata]:
         return list(self.skills)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from skillkit.core.events import Event, Json, Kind
 from skillkit.core.exceptions import StateFileError
-from skillkit.journal.events import Event, Json, Kind
 from skillkit.journal.sqlite import check_format, size_of
 
 Answer = TypeVar("Answer")

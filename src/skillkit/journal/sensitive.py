@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Mapping
 
-from skillkit.journal.events import Json
+from skillkit.core.events import Json
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")

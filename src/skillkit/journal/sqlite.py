@@ -13,8 +13,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.journal.events import Event, Kind
-from skillkit.journal.place import here
+from skillkit.core.events import Event, Kind
+from skillkit.core.place import here
 from skillkit.journal.sensitive import redacted
 
 logger = logging.getLogger(__name__)

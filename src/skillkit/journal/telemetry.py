@@ -4,8 +4,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from skillkit.journal.events import Event, Json, Kind, Writer
-from skillkit.journal.place import here
+from skillkit.core.events import Event, Json, Kind, Writer
+from skillkit.core.place import here
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from skillkit.journal.events import Event, Json, Kind
+from skillkit.core.events import Event, Json, Kind
 from skillkit.journal.reading import EventFilter, JournalReader
 
 ALWAYS_BEATEN_FROM = 3

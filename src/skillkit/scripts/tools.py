@@ -344,13 +344,13 @@ class ScriptTools:
     # From a request to an answer
 
     def _run(self, prepared: _Prepared) -> Payload:
-        with telemetry.script_span(prepared.request) as span:
+        with telemetry.script_span(prepared.request, self._skills.journal) as span:
             payload = prepared.payload(self._runner.run(prepared.request))
             span.finish(payload)
         return payload
 
     async def _arun(self, prepared: _Prepared) -> Payload:
-        with telemetry.script_span(prepared.request) as span:
+        with telemetry.script_span(prepared.request, self._skills.journal) as span:
             payload = prepared.payload(await self._runner.arun(prepared.request))
             span.finish(payload)
         return payload

@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
+from skillkit.core.events import Json
 from skillkit.inspector.html import Markup, bar, link, table, tag
 from skillkit.inspector.layout import facts, nothing, page, section
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.events import conversation_address, entry, when
 from skillkit.journal import Kind
-from skillkit.journal.events import Json
 from skillkit.journal.reading import StoredEvent
 
 PAGE = 100

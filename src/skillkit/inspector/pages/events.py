@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import quote
 
+from skillkit.core.events import Event, Json, Kind
 from skillkit.inspector.html import Markup, link, tag
 from skillkit.inspector.pages.skills import address
-from skillkit.journal.events import Event, Json, Kind
 from skillkit.journal.reading import StoredEvent
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
+from skillkit.core.events import Json
 from skillkit.inspector.html import link, table, tag
 from skillkit.inspector.layout import badge, facts, nothing, page, section
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.events import conversation_address, when, written
 from skillkit.inspector.pages.skills import address
 from skillkit.journal import EventFilter, Kind
-from skillkit.journal.events import Json
 
 PAGE = 100
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from skillkit.journal.events import Event
+from skillkit.core.events import Event
 from skillkit.journal.importers.claude_code import claude_code_events
 from skillkit.journal.importers.codex import codex_events
 

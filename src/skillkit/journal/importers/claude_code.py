@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skillkit.journal.events import Event, Json, Kind
+from skillkit.core.events import Event, Json, Kind
 from skillkit.journal.importers.json_lines import read_entries, texts_in, time_of
 from skillkit.journal.sensitive import described
 

@@ -14,7 +14,7 @@ class Place(NamedTuple):
 
 
 NOWHERE = Place()
-_PLACE: ContextVar[Place] = ContextVar("skillkit.journal.place", default=NOWHERE)
+_PLACE: ContextVar[Place] = ContextVar("skillkit.core.place", default=NOWHERE)
 
 
 def here() -> Place:

@@ -67,3 +67,16 @@ class Writer(Protocol):
 
     def close(self) -> None:
         """Write what is waiting and stop."""
+
+
+class NoJournal:
+    """Keeps nothing: what a manager has until it is given a journal."""
+
+    def record(self, event: Event) -> None:
+        return
+
+    def close(self) -> None:
+        return
+
+
+NO_JOURNAL = NoJournal()

@@ -1,0 +1,81 @@
+"""What disclosure writes into the journal: matches, activations, tokens, calls of tools."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from skillkit.core.events import Event, Json, Kind, Writer
+from skillkit.core.place import at
+from skillkit.disclosure.activator import Delivery
+from skillkit.disclosure.catalogue import skill_id
+from skillkit.disclosure.disclosed import TokenUse
+from skillkit.disclosure.matches import Match
+from skillkit.disclosure.session import SkillSession
+from skillkit.disclosure.tool_result import ToolResult
+from skillkit.disclosure.tool_sources import WrappedTools
+from skillkit.disclosure.tools import Tool, ToolSource
+from skillkit.journal.sensitive import described
+
+_KINDS = {"load_skill": Kind.LOADED, "read_skill_resource": Kind.READ}
+"""Tools that are about one skill; the others are recorded by whoever runs their code."""
+
+
+def match_event(
+    request: str, matched: Sequence[Match], left_out: Sequence[Match], near: Sequence[Match]
+) -> Event:
+    """Return what became of a request, with the scores and reasons of that moment."""
+    return Event(
+        Kind.MATCHED,
+        data={
+            "request": described(request),
+            "matched": [_scored(match) for match in matched],
+            "left_out": [_scored(match) for match in left_out],
+            "near": [_scored(match) for match in near],
+        },
+    )
+
+
+def activation_event(delivery: Delivery, tokens: int) -> Event:
+    """Return that a skill came into use, and what that costs."""
+    activation = delivery.activation
+    data: dict[str, Json] = {"origin": activation.origin.value, "tokens": tokens}
+    return Event(Kind.ACTIVATED, activation.skill_id, activation.digest, data)
+
+
+def token_event(tokens: TokenUse) -> Event:
+    """Return what skills added to a request, by part."""
+    return Event(Kind.TOKENS, data={**tokens.to_data()})
+
+
+class Journaled(WrappedTools):
+    """Writes down each call that loads or reads, and where in the conversation every call belongs."""
+
+    def __init__(self, source: ToolSource, journal: Writer) -> None:
+        super().__init__(source)
+        self.journal = journal
+
+    def wrap(self, tool: Tool, session: SkillSession) -> Tool:
+        async def recorded(**arguments: object) -> object:
+            started = time.monotonic()
+            with at(session.id, session.turn):
+                answer = await tool.handler(**arguments)
+                if (kind := _KINDS.get(tool.name)) is not None:
+                    self.journal.record(_call_event(kind, arguments, answer, time.monotonic() - started))
+            return answer
+
+        return replace(tool, handler=recorded)
+
+
+def _call_event(kind: Kind, arguments: dict[str, object], answer: object, seconds: float) -> Event:
+    failed = isinstance(answer, ToolResult) and answer.failed
+    data: dict[str, Json] = {"origin": "model", "duration_ms": round(seconds * 1000, 3)}
+    if kind is Kind.READ:
+        data["path"] = str(arguments.get("path", ""))[:512]
+    if failed:
+        data["wanted"], kind = kind.value, Kind.REFUSED
+    skill = arguments.get("skill_id") or arguments.get("skill_name")
+    return Event(kind, str(skill or "")[:128], data=data)
+
+
+def _scored(match: Match) -> dict[str, Json]:
+    return {"id": skill_id(match.skill), "score": round(match.score, 4), "reasons": list(match.reasons[:8])}

@@ -1,0 +1,106 @@
+"""The library writes down what happens to skills, wherever it runs, once it is given a place."""
+
+from pathlib import Path
+
+import pytest
+
+from skillkit import SkillManager
+from skillkit.core.authority import TrustEverySkill
+from skillkit.integrations import SkillTools
+from skillkit.journal import JournalReader, Kind, SqliteJournal
+
+REQUEST = "Write the release notes for version 2, please"
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> SqliteJournal:
+    return SqliteJournal(tmp_path / "journal.sqlite")
+
+
+@pytest.fixture
+def manager(skills_dir: Path, write_skill, journal: SqliteJournal) -> SkillManager:
+    write_skill("release-notes", "Read style.md first.", description="Write release notes of a version.")
+    (skills_dir / "release-notes" / "style.md").write_text("Be brief.")
+    (skills_dir / "release-notes" / "scripts").mkdir()
+    (skills_dir / "release-notes" / "scripts" / "count.py").write_text("print('{\"n\": 1}')")
+    write_skill("csv-report", description="Reports about CSV files with totals of columns.")
+    found = SkillManager(
+        project_skill_dir=skills_dir, anthropic_config_dir="", journal=journal, authority=TrustEverySkill()
+    )
+    found.discover()
+    return found
+
+
+async def test_a_turn_is_recorded_from_the_match_to_the_script(
+    manager: SkillManager, journal: SqliteJournal
+) -> None:
+    tools = SkillTools(manager, approve=lambda name, arguments: True)
+    tools.instructions(REQUEST)
+    await tools.call("load_skill", {"skill_id": "csv-report"})
+    await tools.call("read_skill_resource", {"skill_id": "release-notes", "path": "style.md"})
+    await tools.call("read_skill_resource", {"skill_id": "release-notes", "path": "../secret"})
+    run = {"skill_name": "release-notes", "script_name": "count", "args": ["--top", "3"]}
+    await tools.call("script_run", run)
+    tools.instructions("Thank you!")
+    assert journal.flush()
+    reader = JournalReader(journal.path)
+    [conversation] = reader.conversations()
+    events = [stored.event for stored in reader.conversation(conversation.id)]
+    told = [(event.turn, event.kind, event.skill) for event in events if event.kind is not Kind.TOKENS]
+    assert told == [
+        (1, Kind.MATCHED, ""),
+        (1, Kind.ACTIVATED, "release-notes"),
+        (1, Kind.LOADED, "csv-report"),
+        (1, Kind.READ, "release-notes"),
+        (1, Kind.REFUSED, "release-notes"),
+        (1, Kind.SCRIPT_RUN, "release-notes"),
+        (2, Kind.MATCHED, ""),
+    ]
+    matched, activated, _, read, refused, ran, _ = [e for e in events if e.kind is not Kind.TOKENS]
+    assert matched.data["matched"][0]["id"] == "release-notes"
+    assert matched.data["matched"][0]["reasons"]
+    assert activated.data["origin"] == "matched"
+    assert activated.data["tokens"] > 0
+    assert activated.digest
+    assert read.data["path"] == "style.md"
+    assert refused.data["wanted"] == "read"
+    assert (ran.data["script"], ran.data["exit_code"], ran.digest != "") == ("scripts/count.py", 0, True)
+    tokens = next(event for event in events if event.kind is Kind.TOKENS)
+    assert tokens.data["total"] == tokens.data["catalogue"] + tokens.data["skills"] + tokens.data["tools"]
+
+
+def test_texts_are_kept_only_when_the_user_allows_it(
+    manager: SkillManager, journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    SkillTools(manager).instructions(REQUEST)
+    monkeypatch.setenv("ENABLE_SENSITIVE_DATA", "true")
+    SkillTools(manager).instructions(REQUEST)
+    assert journal.flush()
+    requests = [
+        stored.event.data["request"]
+        for stored in JournalReader(journal.path).oldest_first()
+        if stored.event.kind is Kind.MATCHED
+    ]
+    assert requests[0] == {"length": len(REQUEST), "digest": requests[1]["digest"]}
+    assert requests[1]["text"] == REQUEST
+
+
+def test_without_a_place_nothing_is_recorded(skills_dir: Path, write_skill, own_home: Path) -> None:
+    write_skill("release-notes", description="Write release notes of a version.")
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="")
+    SkillTools(manager).instructions(REQUEST)
+    assert not list(own_home.rglob("journal*"))
+
+
+def test_a_conversation_that_goes_on_later_keeps_its_name(
+    manager: SkillManager, journal: SqliteJournal
+) -> None:
+    from skillkit.disclosure import SkillSession
+
+    first = SkillTools(manager)
+    first.instructions(REQUEST)
+    again = SkillTools(manager, SkillSession.from_data(first.conversation.session.to_data()))
+    again.instructions("And for version 3")
+    assert journal.flush()
+    [conversation] = JournalReader(journal.path).conversations()
+    assert conversation.turns == 2
