@@ -400,9 +400,9 @@ async def test_a_newly_matched_skill_is_rendered_once(library, provide, monkeypa
     rendered = []
     invoke = SkillManager.invoke_skill
 
-    def counted(self, name, arguments=""):
+    def counted(self, name, arguments="", **settings):
         rendered.append(name)
-        return invoke(self, name, arguments)
+        return invoke(self, name, arguments, **settings)
 
     monkeypatch.setattr(SkillManager, "invoke_skill", counted)
     disclosed = await provide().before_request(GREETING)
