@@ -1,4 +1,4 @@
-"""The house: its layers from top to bottom, and how a skill comes into a prompt."""
+"""The layers from top to bottom, and how a skill comes into a prompt."""
 
 from recipes.pictures.drawing import Card
 
@@ -32,14 +32,14 @@ def draw() -> str:
     card.text(32, 66, "Each may import what is below it, never what is above.", "faint", size=13)
     for number, (name, what) in enumerate(LAYERS):
         y = 88 + number * 58
-        card.box(32, y, 340, 48, "room", radius=6)
+        card.box(32, y, 340, 48, "layer", radius=6)
         card.text(48, y + 20, name, "ink mono", size=14, bold=True)
         card.text(48, y + 38, what, "faint", size=13)
     card.text(424, 44, "The way of a skill", size=18, bold=True)
     card.text(424, 66, "Nothing is read or run before it is asked for.", "faint", size=13)
     for number, (name, what, next_step) in enumerate(STEPS):
         y = 88 + number * 116
-        card.box(424, y, 290, 58, "room", radius=6)
+        card.box(424, y, 290, 58, "layer", radius=6)
         card.text(440, y + 24, name, size=15, bold=True)
         card.text(440, y + 44, what, "faint", size=13)
         if next_step:

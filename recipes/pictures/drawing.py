@@ -13,7 +13,7 @@ text { font-family: ui-sans-serif, system-ui, "Segoe UI", Roboto, "DejaVu Sans",
 .soft { fill: #99d5cd; }
 .other { fill: #b6bfc9; }
 .hollow { fill: #0d948814; stroke: #0d9488; stroke-dasharray: 4 3; }
-.room { fill: #f1f5f6; stroke: #c5ced6; }
+.layer { fill: #f1f5f6; stroke: #c5ced6; }
 .arrow { fill: none; stroke: #59636e; stroke-width: 1.5; }
 .head { fill: #59636e; }
 @media (prefers-color-scheme: dark) {
@@ -25,7 +25,7 @@ text { font-family: ui-sans-serif, system-ui, "Segoe UI", Roboto, "DejaVu Sans",
   .soft { fill: #1f7a70; }
   .other { fill: #545d68; }
   .hollow { fill: #2dd4bf14; stroke: #2dd4bf; }
-  .room { fill: #1f262e; stroke: #3d444d; }
+  .layer { fill: #1f262e; stroke: #3d444d; }
   .arrow { stroke: #9198a1; }
   .head { fill: #9198a1; }
 }

@@ -90,7 +90,7 @@ class ContentCache:
                 self._entries.popitem(last=False)
 
     def clear(self, path: str | None = None) -> int:
-        """Forget the texts of one SKILL.md, or all of them; answers how many."""
+        """Forget the texts of one SKILL.md, or all of them; return how many."""
         with self._lock:
             if path is None:
                 cleared = len(self._entries)

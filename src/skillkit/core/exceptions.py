@@ -40,7 +40,7 @@ class InvalidFrontmatterError(SkillParsingError):
 
 
 class SkillNotFoundError(SkillsUseError):
-    """No loaded skill answers to that name."""
+    """No loaded skill has that name."""
 
 
 class SkillInvocationError(SkillsUseError):

@@ -150,7 +150,7 @@ class SkillManager:
         self._init_mode = InitMode.ASYNC
 
     def refresh(self) -> Changes:
-        """Search again, reading only files that have changed; answers what is different."""
+        """Search again, reading only files that have changed; return what is different."""
         with self._scanning:
             before = self._catalogue.everything
             self._scan()
@@ -304,7 +304,7 @@ class SkillManager:
         return await asyncio.to_thread(self.invoke_skill, name, arguments)
 
     def clear_cache(self, skill_name: str | None = None) -> int:
-        """Forget the rendered texts of one skill, or of all; answers how many."""
+        """Forget the rendered texts of one skill, or of all; return how many."""
         if skill_name is None:
             return self._cache.clear()
         skill = self._catalogue.find(skill_name)
@@ -358,7 +358,7 @@ class SkillManager:
         return self._toolbox().tools()
 
     async def call(self, name: str, arguments: Mapping[str, object] | str | None = None) -> str:
-        """What the tool `name` answers to the model."""
+        """Return what the tool `name` says to the model."""
         return await self._toolbox().call(name, arguments)
 
     def companion(self, name: str, make: Callable[[], Companion]) -> Companion:

@@ -35,7 +35,7 @@ class SkillIndex:
         return (self._by_name[name] for name in sorted(self._by_name))
 
     def add(self, skill: SkillMetadata) -> NameTaken | None:
-        """Take in `skill`; answers who keeps its name, if another skill has it already."""
+        """Take in `skill`; return who keeps its name, if another skill has it already."""
         name = skill.canonical_name
         winner = self._by_name.setdefault(name, skill)
         of_source = self._by_source.get(skill.source_label)
@@ -54,7 +54,7 @@ class SkillIndex:
         return NameTaken(winner, address)
 
     def promote(self, address: str) -> NameTaken:
-        """Give the shadowed skill at `address` its name; answers who has it now and where the other is."""
+        """Give the shadowed skill at `address` its name; return who has it now and where the other is."""
         skill = self._shadowed.pop(address)
         loser = self._by_name[skill.canonical_name]
         self._by_name[skill.canonical_name] = skill

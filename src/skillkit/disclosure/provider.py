@@ -379,7 +379,7 @@ class SkillContextProvider:
 
 
 def _freeze(offer: Offer, session: SkillSession) -> list[str]:
-    """Give the session the catalogue it will keep; answers what is different since the last one."""
+    """Give the session the catalogue it will keep; return what is different since the last one."""
     if session.catalogue_digest == offer.digest:
         return []
     told = [notes.changed(session.listed, offer.ids)] if session.catalogue_digest else []

@@ -33,7 +33,7 @@ class FallbackMode(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class DisclosureSettings:
-    """The user's wishes, for whoever builds a provider."""
+    """What the user chose, for whoever builds a provider."""
 
     max_skills: int = DEFAULT_MAX_SKILLS
     fallback: FallbackMode = FallbackMode.NONE

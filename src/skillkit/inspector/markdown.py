@@ -1,4 +1,4 @@
-"""Markdown of strangers as HTML that can do nothing: no HTML of its own, no script, nothing loaded."""
+"""Untrusted Markdown as HTML that can do nothing: no HTML of its own, no script, nothing loaded."""
 
 from collections.abc import Sequence
 

@@ -328,7 +328,7 @@ class SkillInstaller(InstallInspector):
         return skills
 
     def sync(self, path: Path, *, frozen: bool = False) -> Skills:
-        """Install exactly what skills.lock says, all of it or nothing; answers what changed."""
+        """Install exactly what skills.lock says, all of it or nothing; return what changed."""
         locked = read_lock(path)
         plan = compare(self.registry, self.registry.load(), locked)
         if frozen:
@@ -393,7 +393,7 @@ class SkillInstaller(InstallInspector):
             return changed
 
     def trust_folder(self, skill: SkillMetadata, *, pinned: str | None = None) -> str:
-        """Approve a skill in a project folder by the digest of its bytes; answers the digest."""
+        """Approve a skill in a project folder by the digest of its bytes; return the digest."""
         tree = read_folder(skill.base_dir, TreeLimits(MAX_FILES, MAX_BYTES))
         digest = tree.digest.digest
         if digest not in self.registry.consents.digests(ConsentKind.USE):

@@ -54,7 +54,7 @@ class SkillStore:
     # Versions
 
     def put(self, tree: "SkillTree", name: str, record: Mapping[str, Any]) -> str:
-        """Make sure that `tree` is in the store; answers where, relative to the store.
+        """Make sure that `tree` is in the store; return where, relative to the store.
 
         A copy that somebody edited is left alone: the approved bytes go beside it.
         """

@@ -32,7 +32,7 @@ class Mode(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class MatchingSettings:
-    """The user's wishes; None is where skillkit decides."""
+    """What the user chose; None is where skillkit decides."""
 
     mode: Mode | None = None
     limit: int = DEFAULT_LIMIT

@@ -135,7 +135,7 @@ class EnvironmentStore:
                 return
 
     def collect(self, older_than: float = 30 * _DAY) -> list[Path]:
-        """Remove the environments that nobody used for so many seconds; answers which."""
+        """Remove the environments that nobody used for so many seconds; return which."""
         removed = []
         for folder in sorted(self.folder.glob("[0-9a-f]*")):
             try:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from pathlib import Path
+from pkgutil import resolve_name
 
 from recipes.pictures.architecture import LAYERS
 
@@ -39,3 +40,22 @@ def test_the_lists_that_are_to_be_extended_are_where_the_page_says():
     for list_of, file in re.findall(r"`([A-Z]+)` in `([\w/]+\.py)`", PAGE):
         text = (ROOT / "src" / "skillkit" / file).read_text()
         assert re.search(rf"^{list_of}\b", text, re.MULTILINE), (list_of, file)
+
+
+def table(title: str) -> list[list[str]]:
+    rows = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0].splitlines()
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if row.startswith("| ")][1:]
+
+
+def test_every_package_is_described():
+    described = {row[0].strip("`/") for row in table("Packages")}
+    packages = {path.name for path in CORE.parent.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert described == packages
+
+
+def test_every_word_of_the_glossary_is_something_and_is_there_once():
+    rows = table("Glossary")
+    words = [row[0] for row in rows]
+    assert len(words) == len(set(words)) > 25
+    for name in re.findall(r"`(skillkit[\w.]+)`", " ".join(row[2] for row in rows)):
+        assert resolve_name(name), name

@@ -152,7 +152,7 @@ _SCRIPT_CASES = """{{
 def create_skill(
     name: str, into: Path, *, template: str = "instructions", description: str | None = None
 ) -> tuple[Path, list[str]]:
-    """Write a new skill; answers its folder and the files in it. Nothing is ever overwritten."""
+    """Write a new skill; return its folder and the files in it. Nothing is ever overwritten."""
     checked_name(name)
     words = {
         "name": name,

@@ -62,7 +62,7 @@ def remark(text: str, style: str = "") -> None:
 
 
 def complain(text: str) -> None:
-    """An error, in the user's words and with nothing hidden; what follows its first line is not shouted."""
+    """An error, in the user's words and with nothing hidden; only its first line is bold."""
     sys.stdout.flush()
     first, *others = [escape_hidden(line) for line in text.splitlines() or [""]]
     console(stderr=True).print(_flowing(f"Error: {first}"), style="bold red", soft_wrap=True)

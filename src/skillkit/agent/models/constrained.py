@@ -1,4 +1,4 @@
-"""Tool calls for a model that has no gift for them: a grammar admits the disclosed tools or an answer."""
+"""Tool calls of a small model: a grammar admits the disclosed tools or an answer, and nothing else."""
 
 import json
 import re

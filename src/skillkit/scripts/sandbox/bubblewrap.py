@@ -237,7 +237,7 @@ class BubblewrapRunning:
             answers += chunk
         os.close(self.status)
         if self.ended is not None:
-            # Outlived by bwrap it is an orphan: ours to bury if we are a container's first process.
+            # Outlived by bwrap it is an orphan: ours to wait for if we are a container's first process.
             with contextlib.suppress(ChildProcessError):
                 os.waitid(os.P_PIDFD, self.ended, os.WEXITED)
             os.close(self.ended)

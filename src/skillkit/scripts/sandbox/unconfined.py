@@ -1,4 +1,4 @@
-"""No sandbox: the script runs in limits but without walls. Only for what the user allowed."""
+"""No sandbox: the script runs within limits, but nothing confines it. Only for what the user allowed."""
 
 import sys
 
