@@ -24,7 +24,7 @@ from skillkit.core.models import SkillMetadata, SkillSource, SourceType
 from skillkit.core.older_names import older_names
 from skillkit.core.parser import SkillParser
 from skillkit.core.plugins import MANIFEST, PluginManifest, parse_plugin_manifest
-from skillkit.core.text import has_control
+from skillkit.core.text import escape_hidden, has_control
 from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, Met, SkillFile, SkillWalk
 
 logger = logging.getLogger(__name__)
@@ -194,17 +194,21 @@ def discover_plugin_manifest(plugin_dir: Path) -> PluginManifest | None:
     try:
         manifest = parse_plugin_manifest(manifest_path)
     except ManifestNotFoundError:
-        logger.debug("No plugin manifest found at %s", manifest_path)
+        logger.debug("No plugin manifest found at %s", escape_hidden(str(manifest_path)))
         return None
     except PluginError as error:
-        logger.warning("Plugin manifest at %s cannot be used: %s", manifest_path, error)
+        logger.warning(
+            "Plugin manifest at %s cannot be used: %s",
+            escape_hidden(str(manifest_path)),
+            escape_hidden(str(error)),
+        )
         return None
     logger.info(
         "Discovered plugin '%s' v%s with %d skill directory(ies) at %s",
         manifest.name,
         manifest.version,
         len(manifest.skills),
-        plugin_dir,
+        escape_hidden(str(plugin_dir)),
     )
     return manifest
 

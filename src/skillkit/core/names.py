@@ -9,6 +9,10 @@ MAX_NAME = 64
 STRICT_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _JOINTS = re.compile(r"[_\s]+")
 _SEPARATORS = re.compile(r"[/\\]")
+_LOOKALIKES = str.maketrans("аеорсухіјѕԁһӏԛԝкмтвнгпαορνικυτχѵⅼ‐‑–—", "aeopcyxijsdhlqwkmtbhrnaopvikutxvl----")
+"""Cyrillic, Greek and other small letters that nobody tells from a Latin one."""
+DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|:|$)", re.IGNORECASE)
+"""Names that are devices on Windows, with any ending."""
 RESERVED = frozenset({"~", "__pycache__"})
 MAX_LENIENT_NAME = 200
 
@@ -19,12 +23,16 @@ def canonical_name(name: str) -> str:
         if name.islower() and "_" not in name and name.isprintable() and " " not in name:
             return name
         return _JOINTS.sub("-", name.strip()).lower()
+    # Letters that look like Latin ones count as these where that makes the whole name Latin.
+    folded = normalize("NFKC", name).strip().lower()
+    if (latin := folded.translate(_LOOKALIKES)).isascii():
+        return canonical_name(latin) if latin != name else latin
     return _JOINTS.sub("-", normalize("NFC", name.strip().lower()))
 
 
 def refusal(name: str) -> str | None:
     """Why `name` can never be used to address a skill, or None if it can."""
-    if STRICT_NAME.fullmatch(name) and len(name) <= MAX_NAME:
+    if STRICT_NAME.fullmatch(name) and len(name) <= MAX_NAME and not DEVICE.fullmatch(name):
         return None
     if _SEPARATORS.search(name):
         return "contains a path separator"
@@ -32,7 +40,7 @@ def refusal(name: str) -> str | None:
         return "contains '..'"
     if HIDDEN_OR_LAYOUT.search(name):
         return "contains control or invisible characters"
-    if name.startswith((".", "~")) or name.lower() in RESERVED:
+    if name.startswith((".", "~")) or name.lower() in RESERVED or DEVICE.match(name):
         return "is reserved"
     if len(name) > MAX_LENIENT_NAME:
         return f"is longer than {MAX_LENIENT_NAME} characters"

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skillkit.core.exceptions import ContentLoadError, PathSecurityError
+from skillkit.core.names import DEVICE
 from skillkit.core.text import HIDDEN_OR_LAYOUT, shown
 
 logger = logging.getLogger(__name__)
@@ -25,7 +26,6 @@ _OPEN_FOLDER = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
 _OPEN_ROOT = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _MAX_LINKS = 16
 _DRIVE = re.compile(r"[A-Za-z]:")
-_DEVICES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|:|$)", re.IGNORECASE)
 
 
 class FilePathResolver:
@@ -60,7 +60,10 @@ def safe_parts(relative_path: str, base: Path, *, allow_parent: bool = False) ->
         or plain.count("..") != relative_path.count("..")
     ):
         raise _violation(relative_path, base, "contains characters that look like '/' or '..'")
-    if relative_path.startswith(("/", "\\", "~")) or _DRIVE.match(relative_path):
+    if _DRIVE.match(relative_path):
+        reason = "is not relative to the skill's folder. Drive letters not allowed"
+        raise _violation(relative_path, base, reason)
+    if relative_path.startswith(("/", "\\", "~")):
         raise _violation(relative_path, base, "is not relative to the skill's folder")
     if "\\" in relative_path:
         raise _violation(relative_path, base, "contains a backslash; write '/'")
@@ -73,8 +76,8 @@ def safe_parts(relative_path: str, base: Path, *, allow_parent: bool = False) ->
                 raise _violation(relative_path, base, "resolves outside the skill's folder")
             parts.pop()
             continue
-        if _DEVICES.match(part):
-            raise _violation(relative_path, base, "names a device")
+        if (unportable := _unportable(part)) is not None:
+            raise _violation(relative_path, base, unportable)
         parts.append(part)
     return parts
 
@@ -129,7 +132,18 @@ def open_folder(path: Path | str, *, beneath: int | None = None) -> Iterator[int
 
 def is_readable_name(name: str) -> bool:
     """Whether a file of that name can be asked for."""
-    return not (HIDDEN_OR_LAYOUT.search(name) or "\\" in name or _DEVICES.match(name) or name.startswith("~"))
+    return not (HIDDEN_OR_LAYOUT.search(name) or "\\" in name or _unportable(name) or name.startswith("~"))
+
+
+def _unportable(part: str) -> str | None:
+    """Why a component of a path is something else on some systems."""
+    if DEVICE.match(part):
+        return "names a device"
+    if ":" in part:
+        return "contains ':', which names a drive or a stream on some systems"
+    if part[-1] in ". ":
+        return "ends with a dot or a space, which some systems leave out"
+    return None
 
 
 def _walk(root: int, parts: list[str], asked: str, base: Path, *, open_last: bool = False) -> _Found:
@@ -205,6 +219,7 @@ def _violation(requested: str, base: Path, reason: str) -> PathSecurityError:
         extra={
             "requested_path": asked,
             "base_directory": str(base),
+            "resolved_path": shown(os.path.normpath(base / requested)),
             "violation_type": "path_traversal",
         },
     )

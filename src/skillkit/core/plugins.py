@@ -111,9 +111,7 @@ def _read(manifest_path: Path) -> Mapping[str, Any]:
                 raise ManifestParseError(f"Not a regular file: {where}", where)
             raw = file.read(MAX_MANIFEST_SIZE + 1)
         if len(raw) > MAX_MANIFEST_SIZE:
-            raise ManifestParseError(
-                f"Manifest too large: {where} has more than {MAX_MANIFEST_SIZE:,} bytes", where
-            )
+            raise ManifestParseError(f"Manifest too large: {where} (max {MAX_MANIFEST_SIZE:,} bytes)", where)
         data = json.loads(raw.decode("utf-8-sig"))
     except FileNotFoundError as error:
         raise ManifestNotFoundError(

@@ -11,6 +11,7 @@ from skillkit.core.discovery import discover_plugin_manifest
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import SkillSource, SourceType
+from skillkit.core.text import escape_hidden
 
 logger = logging.getLogger(__name__)
 
@@ -104,17 +105,17 @@ def _plugins(folders: Iterable[Folder]) -> list[SkillSource]:
         if manifest is None:
             logger.warning(
                 "No valid plugin manifest found at %s. Using directory name '%s' as plugin identifier.",
-                path,
-                name,
+                escape_hidden(str(path)),
+                escape_hidden(name),
             )
         counts[name] = counts.get(name, 0) + 1
         if counts[name] > 1:
             other = f"{name}-{counts[name]}"
             logger.warning(
                 "Duplicate plugin name '%s' detected. Disambiguating as '%s' for plugin at %s.",
-                name,
-                other,
-                path,
+                escape_hidden(name),
+                escape_hidden(other),
+                escape_hidden(str(path)),
             )
             name = other
         sources.append(SkillSource(SourceType.PLUGIN, path, PRIORITY_PLUGIN, name, manifest))

@@ -20,6 +20,9 @@ _HIDDEN = _BIDI + _ZERO_WIDTH + _FILLERS + _VARIATION_SELECTORS + _TAGS + _NONCH
 HIDDEN = re.compile(f"[{_CONTROLS}{_HIDDEN}]")
 HIDDEN_OR_LAYOUT = re.compile(f"[{_CONTROLS}\t\n{_HIDDEN}]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_EMOJI = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
+_IN_EMOJI = re.compile(f"(?<=[{_EMOJI}])\ufe0f?(?:\u200d(?=[{_EMOJI}]))?|(?<=[0-9#*])\ufe0f(?=\u20e3)")
+"""What asks for the colourful form of a character, and what joins several into one picture."""
 _SHOWN = 200
 _WHITE_SPACE = re.compile(r"\s+")
 _ASCII_CONTROLS = bytes({*range(0x20), 0x7F} - {0x09, 0x0A})
@@ -31,18 +34,23 @@ def has_control(text: str) -> bool:
 
 
 def has_hidden(text: str) -> bool:
-    """Whether a person who looks at `text` does not see all of it."""
+    """Whether a person who looks at `text` does not see all of it; what makes up an emoji is seen."""
     if not text.isascii():
-        return HIDDEN.search(text) is not None
+        return any(True for _ in hidden_in(text))
     if text.isprintable():
         return False
     raw = text.encode("ascii")  # ten times as fast as the expression, and most skills are ASCII
     return len(raw.translate(None, _ASCII_CONTROLS)) != len(raw)
 
 
+def hidden_in(text: str) -> Iterator[re.Match[str]]:
+    """Every character that a person does not see, with its place in `text`."""
+    return HIDDEN.finditer(_IN_EMOJI.sub(lambda match: "." * len(match.group()), text))
+
+
 def strip_hidden(text: str) -> str:
     """`text` without control, bidi, zero-width, tag and filler characters; tab and newline stay."""
-    return HIDDEN.sub("", text) if has_hidden(text) else text
+    return HIDDEN.sub("", text) if not text.isascii() or has_hidden(text) else text
 
 
 def one_line(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skillkit.core.resources import Resource, ResourcePage
-from skillkit.core.text import HIDDEN, has_hidden, one_line
+from skillkit.core.text import hidden_in, one_line
 from skillkit.disclosure.budget import cut
 from skillkit.disclosure.fence import attribute, escaped, escaped_line, fenced, nonce_for
 
@@ -96,6 +96,6 @@ def _directive(text: str, resources: Sequence[Resource], nonce: str) -> str:
     ]
     if resources:
         sentences.append("Read a listed file with read_skill_resource when the instructions need it.")
-    if has_hidden(text):
-        sentences.append(f"{len(HIDDEN.findall(text)):,} invisible characters were removed from it.")
+    if hidden := sum(1 for _ in hidden_in(text)):
+        sentences.append(f"{hidden:,} invisible characters were removed from it.")
     return " ".join(sentences)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 from skillkit.core.models import SkillMetadata
-from skillkit.core.text import HIDDEN
+from skillkit.core.text import hidden_in
 from skillkit.install.automatic import automatic_code, missing_files
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile
 
@@ -174,7 +174,7 @@ def _look_inside(path: str, content: bytes, found: dict[str, set[str]]) -> None:
     if "\0" in text:
         found["binaries"].add(path)
         return
-    hidden = sum(1 for _ in HIDDEN.finditer(text.replace("\r\n", "\n").removeprefix("\ufeff")))
+    hidden = sum(1 for _ in hidden_in(text.replace("\r\n", "\n").removeprefix("\ufeff")))
     if hidden:
         found["hidden_characters"].add(f"{path} ({hidden})")
 

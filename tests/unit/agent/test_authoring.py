@@ -164,6 +164,29 @@ def test_the_file_has_to_be_spelled_right_and_be_readable(tmp_path: Path) -> Non
     assert [found.code for found in validate_file(fifo).errors] == ["unreadable"]
 
 
+GOOD = "---\nname: pdf\ndescription: Reads PDF files.\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [(b"caf\xe9", f"byte {len(GOOD) + 3}"), (b"word " * 60_000, "tokens; load_skill hands out at most")],
+)
+def test_what_cannot_be_loaded_is_not_valid(body: bytes, message: str, tmp_path: Path) -> None:
+    path = skill(tmp_path, GOOD)
+    path.write_bytes(GOOD.encode() + body)
+    [found] = validate_file(path).errors
+    assert found.code == "unloadable"
+    assert message in found.message
+
+
+def test_a_hard_link_is_worth_a_warning(tmp_path: Path) -> None:
+    path = skill(tmp_path, GOOD)
+    (tmp_path / "outside").write_text("x")
+    os.link(tmp_path / "outside", path.parent / "inside")
+    [found] = validate_file(path).warnings
+    assert (found.code, found.path.name) == ("linked-elsewhere", "inside")
+
+
 def test_folders_are_searched_and_files_are_checked_once(tmp_path: Path) -> None:
     for name in ("a", "b", "a/nested"):
         skill(tmp_path / "skills", f"---\nname: {name.rpartition('/')[2]}\ndescription: d\n---\n", name)

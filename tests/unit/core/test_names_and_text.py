@@ -55,6 +55,11 @@ HIDDEN = {
         ("ÉTÉ", "été"),
         ("e\u0301te\u0301", "été"),
         ("abc\u00a0", "abc"),
+        ("\u0440df", "pdf"),
+        ("\uff30\uff24\uff26", "pdf"),
+        ("pdf\u2011tools", "pdf-tools"),
+        ("отчёт", "отчёт"),
+        ("日本", "日本"),
     ],
 )
 def test_spellings_of_one_name_are_one_identity(name: str, canonical: str) -> None:
@@ -97,6 +102,17 @@ def test_what_can_be_seen_stays() -> None:
     assert strip_hidden(text) == text
     assert one_line(text) == "Größe und Zeile – 日本 😀 “quoted”"
     assert escape_hidden("a\tb\r\n\u202e\U000e0041") == "a\\tb\\r\\n\\u202e\\U000e0041"
+
+
+@pytest.mark.parametrize("emoji", ["❤️", "👨‍👩‍👧", "1️⃣", "⚠️ careful", "🏳️‍🌈"])
+def test_an_emoji_hides_nothing(emoji: str) -> None:
+    assert not has_hidden(f"Look: {emoji}!")
+    assert has_hidden(f"Look: {emoji}\u200b!")
+
+
+@pytest.mark.parametrize("name", ["CON", "con", "aux", "nul.txt", "com1", "LPT9"])
+def test_names_of_devices_are_refused(name: str) -> None:
+    assert refusal(name) == "is reserved"
 
 
 def test_control_characters_are_those_that_start_lines_or_steer_terminals() -> None:

@@ -247,6 +247,17 @@ def test_a_source_is_checked(tmp_path: Path, change: dict[str, object], message:
         SkillSource(**arguments)
 
 
+def test_the_name_of_a_plugin_folder_stays_on_its_line(tmp_path: Path, caplog) -> None:
+    for name in ("a\nERROR forged", "b\nERROR forged"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "b\nERROR forged" / ".claude-plugin").mkdir()
+    (tmp_path / "b\nERROR forged" / ".claude-plugin" / "plugin.json").write_text("{")
+    with caplog.at_level(logging.DEBUG, "skillkit"):
+        build_sources(plugin_dirs=sorted(tmp_path.iterdir()), more_defaults=False)
+    assert caplog.records
+    assert not any("\n" in record.getMessage() for record in caplog.records)
+
+
 # Packages
 
 

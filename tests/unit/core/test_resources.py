@@ -428,3 +428,26 @@ def test_a_long_path_makes_no_long_message(root: Path) -> None:
         with pytest.raises((PathSecurityError, ContentLoadError)) as refused:
             read_resource(root, path)
         assert len(str(refused.value)) < 1000
+
+
+@pytest.mark.parametrize("name", ["a.", "a ", "x::$DATA", "C:evil", "f:ads", "con", "AUX.md", "refs/a. "])
+def test_names_that_are_others_elsewhere_are_neither_read_nor_listed(root: Path, name: str) -> None:
+    (root / name).parent.mkdir(exist_ok=True)
+    (root / name).write_text("x")
+    with pytest.raises(PathSecurityError):
+        read_resource(root, name)
+    assert name not in [resource.path for resource in list_resources(root, "SKILL.md")]
+
+
+def test_a_refusal_is_logged_with_where_the_path_leads(root: Path, caplog) -> None:
+    with pytest.raises(PathSecurityError):
+        read_resource(root, "../secret")
+    [record] = [record for record in caplog.records if hasattr(record, "violation_type")]
+    assert record.resolved_path == str(root.parent / "secret")
+
+
+def test_reading_a_hard_link_says_so(root: Path, tmp_path: Path, caplog) -> None:
+    (tmp_path / "outside.md").write_text("shared")
+    os.link(tmp_path / "outside.md", root / "inside.md")
+    assert read_resource(root, "inside.md").text == "shared"
+    assert "hard link" in caplog.text

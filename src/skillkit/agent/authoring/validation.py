@@ -9,8 +9,13 @@ from typing import Literal
 from skillkit.core.exceptions import ContentLoadError, SkillParsingError, SkillsUseError
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.parser import SkillParser
+from skillkit.core.processors import render
+from skillkit.core.resources import linked_elsewhere, list_resources
+from skillkit.core.skill import read_document
 from skillkit.core.text import one_line
 from skillkit.core.walk import SkillWalk
+from skillkit.disclosure.activator import MAX_INSTRUCTION_TOKENS
+from skillkit.disclosure.tokens import TokenEstimator
 
 CLAUDE_CODE_ENTRY = 1536
 DESCRIPTION_BUDGET = 8000
@@ -68,16 +73,19 @@ def validate_paths(paths: Iterable[Path]) -> list[Validation]:
 def validate_file(path: Path) -> Validation:
     """Check one SKILL.md by the letter of the specification."""
     found, readable = _strict(path)
-    spelling = _spelled(path)
-    errors = [*spelling, *(item for item in found if item.code != "extension-field")]
-    warnings = [replace(item, severity=Severity.WARNING) for item in found if item.code == "extension-field"]
     metadata = _lenient(path) if readable else None
+    errors = [*_spelled(path), *(item for item in found if item.code != "extension-field")]
+    warnings = [replace(item, severity=Severity.WARNING) for item in found if item.code == "extension-field"]
+    verdicts = tuple(_verdicts(path, metadata, errors, warnings))
+    if metadata is not None:
+        errors += _unloadable(metadata)
+        warnings += _linked_elsewhere(metadata)
     return Validation(
         path,
         metadata.name if metadata else None,
         tuple(errors),
         tuple(warnings),
-        tuple(_verdicts(path, metadata, errors, warnings)),
+        verdicts,
     )
 
 
@@ -97,6 +105,37 @@ def _lenient(path: Path) -> SkillMetadata | None:
         return None
 
 
+def _unloadable(skill: SkillMetadata) -> list[Diagnostic]:
+    """Why the instructions could not be handed to a model although the header is good."""
+    try:
+        body = read_document(skill).body
+    except SkillParsingError:
+        return []  # said of the header already
+    except SkillsUseError as error:
+        return [Diagnostic(skill.skill_path, "unloadable", Severity.ERROR, str(error))]
+    tokens = TokenEstimator().count(render(body, skill.base_dir))
+    if tokens > MAX_INSTRUCTION_TOKENS:
+        message = (
+            f"The instructions have about {tokens:,} tokens; load_skill hands out at most "
+            f"{MAX_INSTRUCTION_TOKENS:,}. Move parts into files beside SKILL.md"
+        )
+        return [Diagnostic(skill.skill_path, "unloadable", Severity.ERROR, message)]
+    return []
+
+
+def _linked_elsewhere(skill: SkillMetadata) -> list[Diagnostic]:
+    files = [resource.path for resource in list_resources(skill.base_dir, "")]
+    return [
+        Diagnostic(
+            skill.skill_path.parent / path,
+            "linked-elsewhere",
+            Severity.WARNING,
+            "The file is a hard link, or lies on another disk: it can be changed from outside of the skill",
+        )
+        for path in linked_elsewhere(skill.base_dir, files)
+    ]
+
+
 def _spelled(path: Path) -> list[Diagnostic]:
     if path.name == "SKILL.md":
         return []
@@ -111,7 +150,8 @@ def _verdicts(
     yield _claude_upload(metadata, errors, warnings)
     unusable = metadata is None or metadata.recovered
     if unusable or metadata is None:
-        reason = "the header cannot be read, so the skill is left out"
+        unreadable = [found.message for found in errors if found.code == "unreadable"]
+        reason = f"{unreadable[0] if unreadable else 'the header cannot be read'}, so the skill is left out"
         for client in ("Claude Code", "Codex", "VS Code"):
             yield Verdict(client, "refuses", reason)
         return

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from skillkit.core.text import HIDDEN, escape_hidden
+from skillkit.core.text import escape_hidden, hidden_in
 from skillkit.evaluation.report import Problem
 from skillkit.evaluation.static.markdown import Document
 from skillkit.matching.terms import terms
@@ -49,7 +49,7 @@ def hidden_characters(document: Document, shown: str) -> Iterator[Problem]:
             continue
         found = [
             match.group()
-            for match in HIDDEN.finditer(line.text)
+            for match in hidden_in(line.text)
             if not _HARMLESS.match(match.group()) and not _joins_visibly(line.text, match.start())
         ]
         if found:

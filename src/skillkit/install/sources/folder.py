@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from skillkit.core.resources import linked_elsewhere
 from skillkit.core.text import escape_hidden
-from skillkit.install.exceptions import InstallError, SourceError
+from skillkit.install.exceptions import InstallError, SourceError, UnsafeTreeError
 from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
 from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeLimits, read_folder
@@ -103,7 +104,13 @@ class OpenFolder(OpenSource):
                     raise InstallError(
                         f"{self.followed.location} has no folder '{escape_hidden(path)}' any more"
                     )
-                found.append(read_folder(self._root / path, limits))
+                tree = read_folder(self._root / path, limits)
+                if linked := linked_elsewhere(self._root / path, list(tree.files)):
+                    raise UnsafeTreeError(
+                        f"Refused: '{escape_hidden(linked[0])}' in {self._root / path} is a hard link or "
+                        "lies on another disk: it can be changed from elsewhere. Copy the folder first."
+                    )
+                found.append(tree)
             except InstallError as error:
                 found.append(error)
         return found
