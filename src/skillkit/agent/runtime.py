@@ -303,8 +303,7 @@ def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) 
     from skillkit.install.enabled import EnabledSkills
 
     with span("skill.load", {}) as collected:
-        enabled = EnabledSkills(search=search)
-        enabled.manager.journal = open_journal()
+        enabled = EnabledSkills(search=search, journal=open_journal())
         if collected is not None:
             active = [status.skill.name for status in enabled.report().active]
             found_count = len(enabled.manager.list_skills())

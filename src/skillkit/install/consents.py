@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_temporary, locked
+from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.install.older_consents import OlderConsents
 
 logger = logging.getLogger(__name__)
@@ -61,12 +62,14 @@ class ConsentFile:
         home: Path | None = None,
         *,
         notice: Callable[[str], object] = logger.warning,
+        journal: Writer = NO_JOURNAL,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.home = Path(home) if home is not None else agent_home()
         self.file = JsonFile(self.home / "consents.json", FORMAT)
         self._older = OlderConsents(self.home)
         self._notice = notice
+        self._journal = journal
         self._now = now
         self._known: tuple[object, tuple[Consent, ...]] = (None, ())
         self._digests: dict[ConsentKind, frozenset[str]] = {}
@@ -96,6 +99,7 @@ class ConsentFile:
         with locked(self._lock):
             kept = [each for each in self._read_locked() if _subject(each) not in dated]
             self._write([*kept, *dated.values()])
+        self._record(dated.values(), granted=True)
 
     def revoke(self, *, where: Callable[[Consent], bool]) -> tuple[Consent, ...]:
         """Forget the consents that `where` names; return them."""
@@ -104,7 +108,13 @@ class ConsentFile:
             gone = tuple(each for each in consents if where(each))
             if gone:
                 self._write([each for each in consents if each not in gone])
-            return gone
+        self._record(gone, granted=False)
+        return gone
+
+    def _record(self, consents: Iterable[Consent], *, granted: bool) -> None:
+        for each in consents:
+            data = {"kind": each.kind.value, "granted": granted}
+            self._journal.record(Event(Kind.CONSENTED, each.skill, each.digest, data))
 
     @property
     def _lock(self) -> Path:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.core.availability import Refusal, unavailable
+from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.text import escape_hidden
@@ -65,8 +66,9 @@ class EnabledSkills:
         bundled: bool = True,
         environment: Mapping[str, str] | None = None,
         selection: Selection | None = None,
+        journal: Writer = NO_JOURNAL,
     ) -> None:
-        self.registry = InstallRegistry(home)
+        self.registry = InstallRegistry(home, journal=journal)
         self.selection = selection or Selection.current(self.registry, environment)
         self.by_variable = VARIABLE in (os.environ if environment is None else environment)
         """Whether AGENT_SKILLS decides, or what `agent skill enable` chose."""
@@ -76,6 +78,7 @@ class EnabledSkills:
             default_sources=True,
             bundled=bundled,
             authority=self.authority,
+            journal=journal,
             rename=installed_names(self.registry),
         )
         self.manager.discover()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.models import SkillMetadata
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import FileChange
@@ -58,9 +59,12 @@ class InstallInspector:
         progress: Callable[[str], object] = lambda text: None,
         access: Access | None = None,
         registry: InstallRegistry | None = None,
+        journal: Writer = NO_JOURNAL,
     ) -> None:
         self.registry = registry or InstallRegistry(
-            home, on_wait=lambda: progress("Waiting for another agent that is installing")
+            home,
+            on_wait=lambda: progress("Waiting for another agent that is installing"),
+            journal=journal,
         )
         self.home = self.registry.home
         self.store = self.registry.store

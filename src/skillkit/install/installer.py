@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
+from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
@@ -86,8 +87,9 @@ class SkillInstaller(InstallInspector):
         progress: Callable[[str], object] = lambda text: None,
         access: Access | None = None,
         registry: InstallRegistry | None = None,
+        journal: Writer = NO_JOURNAL,
     ) -> None:
-        super().__init__(home, progress=progress, access=access, registry=registry)
+        super().__init__(home, progress=progress, access=access, registry=registry, journal=journal)
         self.consent = consent
         self.limits = limits or TreeLimits()
 

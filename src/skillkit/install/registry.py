@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked, sync_folder
+from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
@@ -99,6 +100,7 @@ class InstallRegistry:
         *,
         on_wait: Callable[[], object] = lambda: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        journal: Writer = NO_JOURNAL,
     ) -> None:
         self.home = Path(home) if home is not None else agent_home()
         self.store = SkillStore(self.home)
@@ -108,7 +110,8 @@ class InstallRegistry:
         self.now = now
         self.notices: list[str] = []
         """What was found damaged and what was done about it."""
-        self.consents = ConsentFile(self.home, notice=self._notice, now=now)
+        self.journal = journal
+        self.consents = ConsentFile(self.home, notice=self._notice, journal=journal, now=now)
 
     def load(self) -> RegistryState:
         """What is installed now. Repairs a damaged registry and links that a crash left behind."""
@@ -142,6 +145,7 @@ class InstallRegistry:
         with locked(self.lock, self.on_wait):
             state = self._read_or_recover()
             before = {version.digest for version in state.versions() if version.trusted}
+            installed = dict(state.skills)
             yield state
             now = self.now()
             state.removed = [item for item in state.removed if not item.expired(now)]
@@ -149,6 +153,23 @@ class InstallRegistry:
             self.file.write(state.to_data())
             self._relink(state)
             self.store.collect({version.stored for version in state.versions()})
+        self._record_changes(installed, state.skills)
+
+    def _record_changes(
+        self, before: Mapping[str, InstalledSkill], after: Mapping[str, InstalledSkill]
+    ) -> None:
+        for name in sorted(before.keys() | after.keys()):
+            old, new = before.get(name), after.get(name)
+            if old is None and new is not None:
+                self._record(Kind.INSTALLED, new)
+            elif old is not None and new is None:
+                self._record(Kind.REMOVED, old)
+            elif old is not None and new is not None and old.digest != new.digest:
+                self._record(Kind.UPDATED, new, was=old.digest)
+
+    def _record(self, kind: Kind, skill: InstalledSkill, **more: str) -> None:
+        data = {"origin": skill.origin, "revision": skill.revision, **more}
+        self.journal.record(Event(kind, skill.name_canonical, skill.digest, data))
 
     def stamp(self) -> object:
         """Return what changes whenever the registry does; None when there is no file."""

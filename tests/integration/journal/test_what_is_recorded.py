@@ -6,6 +6,7 @@ import pytest
 
 from skillkit import SkillManager
 from skillkit.core.authority import TrustEverySkill
+from skillkit.install.installer import SkillInstaller
 from skillkit.integrations import SkillTools
 from skillkit.journal import JournalReader, Kind, SqliteJournal
 
@@ -104,3 +105,29 @@ def test_a_conversation_that_goes_on_later_keeps_its_name(
     assert journal.flush()
     [conversation] = JournalReader(journal.path).conversations()
     assert conversation.turns == 2
+
+
+def test_consents_and_what_is_installed_are_recorded(
+    tmp_path: Path, skills_dir: Path, write_skill, journal: SqliteJournal
+) -> None:
+    folder = write_skill("release-notes", "First.")
+    installer = SkillInstaller(tmp_path / "home", consent=lambda proposal: True, journal=journal)
+    [first] = installer.add(str(folder))
+    (folder / "SKILL.md").write_text("---\nname: release-notes\ndescription: d\n---\nSecond.\n")
+    second = installer.update("release-notes")
+    installer.revoke("release-notes")
+    installer.remove("release-notes")
+    assert journal.flush()
+    told = [
+        (event.kind, event.digest == second.digest, event.data.get("granted"))
+        for event in (stored.event for stored in JournalReader(journal.path).oldest_first())
+    ]
+    assert told == [
+        (Kind.CONSENTED, False, True),
+        (Kind.INSTALLED, False, None),
+        (Kind.CONSENTED, True, True),
+        (Kind.UPDATED, True, None),
+        (Kind.CONSENTED, True, False),
+        (Kind.REMOVED, True, None),
+    ]
+    assert first.digest != second.digest

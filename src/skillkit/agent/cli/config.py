@@ -110,12 +110,14 @@ def provider(
 def approve(name: Found) -> None:
     """Let the scripts of a skill run, exactly as it is now."""
     from skillkit.agent.cli.overview import enabled_skills
+    from skillkit.agent.journal import open_journal
     from skillkit.core.digest_memo import tree_digests
     from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 
     skill = enabled_skills().manager.get_skill(name)
     digest = tree_digests.with_links(skill.base_dir).digest
-    ConsentFile(notice=_warn).grant(Consent(ConsentKind.RUN, digest, skill.canonical_name))
+    given = Consent(ConsentKind.RUN, digest, skill.canonical_name)
+    ConsentFile(notice=_warn, journal=open_journal()).grant(given)
     output.say(f"Scripts of {escape_hidden(skill.name)} may run as they are now.")
     output.remark(digest)
 
@@ -135,6 +137,7 @@ def revoke(
     digest: Annotated[str, typer.Option(help="Only of the version whose digest begins so.")] = "",
 ) -> None:
     """Take an approval of a skill back."""
+    from skillkit.agent.journal import open_journal
     from skillkit.core.names import canonical_name
     from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 
@@ -149,7 +152,7 @@ def revoke(
             and consent.digest.startswith(digest)
         )
 
-    gone = ConsentFile(notice=_warn).revoke(where=wanted)
+    gone = ConsentFile(notice=_warn, journal=open_journal()).revoke(where=wanted)
     if not gone:
         output.say("There was no approval.")
         return

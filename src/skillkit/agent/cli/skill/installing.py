@@ -81,11 +81,14 @@ def installer(
     """An installer that asks at this terminal, with progress on stderr."""
     from skillkit.agent.cli.asking import Asker
     from skillkit.agent.cli.progress import Progress
+    from skillkit.agent.journal import open_journal
     from skillkit.install.installer import SkillInstaller
 
     with outcome.ending_on_signals(), Progress(silent=quiet) as progress:
         asker = Asker(progress, yes=yes, trusted=trusted, full=full, quiet=quiet)
-        opened = SkillInstaller(consent=asker.consent, progress=progress, limits=limits)
+        opened = SkillInstaller(
+            consent=asker.consent, progress=progress, limits=limits, journal=open_journal()
+        )
         yield opened, asker
         progress.pause()
         for notice in opened.registry.notices:
