@@ -1,29 +1,36 @@
-"""`python3 dev.py bench matching [WHAT] [--data FOLDER]`; quality and latency by default."""
+"""`python3 dev.py bench matching [WHAT] [--data FOLDER]`; quality, scale and latency by default."""
 
 import argparse
 
-from benchmarks.matching import baselines, data, latency, quality, tune
+from benchmarks.matching import baselines, data, latency, quality, scale, tune
+
+SHORT_SIZES = (10, 100, 1_000)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="dev.py bench matching", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("quality", "latency", "baselines", "tune"))
+    choices = ("quality", "scale", "latency", "baselines", "tune", "lines")
+    parser.add_argument("what", nargs="?", choices=choices)
     parser.add_argument("--data", help="folder of libraries (or SKILLKIT_MATCHING_DATA)")
-    parser.add_argument("--write", action="store_true", help="let tune rewrite calibration.py")
-    parser.add_argument("--record", action="store_true", help="let baselines keep its numbers")
+    parser.add_argument("--write", action="store_true", help="let tune or lines rewrite calibration.py")
+    parser.add_argument("--record", action="store_true", help="keep the numbers of baselines or scale")
+    parser.add_argument("--short", action="store_true", help="up to 1,000 skills")
     arguments = parser.parse_args()
     folder = data.folder(arguments.data)
-    libraries, none = data.libraries(folder), data.unneeded(folder)
-    if arguments.what == "tune":
-        tune.run(libraries, none, write=arguments.write)
-        return
+    libraries, none, corpus = data.libraries(folder), data.unneeded(folder), data.corpus(folder)
+    sizes = SHORT_SIZES if arguments.short else scale.SIZES
+    if arguments.what in ("tune", "lines"):
+        only = arguments.what == "lines"
+        tune.run(libraries, none, corpus, write=arguments.write, lines_only=only)
     if arguments.what == "baselines":
         baselines.table(libraries, none, recording=arguments.record)
-        return
     if arguments.what in (None, "quality"):
         quality.table(libraries, none)
+    if arguments.what in (None, "scale"):
+        held_out = data.held_out(corpus) if corpus else None
+        scale.tables(libraries, none, corpus, held_out, sizes=sizes, recording=arguments.record)
     if arguments.what in (None, "latency"):
-        latency.table(libraries)
+        latency.table(libraries, corpus, sizes)
 
 
 if __name__ == "__main__":

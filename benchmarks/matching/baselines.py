@@ -28,10 +28,7 @@ def table(libraries: Sequence[Library], none: Sequence[str], *, recording: bool 
         rows.append((name, [baseline(library, none, ranking(library)) for library in libraries]))
     with tempfile.TemporaryDirectory() as cache:
         for mode in (Mode.LEXICAL, Mode.HYBRID):
-            found = [
-                measure(library, none, mode, body=mode is Mode.HYBRID, cache=Path(cache))
-                for library in libraries
-            ]
+            found = [measure(library, none, mode, cache=Path(cache)) for library in libraries]
             numbers = [(row.recall1, row.recall3, row.matched90) for row in found]
             rows.append((f"skillkit {mode.value}", numbers))
     means = [(name, [round(float(mean), 1) for mean in np.mean(numbers, axis=0)]) for name, numbers in rows]

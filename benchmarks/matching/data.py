@@ -2,13 +2,22 @@
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+import random
+import re
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.header import split
 from skillkit.core.models import SkillMetadata, SourceType
+from skillkit.core.parser import SkillParser
 
 DEFAULT = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "matching"
+LABELLED = ("NVIDIA__skills", "coreyhaines31__marketingskills")
+"""Repositories of the corpus whose skills are in the labelled libraries."""
+SEED = 20261116
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,21 @@ class Library:
             self.bodies,
             tuple(case for case in self.cases if case.relevant and kept.issuperset(case.relevant)),
         )
+
+    def filled(self, others: "Library", size: int) -> "Library":
+        """The same requests among `size` skills: strangers are added, and under new names once more."""
+        names = {skill.name for skill in self.skills}
+        strangers = [skill for skill in others.skills if skill.name not in names]
+        random.Random(SEED).shuffle(strangers)
+        skills, bodies = list(self.skills), dict(self.bodies)
+        round_ = 0
+        while len(skills) < size and strangers:
+            for skill in strangers[: size - len(skills)]:
+                name = f"{skill.name}-{round_}" if round_ else skill.name
+                skills.append(replace(skill, name=name))
+                bodies[name] = others.bodies[skill.name]
+            round_ += 1
+        return Library(f"{self.name}@{size}", tuple(skills[:size]), bodies, self.cases)
 
 
 def folder(argument: str | None) -> Path:
@@ -87,3 +111,67 @@ def _library(path: Path) -> Library:
 def _rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+def corpus(data: Path) -> Library | None:
+    """The skills of the archives beside `data`, one for each name, none labelled; None without archives."""
+    archives = sorted((data.parent / "corpus").glob("corpus-*-manifests.tar.xz"))
+    if not archives:
+        return None
+    skills: dict[str, SkillMetadata] = {}
+    bodies: dict[str, str] = {}
+    for archive in archives:
+        for path, content in _manifests(archive):
+            if path.parts[0] in LABELLED:
+                continue
+            try:
+                skill = SkillParser(recover=True).parse(content, path)
+                body = content[split(content).body_start :].decode("utf-8")
+            except (SkillsUseError, UnicodeDecodeError):
+                continue
+            if skill.canonical_name not in skills and skill.description:
+                plain = SkillMetadata(skill.canonical_name, skill.description, path, source=SourceType.CUSTOM)
+                skills[plain.name], bodies[plain.name] = plain, body
+    return Library("corpus", tuple(skills.values()), bodies, ())
+
+
+def held_out(others: Library) -> Library:
+    """Requests taken out of descriptions, which lose them: a phrase that the author quotes as typical, or
+    a part of a “Use when …” sentence. Short, vague and not written as requests: harder than real ones."""
+    chance = random.Random(SEED)
+    skills, cases = [], []
+    for skill in others.skills:
+        text = skill.description
+        quoted = [found for found in _QUOTED.findall(text) if len(found.split()) >= 3]
+        when = _USE_WHEN.search(text)
+        if len(quoted) >= 2:
+            request = chance.choice(quoted)
+            text = text.replace(request, "")
+        elif when and len(text) - len(when.group()) > 60:
+            parts = [part for part in _PARTS.split(when.group(1)) if len(part.split()) >= 3]
+            request = chance.choice(parts) if parts else ""
+            text = text[: when.start()] + text[when.end() :] if parts else text
+        else:
+            request = ""
+        skills.append(replace(skill, description=text))
+        if request:
+            cases.append(Case(request, (skill.name,), ()))
+    return Library("held out", tuple(skills), others.bodies, tuple(cases))
+
+
+_QUOTED = re.compile(r"\"([^\"\n]{8,80})\"")
+_USE_WHEN = re.compile(
+    r"(?:^|(?<=[.!?;]\s))\W*(?:use|invoke|activate|trigger)s?\s+(?:this\s+skill\s+|it\s+)?(?:when(?:ever)?|for|if|to)"
+    r"\s+(?:the\s+user\s+(?:wants|asks|needs)\s+(?:to\s+|for\s+)?|you\s+(?:need|want)\s+to\s+)?"
+    r"([^.\n]{15,200}?)(?=[.\n]|$)",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r",\s*(?:or\s+|and\s+)?|\s+or\s+")
+
+
+def _manifests(archive: Path) -> Iterator[tuple[Path, bytes]]:
+    with tarfile.open(archive) as packed:
+        for member in packed:
+            content = packed.extractfile(member) if member.isfile() and member.size < 1_000_000 else None
+            if content is not None and member.name.endswith("SKILL.md"):
+                yield Path(member.name), content.read()

@@ -1,10 +1,10 @@
 """How long a request takes in libraries of many sizes, beside a plain FTS5 query of the same words."""
 
+import os
 import sqlite3
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,33 +14,49 @@ from skillkit.core.models import SkillMetadata
 from skillkit.matching import MatchingSettings, Mode, SkillMatcher
 from skillkit.matching.terms import terms
 
-SIZES = (100, 1_000, 10_000)
 REQUESTS = 200
+EMBEDDED = 1_000
+"""Skills up to which the mode with embeddings is timed."""
 
 
-def table(libraries: Sequence[Library]) -> None:
+def table(libraries: Sequence[Library], corpus: Library | None, sizes: Sequence[int]) -> None:
     """Print percentiles with the index loaded; every request is new to the matcher."""
     cases = [case.request for library in libraries for case in library.positive]
     requests = cases[:: max(1, len(cases) // REQUESTS)][:REQUESTS]
-    print(f"\n{'skills':>7} {'mode':<10} {'prepare':>9} {'p50':>8} {'p90':>8} {'p99':>8}  ms   × FTS5 (p50)")
-    for size in SIZES:
-        skills, bodies = _grown(libraries, size)
+    heading = (
+        f"\n{'skills':>7} {'mode':<10} {'prepare':>9} {'memory':>9} {'p50':>8} {'p90':>8} {'p99':>8}  ms"
+    )
+    print(f"{heading}   × FTS5 (p50)")
+    real = max(libraries, key=lambda library: len(library.skills))
+    for size in sizes:
+        if size > len(real.skills) and not corpus:
+            continue
+        grown = real.filled(corpus, size) if corpus else real
+        skills = grown.skills[:size]
         plain = _percentiles(_fts5(skills), requests)
-        _print(size, "fts5", 0.0, plain, plain)
+        _print(size, "fts5", None, plain, plain)
         for mode in (Mode.KEYWORD, Mode.LEXICAL, Mode.HYBRID):
+            if mode is Mode.HYBRID and size > EMBEDDED:
+                continue
             with tempfile.TemporaryDirectory() as cache:
-                started = time.perf_counter()
+                before, started = _resident(), time.process_time()
                 matcher = SkillMatcher(
                     skills,
                     mode=mode,
-                    body=lambda skill, bodies=bodies: bodies[skill.name],
+                    body=grown.body,
                     settings=MatchingSettings(cache_dir=Path(cache)),
                     embedder=_QuickIndex() if mode is Mode.HYBRID else None,
                 )
                 matcher.prepare()
                 matcher.match("warm up")
-                prepared = time.perf_counter() - started
-                _print(size, mode.value, prepared, _percentiles(matcher.match, requests), plain)
+                made = (time.process_time() - started, _resident() - before)
+                _print(size, mode.value, made, _percentiles(matcher.match, requests), plain)
+
+
+def _resident() -> float:
+    """Megabytes of this process in memory."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 class _QuickIndex:
@@ -61,18 +77,6 @@ class _QuickIndex:
             return self._model.embed(texts, tokens)
         noise = np.random.default_rng(1).normal(size=(len(texts), 384)).astype(np.float32)
         return noise / np.linalg.norm(noise, axis=1, keepdims=True)
-
-
-def _grown(libraries: Sequence[Library], size: int) -> tuple[list[SkillMetadata], dict[str, str]]:
-    """`size` skills: the real ones, repeated under new names as often as it takes."""
-    real = [(skill, library.body(skill)) for library in libraries for skill in library.skills]
-    skills, bodies = [], {}
-    for number in range(size):
-        skill, body = real[number % len(real)]
-        name = skill.name if number < len(real) else f"{skill.name}-{number}"
-        skills.append(replace(skill, name=name))
-        bodies[name] = body
-    return skills, bodies
 
 
 def _fts5(skills: Sequence[SkillMetadata]) -> Callable[[str], object]:
@@ -102,10 +106,10 @@ def _percentiles(ask: Callable[[str], object], requests: Sequence[str]) -> tuple
 def _print(
     size: int,
     what: str,
-    prepared: float,
+    made: tuple[float, float] | None,
     found: tuple[float, float, float],
     plain: tuple[float, float, float],
 ) -> None:
-    prepare = f"{prepared:8.2f}s" if prepared else " " * 9
+    prepare = f"{made[0]:8.2f}s {made[1]:6.0f} MB" if made else " " * 19
     numbers = " ".join(f"{value:8.2f}" for value in found)
     print(f"{size:>7} {what:<10} {prepare} {numbers}       {found[0] / plain[0]:.1f}", flush=True)

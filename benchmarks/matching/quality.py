@@ -69,7 +69,8 @@ def table(libraries: Sequence[Library], none: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for label, mode, body in (
             ("keyword", Mode.KEYWORD, False),
-            ("lexical", Mode.LEXICAL, False),
+            ("lexical without bodies", Mode.LEXICAL, False),
+            ("lexical", Mode.LEXICAL, True),
             ("semantic", Mode.SEMANTIC, False),
             ("hybrid without bodies", Mode.HYBRID, False),
             ("hybrid", Mode.HYBRID, True),

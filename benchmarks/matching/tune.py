@@ -2,13 +2,13 @@
 
 The procedure, documented in docs/matching.md:
 
-1. Word weights: coordinate ascent over the grids below, from the START values, a step being
-   taken only when it gains more than NOISE points. Done three times: on each library alone, which is
-   then tested on the other (what unseen libraries can expect), and on both (what is shipped).
-2. Shares of body and meaning in the sum, by the same ascent.
-3. For every set of signals the middle (least cost of missed and unneeded matches) and the slope of its
-   confidence, over the whole libraries and random parts of them (seed SEED), so that the line is the
-   same for ten skills and for hundreds.
+1. Weights: coordinate ascent over the grids below, from the values that are shipped, a step being taken only
+   when it gains more than NOISE points. Done three times: on each library alone, which is then tested on the
+   other (what unseen libraries can expect), and on both (what is shipped).
+2. For every set of signals the line, over the whole libraries, random parts of them and the libraries among
+   strangers of the corpus (seed SEED): the length and size slopes with which most right skills are above it
+   where UNNEEDED of the requests without need are, and the slope of the confidence around it. `bench matching
+   lines` does only this.
 """
 
 import random
@@ -24,48 +24,38 @@ from numpy.typing import NDArray
 
 from benchmarks.matching.data import Library
 from skillkit.matching import calibration
-from skillkit.matching.body import BodyScorer
+from skillkit.matching.calibration import LEXICAL, SEMANTIC_SHARE, LexicalWeights
 from skillkit.matching.embedding import HYBRID_TOKENS, QUERY_TOKENS, default_embedder
 from skillkit.matching.lexical import LexicalScorer
 from skillkit.matching.request import Request
 from skillkit.matching.scorer import Scorer
 from skillkit.matching.semantic import SemanticScorer
 from skillkit.matching.vectors import VectorCache
-from skillkit.matching.weights import LexicalWeights, WordWeights
 
 SEED = 20261115
 NOISE = 0.15
-UNNEEDED = 3.0
-"""What an unneeded match costs, a missed one being 1: the model can still load a skill that was missed."""
-PART_SIZES = (12, 24, 48, 96)
-
-START_WORDS = WordWeights(
-    saturation=1.5, length=0.75, usual_length=50.0, prior=50.0, commonness=0.5, coverage=0.4, evidence=2.0
-)
-START_LEXICAL = LexicalWeights(words=START_WORDS, name=1.0, name_covered=0.4, phrase=0.7, elsewhere=0.3)
-START_BODY = replace(START_WORDS, usual_length=800.0)
-START_SHARES = {"body": 0.4, "semantic": 2.0}
-LEXICAL_GRID: dict[str, tuple[float, ...]] = {
+UNNEEDED = 0.025
+"""Of the requests without need, in libraries of every size."""
+PART_SIZES = (3, 10, 30, 100)
+FILLED = (1_000, 4_000)
+GRID: dict[str, tuple[float, ...]] = {
     "words.saturation": (1.0, 1.5, 2.0),
     "words.length": (0.6, 0.75, 0.9),
     "words.usual_length": (35.0, 50.0, 70.0),
     "words.prior": (20.0, 50.0, 100.0),
     "words.commonness": (0.3, 0.5, 0.7),
-    "words.coverage": (0.3, 0.4, 0.5),
     "name": (0.5, 1.0, 2.0),
     "name_covered": (0.2, 0.3, 0.4, 0.5),
     "phrase": (0.4, 0.7, 1.0),
-    "elsewhere": (0.1, 0.3, 0.5),
+    "excluded": (0.0, 0.5, 1.0, 1.5, 2.0),
+    "body.saturation": (1.0, 1.5, 2.5),
+    "body.usual_length": (500.0, 800.0, 1200.0),
+    "body_share": (0.4, 0.5, 0.6, 0.7, 0.8),
 }
-BODY_GRID: dict[str, tuple[float, ...]] = {
-    "saturation": (1.0, 1.5, 2.5),
-    "usual_length": (500.0, 800.0, 1200.0),
-    "coverage": (0.3, 0.4, 0.5),
-}
-SHARE_GRID: dict[str, tuple[float, ...]] = {
-    "body": (0.2, 0.3, 0.4, 0.5),
-    "semantic": (1.0, 1.5, 2.0, 2.5, 3.0),
-}
+LENGTH_SLOPES = (0.0, 0.1, 0.2, 0.3, 0.4)
+"""No steeper: no request without need in the data has fewer than five words, so that nothing is known of how
+often a shorter one meets a low line by chance."""
+SIZE_SLOPES = (0.0, 0.02, 0.04, 0.06, 0.08)
 Scores = NDArray[np.float64]
 
 
@@ -79,129 +69,109 @@ class Problem:
     none: tuple[Request, ...]
 
     @classmethod
-    def of(cls, library: Library, none: Sequence[str]) -> "Problem":
+    def of(cls, library: Library, none: Sequence[Request]) -> "Problem":
         at = {skill.name: number for number, skill in enumerate(library.skills)}
         return cls(
             library,
             tuple(Request.parse(case.request) for case in library.positive),
             tuple(tuple(at[name] for name in case.relevant) for case in library.positive),
-            tuple(Request.parse(request) for request in none),
+            tuple(none),
         )
 
-    def table(self, scorer: Scorer) -> tuple[Scores, Scores]:
-        """Scores of the requests and of those that need no skill, one column a skill."""
+    def outcome(self, scorer: Scorer) -> "Outcome":
         for number, skill in enumerate(self.library.skills):
             scorer.add(number, skill)
-        return self._filled(scorer, self.requests), self._filled(scorer, self.none)
-
-    def _filled(self, scorer: Scorer, requests: Sequence[Request]) -> Scores:
-        scores = np.zeros((len(requests), len(self.library.skills)))
-        for row, request in enumerate(requests):
-            for column, value in scorer.scores(request).items():
-                scores[row, column] = value
-        return scores
+        right, ranks = [], []
+        for request, relevant in zip(self.requests, self.relevant, strict=True):
+            scores = scorer.scores(request)
+            best = max(scores.get(number, 0.0) for number in relevant)
+            right.append(best)
+            ranks.append(sum(value > best for value in scores.values()) if best > 0 else 99)
+        tops = [max(scorer.scores(request).values(), default=0.0) for request in self.none]
+        return Outcome(
+            len(self.library.skills),
+            np.array(ranks),
+            np.array(right),
+            np.log([max(request.length, calibration.FEWEST_WORDS) + 1 for request in self.requests]),
+            np.array(tops),
+            np.log([max(request.length, calibration.FEWEST_WORDS) + 1 for request in self.none]),
+        )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Quality of one table of scores."""
+    """How one scorer does on one problem."""
 
-    recall1: float
-    recall3: float
-    mrr: float
-    none90: float
-    hits: Scores
+    skills: int
+    ranks: "NDArray[np.int_]"
+    right: Scores
+    lengths: Scores
     none: Scores
+    none_lengths: Scores
 
     @property
-    def objective(self) -> float:
-        return (self.recall1 + self.recall3 + self.mrr) / 3 - self.none90
+    def quality(self) -> float:
+        first, three = 100 * np.mean(self.ranks == 0), 100 * np.mean(self.ranks < 3)
+        mrr = 100 * np.mean(1 / (self.ranks + 1))
+        line = np.quantile(self.right[self.ranks == 0], 0.1)
+        return float((first + three + mrr) / 3 - 100 * np.mean(self.none >= line))
+
+    def distances(self, middle: float, length: float, size: float) -> tuple[Scores, Scores]:
+        """How far right skills, and the best for requests without need, are above a line."""
+        fixed = middle + size * np.log(self.skills)
+        return (
+            self.right - fixed - length * self.lengths,
+            self.none - fixed - length * self.none_lengths,
+        )
+
+    def above(self, middle: float, length: float, size: float) -> tuple[float, float]:
+        """The shares of them that are above it."""
+        right, none = self.distances(middle, length, size)
+        return float(np.mean(right >= 0)), float(np.mean(none >= 0))
 
 
-def outcome(problem: Problem, scores: tuple[Scores, Scores]) -> Outcome:
-    asked, none = scores
-    ranks, hits = [], []
-    for row, relevant in zip(asked, problem.relevant, strict=True):
-        best = max(row[number] for number in relevant)
-        rank = int((row > best).sum())
-        ranks.append(rank)
-        if rank == 0:
-            hits.append(best)
-    placed = np.array(ranks)
-    tops = none.max(axis=1)
-    line = np.quantile(hits, 0.1)
-    return Outcome(
-        100 * float(np.mean(placed == 0)),
-        100 * float(np.mean(placed < 3)),
-        100 * float(np.mean(1 / (placed + 1))),
-        100 * float(np.mean(tops >= line)),
-        np.array(hits),
-        tops,
-    )
-
-
-def run(libraries: Sequence[Library], none: Sequence[str], *, write: bool) -> None:
-    problems = [Problem.of(library, none) for library in libraries]
+def run(
+    libraries: Sequence[Library],
+    none: Sequence[str],
+    corpus: Library | None,
+    *,
+    write: bool,
+    lines_only: bool = False,
+) -> None:
+    parsed = [Request.parse(request) for request in none]
+    problems = [Problem.of(library, parsed) for library in libraries]
+    weights = LEXICAL
+    if not lines_only:
+        for held_out in problems:
+            rest = [problem for problem in problems if problem is not held_out]
+            if rest:
+                learned = _learn(rest)
+                _say(f"learned without {held_out.library.name}, tested on it", held_out, learned)
+        weights = _learn(problems)
+        for problem in problems:
+            _say("shipped, on all", problem, weights)
     with tempfile.TemporaryDirectory() as cache:
-        meaning = {problem.library.name: _meaning(problem, Path(cache)) for problem in problems}
-        if len(problems) > 1:
-            _cross_validate(problems, meaning)
-        learned = _learn(problems, meaning)
-        _say("shipped, on all", problems, meaning, learned)
-        lines = _lines(problems, none, learned, Path(cache))
-    text = _source(learned, lines)
+        lines = _lines(libraries, corpus, parsed, weights, VectorCache(Path(cache)))
+    text = _source(weights, lines)
     print(text)
     if write:
         Path(calibration.__file__).write_text(text, encoding="utf-8")
 
 
-@dataclass(frozen=True)
-class Learned:
-    """Everything that the ascent moves."""
+def _learn(problems: Sequence[Problem]) -> LexicalWeights:
+    def objective(weights: LexicalWeights) -> float:
+        outcomes = [problem.outcome(LexicalScorer(problem.library.body, weights)) for problem in problems]
+        return float(np.mean([found.quality for found in outcomes]))
 
-    lexical: LexicalWeights
-    body: WordWeights
-    shares: dict[str, float]
-
-
-Tables = dict[str, tuple[Scores, Scores]]
+    return _ascend(LEXICAL, objective)
 
 
-def _cross_validate(problems: Sequence[Problem], meaning: Tables) -> None:
-    for held_out in problems:
-        rest = [problem for problem in problems if problem is not held_out]
-        learned = _learn(rest, meaning)
-        _say(f"learned without {held_out.library.name}, tested on it", [held_out], meaning, learned)
-
-
-def _learn(problems: Sequence[Problem], meaning: Tables) -> Learned:
-    lexical = _ascend(
-        START_LEXICAL, LEXICAL_GRID, lambda weights: _mean(problems, _lexical(problems, weights))
-    )
-    words = _lexical(problems, lexical)
-    shares = START_SHARES
-    body = _ascend(
-        START_BODY,
-        BODY_GRID,
-        lambda weights: _mean(problems, _sum(words, meaning, _body(problems, weights), shares)),
-    )
-    bodies = _body(problems, body)
-    for name, values in SHARE_GRID.items():
-        best = _mean(problems, _sum(words, meaning, bodies, shares))
-        for value in values:
-            tried = {**shares, name: value}
-            gained = _mean(problems, _sum(words, meaning, bodies, tried))
-            if gained > best + NOISE:
-                shares, best = tried, gained
-    return Learned(lexical, body, shares)
-
-
-def _ascend(start: Any, grid: dict[str, tuple[float, ...]], objective: Callable[[Any], float]) -> Any:
+def _ascend(start: LexicalWeights, objective: Callable[[LexicalWeights], float]) -> LexicalWeights:
     """Better values one constant at a time, in at most two rounds."""
     current, best = start, objective(start)
     for _ in range(2):
         before = current
-        for name, values in grid.items():
+        for name, values in GRID.items():
             for value in values:
                 tried = _with(current, name, value)
                 if tried != current and (reached := objective(tried)) > best + NOISE:
@@ -218,141 +188,161 @@ def _with(weights: Any, name: str, value: float) -> Any:
     return replace(weights, **{name: value})
 
 
-def _lexical(problems: Sequence[Problem], weights: LexicalWeights) -> Tables:
-    return {problem.library.name: problem.table(LexicalScorer(weights)) for problem in problems}
-
-
-def _body(problems: Sequence[Problem], weights: WordWeights) -> Tables:
-    return {
-        problem.library.name: problem.table(BodyScorer(problem.library.body, weights)) for problem in problems
-    }
-
-
-def _meaning(problem: Problem, cache: Path, tokens: int = HYBRID_TOKENS) -> tuple[Scores, Scores]:
-    return problem.table(SemanticScorer(default_embedder(), VectorCache(cache), tokens))
-
-
-def _sum(words: Tables, meaning: Tables, bodies: Tables, shares: dict[str, float]) -> Tables:
-    return {
-        name: (
-            words[name][0] + shares["semantic"] * meaning[name][0] + shares["body"] * bodies[name][0],
-            words[name][1] + shares["semantic"] * meaning[name][1] + shares["body"] * bodies[name][1],
-        )
-        for name in words
-    }
-
-
-def _mean(problems: Sequence[Problem], tables: Tables) -> float:
-    return float(np.mean([outcome(problem, tables[problem.library.name]).objective for problem in problems]))
-
-
-def _say(what: str, problems: Sequence[Problem], meaning: Tables, learned: Learned) -> None:
-    words = _lexical(problems, learned.lexical)
-    total = _sum(words, meaning, _body(problems, learned.body), learned.shares)
-    print(f"# {what}: {learned}")
-    for label, tables in (("lexical", words), ("hybrid", total)):
-        for problem in problems:
-            found = outcome(problem, tables[problem.library.name])
-            print(
-                f"#   {label:<8} {problem.library.name:<12} R@1 {found.recall1:.1f}  R@3 {found.recall3:.1f} "
-                f" MRR {found.mrr:.1f}  no-skill at keep-90 {found.none90:.1f} %",
-                flush=True,
-            )
+def _say(what: str, problem: Problem, weights: LexicalWeights) -> None:
+    found = problem.outcome(LexicalScorer(problem.library.body, weights))
+    print(
+        f"# {what}: {problem.library.name} R@1 {100 * np.mean(found.ranks == 0):.1f} "
+        f"R@3 {100 * np.mean(found.ranks < 3):.1f}  {weights}",
+        flush=True,
+    )
 
 
 def _lines(
-    problems: Sequence[Problem], none: Sequence[str], learned: Learned, cache: Path
-) -> dict[tuple[str, ...], tuple[float, float]]:
-    """Middle and slope of every set of signals, over libraries of many sizes."""
-    pooled: dict[tuple[str, ...], list[Outcome]] = {}
-    shares = {"lexical": 1.0, **learned.shares}
-    for problem in problems:
-        for size, part in _parts(problem.library):
-            piece = Problem.of(part, none)
-            alone = {"semantic": _meaning(piece, cache, QUERY_TOKENS)}
-            tables = {
-                "lexical": piece.table(LexicalScorer(learned.lexical)),
-                "semantic": _meaning(piece, cache),
-                "body": piece.table(BodyScorer(part.body, learned.body)),
-            }
-            for signals in calibration.CALIBRATIONS:
-                weight = shares if len(signals) > 1 else dict.fromkeys(signals, 1.0)
-                used = tables if len(signals) > 1 else {**tables, **alone}
-                asked, unneeded = (
-                    np.sum([weight[name] * used[name][which] for name in signals], axis=0) for which in (0, 1)
-                )
-                found = outcome(piece, (asked, unneeded))
-                pooled.setdefault(signals, []).append(found)
-                print(
-                    f"#   {'+'.join(signals):<22} {problem.library.name:<10} {size:>4} skills  "
-                    f"R@1 {found.recall1:5.1f}  keeps 90 % at {np.quantile(found.hits, 0.1):.2f}  "
-                    f"5 % of no-skill above {np.quantile(found.none, 0.95):.2f}",
-                    flush=True,
-                )
-    return {signals: _line(outcomes) for signals, outcomes in pooled.items()}
+    libraries: Sequence[Library],
+    corpus: Library | None,
+    none: Sequence[Request],
+    weights: LexicalWeights,
+    vectors: VectorCache,
+) -> dict[tuple[str, ...], "calibration.Calibration"]:
+    """The line of every set of signals; also learned from one library and tested on the other."""
+    every = [Problem.of(part, none) for library in libraries for part in _parts(library, corpus)]
+    lines = {}
+    for signals, shipped in calibration.CALIBRATIONS.items():
+        parts = [
+            problem for problem in every if "semantic" not in signals or len(problem.library.skills) < 500
+        ]
+        outcomes = [problem.outcome(_scorer(signals, problem, weights, vectors)) for problem in parts]
+        scale = 0.1 if signals == ("semantic",) else 1.0
+        lines[signals] = _line(outcomes, scale, shipped.margin)
+        print(f"# {'+'.join(signals)}: {lines[signals]}", flush=True)
+        for library in libraries:
+            own = [problem.library.name.startswith(library.name) for problem in parts]
+            others = [found for found, is_own in zip(outcomes, own, strict=True) if not is_own]
+            if others:
+                line = _line(others, scale, shipped.margin)
+                for problem, found, is_own in zip(parts, outcomes, own, strict=True):
+                    if is_own:
+                        right, unneeded = found.above(line.middle, line.length, line.size)
+                        print(
+                            f"#   without {library.name}, on {problem.library.name} ({found.skills} skills): "
+                            f"right above the line {right:.1%}, unneeded {unneeded:.1%}",
+                            flush=True,
+                        )
+    return lines
 
 
-def _parts(library: Library) -> list[tuple[int, Library]]:
-    """The library and, for each size, a random part of it that answers some of its requests."""
+def _scorer(
+    signals: tuple[str, ...], problem: Problem, weights: LexicalWeights, vectors: VectorCache
+) -> Scorer:
+    lexical = LexicalScorer(problem.library.body if "body" in signals else None, weights)
+    if "semantic" not in signals:
+        return lexical
+    tokens = HYBRID_TOKENS if "lexical" in signals else QUERY_TOKENS
+    semantic = SemanticScorer(_embedder(), vectors, tokens)
+    if "lexical" not in signals:
+        return semantic
+    from skillkit.matching.hybrid import HybridScorer
+
+    return HybridScorer(lexical, semantic)
+
+
+class _Remembering:
+    """The embedder, asked once for each request although every part of a library asks it again."""
+
+    def __init__(self) -> None:
+        self._model = default_embedder()
+        self._known: dict[tuple[str, int], Any] = {}
+        self.identity = self._model.identity
+
+    def embed(self, texts: Sequence[str], tokens: int = 256) -> Any:
+        missing = [text for text in dict.fromkeys(texts) if (text, tokens) not in self._known]
+        if missing:
+            for text, vector in zip(missing, self._model.embed(missing, tokens), strict=True):
+                self._known[text, tokens] = vector
+        return np.stack([self._known[text, tokens] for text in texts])
+
+
+_embedders: list[_Remembering] = []
+
+
+def _embedder() -> _Remembering:
+    if not _embedders:
+        _embedders.append(_Remembering())
+    return _embedders[0]
+
+
+def _parts(library: Library, corpus: Library | None) -> list[Library]:
+    """The library, random parts of it that answer some of its requests, and the library among strangers."""
     chance = random.Random(SEED)
     wanted = sorted({name for case in library.positive for name in case.relevant})
-    names = [skill.name for skill in library.skills]
-    parts = [(len(names), library)]
+    parts = [library, *(library.filled(corpus, size) for size in FILLED if corpus)]
     for size in PART_SIZES:
-        if size < len(names):
-            core = chance.sample(wanted, min(size, len(wanted)))
-            parts.append((size, library.part(f"{library.name}/{size}", core[:size])))
+        for number in range(max(1, 30 // size)):
+            if size < len(wanted):
+                names = chance.sample(wanted, size)
+                parts.append(library.part(f"{library.name}/{size}.{number}", names))
     return parts
 
 
-def _line(outcomes: Sequence[Outcome]) -> tuple[float, float]:
-    """The middle costs least over all outcomes; the slope spreads hits and the rest over 0 to 1."""
-    hits = np.concatenate([found.hits for found in outcomes])
-    none = np.concatenate([found.none for found in outcomes])
-    places = np.linspace(np.quantile(none, 0.5), np.quantile(hits, 0.5), 400)
-    costs = [
-        np.mean([np.mean(found.hits < at) + UNNEEDED * np.mean(found.none >= at) for found in outcomes])
-        for at in places
-    ]
-    middle = float(places[int(np.argmin(costs))])
-    slopes = np.linspace(0.5, 40, 400) / max(middle, 1e-9)
-    weight = len(hits) / len(none)
+def _line(outcomes: Sequence[Outcome], scale: float, margin: float) -> calibration.Calibration:
+    best: tuple[float, float, float, float] | None = None
+    for length in LENGTH_SLOPES:
+        for size in SIZE_SLOPES:
+            lowered = [
+                found.none - scale * (length * found.none_lengths + size * np.log(found.skills))
+                for found in outcomes
+            ]
+            places = np.unique(np.concatenate(lowered))
+            by_size: dict[int, list[Scores]] = {}
+            for found, low in zip(outcomes, lowered, strict=True):
+                above = 1 - np.searchsorted(np.sort(low), places) / len(low)
+                by_size.setdefault(round(np.log10(found.skills)), []).append(above)
+            shares = np.max([np.mean(group, axis=0) for group in by_size.values()], axis=0)
+            middle = float(places[np.argmax(shares <= UNNEEDED)])
+            right = np.mean([found.above(middle, scale * length, scale * size)[0] for found in outcomes])
+            if best is None or right > best[0] + 0.001:
+                best = (float(right), middle, scale * length, scale * size)
+    assert best is not None
+    _, middle, length, size = best
+    right, chance = (
+        np.concatenate([found.distances(middle, length, size)[which] for found in outcomes])
+        for which in (0, 1)
+    )
+    slopes = np.linspace(0.5, 12, 200) / scale
+    weight = len(right) / len(chance)
     losses = [
-        np.logaddexp(0, -slope * (hits - middle)).sum()
-        + weight * np.logaddexp(0, slope * (none - middle)).sum()
+        np.logaddexp(0, -slope * right).sum() + weight * np.logaddexp(0, slope * chance).sum()
         for slope in slopes
     ]
-    missed = np.mean([np.mean(found.hits < middle) for found in outcomes])
-    unneeded = np.mean([np.mean(found.none >= middle) for found in outcomes])
-    print(f"#   line at {middle:.3f}: {missed:.1%} of correct top hits missed, {unneeded:.1%} unneeded")
-    return round(middle, 3), round(float(slopes[int(np.argmin(losses))]), 2)
+    slope = round(float(slopes[int(np.argmin(losses))]), 2)
+    return calibration.Calibration(round(middle, 3), round(length, 3), round(size, 3), slope, margin)
 
 
-def _source(learned: Learned, lines: dict[tuple[str, ...], tuple[float, float]]) -> str:
+def _source(weights: LexicalWeights, lines: dict[tuple[str, ...], "calibration.Calibration"]) -> str:
     """calibration.py with its numbers replaced."""
     text = Path(calibration.__file__).read_text(encoding="utf-8")
-    words = {"LEXICAL": learned.lexical.words, "BODY": learned.body}
-    for block, weights in words.items():
-        start = text.index(f"{block} = ")
-        end = text.index("\n)\n", start)
-        text = text[:start] + _filled(text[start:end], weights) + text[end:]
     start = text.index("LEXICAL = ")
     end = text.index("\n)\n", start)
-    text = text[:start] + _filled(text[start:end], learned.lexical) + text[end:]
-    text = re.sub(r"BODY_SHARE = .*", f"BODY_SHARE = {learned.shares['body']}", text)
-    text = re.sub(r"SEMANTIC_SHARE = .*", f"SEMANTIC_SHARE = {learned.shares['semantic']}", text)
+    block = text[start:end]
+    for part in ("words", "body"):
+        begin = block.index(f"    {part}=WordWeights(")
+        stop = block.index("    ),", begin)
+        block = block[:begin] + _filled(block[begin:stop], getattr(weights, part)) + block[stop:]
+    text = text[:start] + _filled(block, weights) + text[end:]
+    text = re.sub(r"SEMANTIC_SHARE = .*", f"SEMANTIC_SHARE = {SEMANTIC_SHARE}", text)
     rows = "".join(
-        f"    {_shown(signals)}: Calibration(middle={middle}, slope={slope}),\n"
-        for signals, (middle, slope) in lines.items()
+        f"    {_shown(signals)}: Calibration(\n        middle={line.middle}, length={line.length}, "
+        f"size={line.size}, slope={line.slope}, margin={line.margin}\n    ),\n"
+        for signals, line in lines.items()
     )
     return re.sub(r"CALIBRATIONS = \{.*\}\n", f"CALIBRATIONS = {{\n{rows}}}\n", text, flags=re.DOTALL)
 
 
-def _filled(block: str, weights: LexicalWeights | WordWeights) -> str:
+def _filled(block: str, weights: Any) -> str:
     for name in weights.__slots__:
         value = getattr(weights, name)
         if isinstance(value, float):
-            block = re.sub(rf"\b{name}=[\d.]+", f"{name}={value}", block)
+            block = re.sub(rf"(?m)^( +){name}=[\d.]+", rf"\g<1>{name}={value}", block)
     return block
 
 

@@ -1,9 +1,93 @@
-"""The learned constants.
+"""The learned constants, and what each of them means.
 
 Made by `python3 dev.py bench matching tune --write`; docs/matching.md says from what data and how.
 """
 
-from skillkit.matching.weights import Calibration, LexicalWeights, WordWeights
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class WordWeights:
+    """How much one shared word says; the same for descriptions and for instructions."""
+
+    saturation: float
+    """How soon a repeated word stops adding anything."""
+    length: float
+    """How much a long text is held against itself, 0 to 1."""
+    usual_length: float
+    """Terms of a text that is neither long nor short: fixed, so that no score depends on the neighbours."""
+    prior: float
+    """Skills imagined beside the real ones, so that words are not rare just because the library is small."""
+    commonness: float
+    """How much an ordinary English word counts less, 0 to 1."""
+    coverage: float
+    """How much words of the request that nothing answers lower the score, 0 to 1."""
+    evidence: float
+    """Weight of words imagined unanswered, so that one word that fits is not yet a request that fits."""
+    most_terms: int = 64
+    """Of a long request only the most telling terms count."""
+
+    def relative_length(self, terms: int) -> float:
+        """By how much the words of a text of so many terms count less."""
+        return 1 - self.length + self.length * terms / self.usual_length
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalWeights:
+    """How the signals of name, description, triggers and instructions add up."""
+
+    words: WordWeights
+    body: WordWeights
+    name: float
+    """How often a word of the name counts as said."""
+    name_covered: float
+    """What it is worth when the request says the whole name, in words of its own."""
+    phrase: float
+    """What a phrase that the author quotes adds."""
+    excluded: float
+    """What a sentence costs that sends the reader elsewhere and has the words of the request."""
+    body_share: float
+    """What the instructions' score counts, the description's being 1."""
+    body_expected: float
+    """What the instructions of a skill that has hardly any would add, as a share of its score."""
+
+
+FEWEST_WORDS = 4
+"""A shorter request has the line of this length: how often one meets a lower line by chance is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Raw score to confidence: 0.5 is where a match begins, in every mode and library."""
+
+    middle: float
+    """Where the line begins, before the request's length and the library's size raise it."""
+    length: float
+    """By how much it rises with the logarithm of the request's length: a long request shares more words."""
+    size: float
+    """By how much it rises with the logarithm of the library's size: more skills share more by chance."""
+    slope: float
+    margin: float
+    """How far behind the best a skill may be and still be meant as well."""
+
+    def line(self, words: int, skills: int) -> float:
+        """The raw score from which a skill matches."""
+        length, size = math.log(max(words, FEWEST_WORDS) + 1), math.log(max(skills, 1))
+        return self.middle + self.length * length + self.size * size
+
+    def confidence(self, raw: float, line: float) -> float:
+        exponent = self.slope * (line - raw)
+        return 1 / (1 + math.exp(max(-700.0, min(exponent, 700.0))))
+
+    def raw(self, confidence: float, line: float) -> float:
+        """The raw score that has this confidence."""
+        if confidence <= 0:
+            return -math.inf
+        if confidence >= 1:
+            return math.inf
+        return line + math.log(confidence / (1 - confidence)) / self.slope
+
 
 LEXICAL = LexicalWeights(
     words=WordWeights(
@@ -15,27 +99,28 @@ LEXICAL = LexicalWeights(
         coverage=0.3,
         evidence=2.0,
     ),
+    body=WordWeights(
+        saturation=2.5,
+        length=0.75,
+        usual_length=1200.0,
+        prior=50.0,
+        commonness=0.5,
+        coverage=0.3,
+        evidence=2.0,
+    ),
     name=2.0,
     name_covered=0.4,
     phrase=1.0,
-    elsewhere=0.3,
+    excluded=1.5,
+    body_share=0.6,
+    body_expected=0.65,
 )
-BODY = WordWeights(
-    saturation=2.5,
-    length=0.75,
-    usual_length=1200.0,
-    prior=50.0,
-    commonness=0.5,
-    coverage=0.3,
-    evidence=2.0,
-)
-BODY_SHARE = 0.4
 SEMANTIC_SHARE = 2.0
 
 CALIBRATIONS = {
-    ("lexical",): Calibration(middle=1.274, slope=5.29),
-    ("semantic",): Calibration(middle=0.345, slope=27.3),
-    ("lexical", "body"): Calibration(middle=2.056, slope=4.38),
-    ("lexical", "semantic"): Calibration(middle=1.834, slope=4.43),
-    ("lexical", "semantic", "body"): Calibration(middle=2.661, slope=3.61),
+    ("lexical",): Calibration(middle=0.384, length=0.1, size=0.08, slope=4.43, margin=0.5),
+    ("semantic",): Calibration(middle=0.284, length=0.0, size=0.008, slope=17.71, margin=0.05),
+    ("lexical", "body"): Calibration(middle=0.97, length=0.4, size=0.07, slope=2.93, margin=0.5),
+    ("lexical", "semantic"): Calibration(middle=1.068, length=0.0, size=0.08, slope=4.03, margin=0.5),
+    ("lexical", "body", "semantic"): Calibration(middle=1.25, length=0.4, size=0.06, slope=2.7, margin=0.5),
 }

@@ -3,7 +3,7 @@
 import asyncio
 import heapq
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from threading import RLock
 from typing import NamedTuple
@@ -11,27 +11,20 @@ from typing import NamedTuple
 from skillkit.core.cache import Stamp
 from skillkit.core.content import stamp_of
 from skillkit.core.models import Diagnostic, SkillMetadata
-from skillkit.matching import embedding
-from skillkit.matching.body import BodyReader, BodyScorer, read_body
-from skillkit.matching.calibration import CALIBRATIONS
-from skillkit.matching.embedding import HYBRID_TOKENS, QUERY_TOKENS, Embedder
-from skillkit.matching.hybrid import HybridScorer
+from skillkit.matching.embedding import Embedder
 from skillkit.matching.keyword import KeywordScorer
-from skillkit.matching.lexical import LexicalScorer
+from skillkit.matching.lexical import BodyReader, read_body
 from skillkit.matching.naming import NameFinder
 from skillkit.matching.request import Request
-from skillkit.matching.scorer import Scorer
-from skillkit.matching.semantic import SemanticScorer
+from skillkit.matching.scorer import make_scorer
 from skillkit.matching.settings import MatchingSettings, Mode
-from skillkit.matching.taking_turns import taking_turns
-from skillkit.matching.vectors import VectorCache
-from skillkit.matching.weights import Calibration
 
 THRESHOLD = 0.5
 """Confidence from which a skill matches; the calibration puts every mode's line here."""
-NAMED, MENTIONED, UNWANTED = 1.0, 0.95, 0.0
-"""Scores of a skill written `/name`, of one named in prose, and of one named to be left out. One whose
-name is an ordinary word of the request just reaches the threshold, so that what fits better precedes it."""
+MARKED, ORDERED, UNWANTED = 1.0, 0.95, 0.0
+"""Scores of a skill written `/name`, of one called for by name, and of one named to be left out."""
+MOST_CLEAR = 2
+"""Skills that match without being called for: a third is the right one too rarely to be worth its text."""
 NEAR_MISSES = 3
 
 
@@ -93,16 +86,17 @@ class SkillMatcher:
         the one that the extra `semantic` brings."""
         self.settings = MatchingSettings.from_environment() if settings is None else settings
         wanted = Mode.parse(mode, "mode") if isinstance(mode, str) else mode
-        self.mode = wanted or self.settings.mode or Mode.HYBRID
+        self.mode = wanted or self.settings.mode or Mode.LEXICAL
         self.threshold = THRESHOLD if threshold is None else threshold
         self._triggers = KeywordScorer()
         self._names = NameFinder()
-        self._scorer = self._chosen(body, embedder)
-        self.signals = self._scorer.signals if isinstance(self._scorer, HybridScorer) else (self.mode.value,)
-        """What the scores are made of; in hybrid mode `semantic` is among them when it is installed."""
+        self._scorer = make_scorer(self.mode, self.settings, body, embedder)
+        self.signals = self._scorer.signals if self._scorer else (self.mode.value,)
+        """What the scores are made of."""
         self._library: dict[int, _Member] = {}
         self._keys: dict[tuple[str, str], int] = {}
-        self._next = 0
+        self._unused: list[int] = []
+        """Numbers of removed skills: they are given again, so that no index grows with every change."""
         self._lock = RLock()
         for skill in skills:
             self.add(skill)
@@ -117,7 +111,7 @@ class SkillMatcher:
         return tuple(found for some in self._triggers.diagnostics.values() for found in some)
 
     def match(self, request: str, limit: int | None = None) -> list[Match]:
-        """The skills that fit, best first, at most `limit` (default 3); empty when none does."""
+        """The skills that clearly fit, best first, at most `limit` (default 3); empty when none does."""
         with self._lock:
             parsed = Request.parse(request)
             fitting, _ = self._judged(parsed, near=0)
@@ -168,7 +162,7 @@ class SkillMatcher:
         """Take a skill in, in the place of what was known of the same file."""
         with self._lock:
             self.remove(skill)
-            key, self._next = self._next, self._next + 1
+            key = self._unused.pop() if self._unused else len(self._library)
             self._keys[_identity(skill)] = key
             self._library[key] = _Member(skill, self._stamp(skill))
             self._names.add(key, skill)
@@ -183,6 +177,7 @@ class SkillMatcher:
             if key is None:
                 return
             del self._library[key]
+            self._unused.append(key)
             self._names.remove(key)
             self._triggers.remove(key)
             if self._scorer:
@@ -194,28 +189,10 @@ class SkillMatcher:
             wanted = {_identity(skill): skill for skill in skills}
             for identity in self._keys.keys() - wanted.keys():
                 self.remove(self._library[self._keys[identity]].skill)
-            for identity, skill in taking_turns(wanted.items()):
+            for identity, skill in wanted.items():
                 key = self._keys.get(identity)
                 if key is None or self._library[key] != _Member(skill, self._stamp(skill)):
                     self.add(skill)
-
-    def _chosen(self, body: BodyReader | None, embedder: Embedder | None) -> Scorer | None:
-        """The scorer of the mode; hybrid takes every signal that is at hand, keyword needs none."""
-        if self.mode is Mode.KEYWORD:
-            return None
-        if self.mode is Mode.LEXICAL:
-            return LexicalScorer()
-        if self.mode is Mode.SEMANTIC:
-            return self._semantic(embedder)
-        return HybridScorer(
-            LexicalScorer(),
-            self._semantic(embedder, HYBRID_TOKENS) if embedder or embedding.available() else None,
-            BodyScorer(body) if body else None,
-        )
-
-    def _semantic(self, embedder: Embedder | None, tokens: int = QUERY_TOKENS) -> SemanticScorer:
-        vectors = VectorCache(self.settings.cache_dir)
-        return SemanticScorer(embedder or embedding.default_embedder(), vectors, tokens)
 
     def _stamp(self, skill: SkillMetadata) -> Stamp | None:
         """The state of the file, where its instructions count."""
@@ -230,46 +207,65 @@ class SkillMatcher:
         return self.settings.limit if limit is None else max(limit, 0)
 
     def _judged(self, request: Request, near: int) -> tuple[list["_Found"], list["_Found"]]:
-        """The skills that match, and the `near` best that do not."""
-        found = self._candidates(request, at_least=near, from_score=self.threshold)
-        fitting = [one for one in found if one.named or (one.score >= self.threshold and self._offered(one))]
-        missed = [one for one in found if not one.named and one.score < self.threshold]
+        """The skills that match, and the `near` best of the others."""
+        found = self._candidates(request, at_least=near + MOST_CLEAR, from_score=self.threshold)
+        fitting = [one for one in found if one.ordered]
+        others = [
+            one for one in found if not one.ordered and one.score >= self.threshold and self._offered(one)
+        ]
+        if others:
+            margin = self._scorer.calibration.margin if self._scorer else 0.0
+            best = max(one.raw for one in others)
+            clear = [one for one in others if one.declared or one.raw >= best - margin]
+            fitting += [one for one in clear if one.declared]
+            fitting += [one for one in clear if not one.declared][:MOST_CLEAR]
+            fitting.sort(key=found.index)
+        missed = [one for one in found if one not in fitting and not one.ruled_out]
         return fitting, missed[:near]
 
     def _candidates(self, request: Request, *, at_least: int, from_score: float) -> list["_Found"]:
-        """The named skills, the `at_least` best others, and all that have `from_score`; best first."""
-        raw, calibration = self._scored(request)
-        declared = self._triggers.declared(request) if self._scorer else {}
-        named, said, ruled_out = self._names.named(request)
+        """The skills called for, the `at_least` best others, and all that have `from_score`; best first."""
+        ordered, said, ruled_out = self._names.named(request)
         if self._scorer is None:
-            said = frozenset()  # without triggers, a skill that is not called by name does not match
-        elif len(request.words) == 1:
-            named, said = {**dict.fromkeys(said, False), **named}, frozenset()  # it says nothing else
-        floor = calibration.raw(from_score) if calibration else from_score
-        keys = {*named, *said, *declared, *(key for key, value in raw.items() if value >= floor)}
+            return self._triggered(request, ordered, ruled_out)
+        if len(request.words) == 1:  # it says nothing else
+            ordered, said = {**dict.fromkeys(said, False), **ordered}, frozenset()
+        calibration = self._scorer.calibration
+        line = calibration.line(request.length, len(self._library))
+        raw = self._scorer.scores(request)
+        declared = self._triggers.declared(request)
+        floor = calibration.raw(from_score, line)
+        keys = {*ordered, *declared, *(key for key, value in raw.items() if value >= floor)}
         if at_least:
             keys.update(heapq.nlargest(at_least + len(keys), raw, key=raw.__getitem__))
-        found: list[_Found] = []
-        for key in keys:
-            score = raw.get(key, 0.0)
-            if calibration:
-                score = calibration.confidence(score) if key in raw else 0.0
-            score = max(score, declared.get(key, 0.0))
-            if key in ruled_out:
-                score = min(score, UNWANTED)
-            if key in named:
-                score = max(score, NAMED if named[key] else MENTIONED)
-            elif key in said:
-                score = max(score, self.threshold)
-            found.append(_Found(key, score, key in named, key in said, key in ruled_out))
-        found.sort(key=lambda one: (not one.named, -one.score, self._library[one.key].skill.canonical_name))
-        return found
+        found = [
+            _Found(
+                key,
+                max(calibration.confidence(raw[key], line) if key in raw else 0.0, declared.get(key, 0.0)),
+                raw.get(key, 0.0),
+                ordered.get(key),
+                key in said,
+                key in ruled_out,
+                key in declared,
+            )
+            for key in keys
+        ]
+        return self._sorted(found)
 
-    def _scored(self, request: Request) -> tuple[Mapping[int, float], Calibration | None]:
-        """Raw scores and what makes confidences of them; triggers are confidences already."""
-        if self._scorer is None:
-            return self._triggers.scores(request), None
-        return self._scorer.scores(request), CALIBRATIONS[self.signals]
+    def _triggered(
+        self, request: Request, ordered: Mapping[int, bool], ruled_out: Collection[int]
+    ) -> list["_Found"]:
+        """The same by declared triggers alone, whose scores are confidences already."""
+        scores = self._triggers.scores(request)
+        return self._sorted(
+            _Found(key, scores.get(key, 0.0), 0.0, ordered.get(key), False, key in ruled_out, key in scores)
+            for key in {*ordered, *scores}
+        )
+
+    def _sorted(self, found: Iterable["_Found"]) -> list["_Found"]:
+        final = [one._replace(score=one.final_score) for one in found]
+        final.sort(key=lambda one: (not one.ordered, -one.score, self._library[one.key].skill.canonical_name))
+        return final
 
     def _offered(self, found: "_Found") -> bool:
         """Whether a skill may come without being called by name."""
@@ -277,9 +273,9 @@ class SkillMatcher:
         return not (found.ruled_out or skill.disable_model_invocation or skill.recovered)
 
     def _match(self, request: Request, found: "_Found") -> Match:
-        reasons = ["is named in the request"] if found.named else []
+        reasons = ["is named in the request"] if found.ordered else []
         if found.said:
-            reasons.append("its name is a word of the request")
+            reasons.append("its name stands in the request")
         reasons.extend(self._triggers.reasons(request, found.key))
         if self._scorer:
             reasons.extend(self._scorer.reasons(request, found.key))
@@ -296,9 +292,23 @@ class _Member(NamedTuple):
 class _Found(NamedTuple):
     key: int
     score: float
-    named: bool
+    raw: float
+    call: bool | None
+    """Whether it is called for by `/name` (True) or otherwise (False); None when it is not."""
     said: bool
     ruled_out: bool
+    declared: bool
+
+    @property
+    def ordered(self) -> bool:
+        return self.call is not None
+
+    @property
+    def final_score(self) -> float:
+        """The score, considering what the request says of the skill by name."""
+        if self.call is not None:
+            return max(self.score, MARKED if self.call else ORDERED)
+        return UNWANTED if self.ruled_out else self.score
 
 
 def _identity(skill: SkillMetadata) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Skills that a request calls by name: these come first, whatever the scores say."""
+"""Skills that a request names: an order comes first whatever the scores say, a mention is one signal more."""
 
 import re
 from collections.abc import Iterator
@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
-from skillkit.matching.commonness import commonness
 from skillkit.matching.request import Request
-from skillkit.matching.terms import STOP_WORDS, fold, terms
+from skillkit.matching.terms import STOP_WORDS, commonness, fold, terms
 
 _TOKEN = re.compile(r"\w+(?:[.+#]+\w+)*")
 _JOINT = re.compile(r"[\s_-]{1,3}")
@@ -30,6 +29,7 @@ _RULED_OUT = re.compile(
     r"(?:\s+(?:use|using|run|running|the|my|to|with|want|need|load|call|skill)){0,3}\s+[\"'`“/$]?$"
 )
 _QUOTES = frozenset("`\"'“”‘’")
+_AROUND = " \t\n.,:;!?"
 _NEARBY = 48
 
 
@@ -41,17 +41,19 @@ class Mention(NamedTuple):
     end: int
     marked: bool
     """Written `/name` or `$name`, which can mean nothing else."""
-    plain: bool
-    """Whether it can only be meant as a name; if not, it is an ordinary word as well."""
+    ordered: bool
+    """Marked, quoted, after “use” or beside “skill”: meant as the name of something to be used."""
+    distinct: bool
+    """Of several words, or a word that is not ordinary English."""
 
 
 class Naming(NamedTuple):
     """What a request says about skills by name."""
 
-    called: dict[int, bool]
+    ordered: dict[int, bool]
     """The skills it calls for, in its order, and whether by `/name` or `$name`."""
     said: frozenset[int]
-    """The skills whose name is an ordinary word that stands in its prose."""
+    """The skills whose name stands in its prose."""
     ruled_out: frozenset[int]
     """The skills it names only to say that they are not wanted: “not X”, “instead of X”."""
 
@@ -87,35 +89,38 @@ class NameFinder:
             names[tokens] = _without(names[tokens], key)
 
     def named(self, request: Request) -> Naming:
-        """The skills that the request calls for by name, and those it rules out by name."""
+        """The skills that the request calls for by name, mentions, and rules out."""
         mentions = [*self._marked(request.folded), *self._plain(request.folded)]
         mentions.sort(key=lambda mention: (mention.start, -mention.end))
-        called: dict[int, bool] = {}
+        ordered: dict[int, bool] = {}
         said: set[int] = set()
         unwanted: set[int] = set()
-        reached = -1
+        reached = order_end = -1
         for mention in mentions:
             if mention.end <= reached:
                 continue  # part of a longer name
-            listed = reached > 0 and _AND.fullmatch(request.folded, reached, mention.start)
-            if not (mention.plain or listed):
+            listed = order_end > 0 and _AND.fullmatch(request.folded, order_end, mention.start)
+            order = mention.ordered or listed
+            if order or mention.distinct:
+                reached = mention.end
+                if _RULED_OUT.search(request.folded[max(0, mention.start - _NEARBY) : mention.start]):
+                    unwanted.update(mention.keys)
+                    continue
+            if not order:
                 if request.folded[mention.start : mention.end] not in STOP_WORDS:
                     said.update(mention.keys)
                 continue
-            reached = mention.end
-            if _RULED_OUT.search(request.folded[max(0, mention.start - _NEARBY) : mention.start]):
-                unwanted.update(mention.keys)
-                continue
+            order_end = mention.end
             for key in mention.keys:
-                called[key] = called.get(key, False) or mention.marked
-        unwanted.difference_update(called)
-        return Naming(called, frozenset(said.difference(called, unwanted)), frozenset(unwanted))
+                ordered[key] = ordered.get(key, False) or mention.marked
+        unwanted.difference_update(ordered)
+        return Naming(ordered, frozenset(said.difference(ordered, unwanted)), frozenset(unwanted))
 
     def _marked(self, text: str) -> Iterator[Mention]:
         for match in _MARKED.finditer(text):
             keys = self._exact.get(canonical_name(match.group(1)))
             if keys:
-                yield Mention(keys, match.start(), match.end(), marked=True, plain=True)
+                yield Mention(keys, match.start(), match.end(), marked=True, ordered=True, distinct=True)
 
     def _plain(self, text: str) -> Iterator[Mention]:
         tokens = [
@@ -125,8 +130,10 @@ class NameFinder:
             for name, keys in self._by_first.get(first, {}).items():
                 end = _matched_to(text, tokens, at, name)
                 if end and keys:
-                    plain = _is_name(text, name, start, end)
-                    yield Mention(keys, start, end, marked=False, plain=plain)
+                    ordered = _is_ordered(text, start, end)
+                    yield Mention(
+                        keys, start, end, marked=False, ordered=ordered, distinct=_is_distinct(name)
+                    )
 
 
 def _without(keys: tuple[int, ...], key: int) -> tuple[int, ...]:
@@ -151,15 +158,18 @@ def _matched_to(text: str, tokens: list[tuple[str, int, int]], at: int, name: tu
     return end if whole else None
 
 
-def _is_name(text: str, name: tuple[str, ...], start: int, end: int) -> bool:
-    """Whether these words are meant as a name and not just said."""
-    if len(name) > 1 or text.strip() == name[0]:
+def _is_ordered(text: str, start: int, end: int) -> bool:
+    """Whether these words are meant as the name of a skill to be used."""
+    if text.strip(_AROUND) == text[start:end]:
         return True
     before, after = text[max(0, start - _NEARBY) : start], text[end : end + _NEARBY]
     if before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after:
         return True
     if _CALL.search(before) or _AFTER.match(after) or _BEFORE.search(before):
         return True
-    if not text[:start].strip() and _ADDRESSED.match(after):
-        return True
-    return name[0] not in STOP_WORDS and not any(commonness(term) for term in terms(name[0]))
+    return not text[:start].strip() and _ADDRESSED.match(after) is not None
+
+
+def _is_distinct(name: tuple[str, ...]) -> bool:
+    """Whether these words are hardly ever said without the skill being meant."""
+    return len(name) > 1 or not (name[0] in STOP_WORDS or any(commonness(term) for term in terms(name[0])))

@@ -19,6 +19,8 @@ class Request:
     words: dict[str, str] = field(compare=False)
     """Search term → the word it came from, in the order of the request."""
     folded: str = field(compare=False)
+    length: int = field(compare=False, default=0)
+    """How many words it has, the empty ones included."""
 
     @classmethod
     def parse(cls, text: str) -> "Request":
@@ -27,11 +29,12 @@ class Request:
             text = f"{text[:half]} {text[-half:]}"
         text = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair is no text
         words: dict[str, str] = {}
-        for word in text.split():
+        written = text.split()
+        for word in written:
             quoted = shown(word)
             for term in terms(word):
                 words.setdefault(term, quoted)
-        return cls(text, words, fold(text))
+        return cls(text, words, fold(text), len(written))
 
 
 def shown(word: str) -> str:

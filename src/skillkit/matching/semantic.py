@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from skillkit.core.models import SkillMetadata
+from skillkit.matching.calibration import CALIBRATIONS, Calibration
 from skillkit.matching.description import Description
 from skillkit.matching.embedding import QUERY_TOKENS, Embedder
-from skillkit.matching.lexical import LONGEST_DESCRIPTION
 from skillkit.matching.request import Request
 
 if TYPE_CHECKING:
@@ -38,6 +38,14 @@ class SemanticScorer:
     _rows: dict[int, int] = field(default_factory=dict)
     """Which row of the matrix belongs to which skill."""
     _asked: "OrderedDict[str, Vectors]" = field(default_factory=OrderedDict)
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        return ("semantic",)
+
+    @property
+    def calibration(self) -> Calibration:
+        return CALIBRATIONS[self.signals]
 
     def add(self, key: int, skill: SkillMetadata) -> None:
         self._texts[key] = embedded_text(skill)
@@ -80,6 +88,6 @@ class SemanticScorer:
 
 def embedded_text(skill: SkillMetadata) -> str:
     """What stands for a skill: its name in words and what it is for."""
-    purpose = Description.parse(skill.description[:LONGEST_DESCRIPTION]).purpose
+    purpose = Description.parse(skill.description).purpose
     words = skill.name.replace("-", " ").replace("_", " ")
     return f"{words}: {purpose}"

@@ -1,8 +1,12 @@
 """Text to search terms: folded, split, stemmed, without the words that every request has."""
 
+import gzip
+import math
 import re
 import unicodedata
+from collections import Counter
 from functools import lru_cache
+from importlib import resources
 
 from skillkit.matching.porter import stem
 
@@ -61,6 +65,15 @@ def terms(text: str) -> list[str]:
     return found
 
 
+def count_terms(text: str) -> dict[str, int]:
+    """How often each search term occurs; a long text has few different words, and each is split once."""
+    counts: dict[str, int] = {}
+    for word, count in Counter(_WORD.findall(text)).items():
+        for term in _terms_of_word(word):
+            counts[term] = counts.get(term, 0) + count
+    return counts
+
+
 @lru_cache(maxsize=65_536)
 def _terms_of_word(word: str) -> tuple[str, ...]:
     if not word.isascii() and _UNSPACED_RUN.search(folded := fold(word)):
@@ -89,3 +102,19 @@ def _stem(word: str) -> str:
 def _pairs(run: str) -> list[str]:
     """Neighbouring characters, which find words where no space marks them."""
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+def commonness(term: str) -> float:
+    """1 for the commonest stem of English, 0 for one that is not among the common ones; so that a small
+    library need not guess it from its own few texts."""
+    if len(term) <= 2 and term.isdigit():
+        return 1.0  # the vocabulary leaves small numbers out; they are in any text and tell nothing
+    return _common_stems().get(term, 0.0)
+
+
+@lru_cache(maxsize=1)
+def _common_stems() -> dict[str, float]:
+    packed = resources.files("skillkit.matching").joinpath("common_stems.txt.gz").read_bytes()
+    stems = gzip.decompress(packed).decode("utf-8").split("\n")
+    whole = math.log(len(stems))
+    return {term: 1 - math.log(rank) / whole for rank, term in enumerate(stems, 1)}

@@ -41,7 +41,7 @@ def run(program: str) -> str:
     return answer.stdout
 
 
-def test_hybrid_goes_without_meaning_and_says_so():
+def test_the_default_needs_no_extra():
     output = run(
         """
         matcher = SkillMatcher(LIBRARY, settings=MatchingSettings(), body=lambda skill: skill.description)
@@ -50,19 +50,20 @@ def test_hybrid_goes_without_meaning_and_says_so():
         print(matcher.match("Who wrote Hamlet?"))
         """
     )
-    assert output.splitlines() == ["hybrid ('lexical', 'body')", "pdf-extractor", "[]"]
+    assert output.splitlines() == ["lexical ('lexical', 'body')", "pdf-extractor", "[]"]
 
 
-def test_semantic_is_refused_with_the_remedy():
+def test_modes_with_embeddings_are_refused_with_the_remedy():
     output = run(
         """
-        try:
-            SkillMatcher(LIBRARY, mode="semantic", settings=MatchingSettings())
-        except ConfigurationError as error:
-            print(error)
+        for mode in ("semantic", "hybrid"):
+            try:
+                SkillMatcher(LIBRARY, mode=mode, settings=MatchingSettings())
+            except ConfigurationError as error:
+                print(error)
         """
     )
-    assert "pip install 'skillkit[semantic]'" in output
+    assert output.count("pip install 'skillkit[semantic]'") == 2
 
 
 def test_patterns_are_reported_and_not_run():

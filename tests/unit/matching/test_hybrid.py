@@ -9,10 +9,11 @@ QUIET = MatchingSettings()
 LONG = "Sharpen knives with a whetstone at twenty degrees. Strop the blade on leather. Oil the handle. " * 12
 
 
-def test_hybrid_is_made_of_every_signal_at_hand(everyday):
-    assert SkillMatcher(everyday, settings=QUIET).signals == ("lexical", "semantic", "body")
-    assert SkillMatcher(everyday, settings=QUIET, body=None).signals == ("lexical", "semantic")
-    assert SkillMatcher(everyday, mode="lexical", settings=QUIET).signals == ("lexical",)
+def test_every_mode_says_what_its_scores_are_made_of(everyday):
+    assert SkillMatcher(everyday, settings=QUIET).signals == ("lexical", "body")
+    assert SkillMatcher(everyday, mode="lexical", settings=QUIET, body=None).signals == ("lexical",)
+    assert SkillMatcher(everyday, mode="hybrid", settings=QUIET).signals == ("lexical", "body", "semantic")
+    assert SkillMatcher(everyday, mode="semantic", settings=QUIET).signals == ("semantic",)
     assert SkillMatcher(everyday, mode="keyword", settings=QUIET).signals == ("keyword",)
 
 

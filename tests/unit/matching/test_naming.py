@@ -1,4 +1,4 @@
-"""A skill that is called by name comes first, and one that is ruled out by name does not come."""
+"""A skill that is called for by name comes first, and one that is ruled out by name does not come."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def names(matches):
         "use git-history on it",
         "Git History, go",
         "git_history",
-        "see skills/git-history/SKILL.md",
+        "what does the git history skill do?",
         "run `GIT-HISTORY` then extract text and tables from PDF files",
     ],
 )
@@ -56,7 +56,15 @@ def test_a_name_that_is_an_ordinary_word_counts_where_it_is_plainly_a_name(every
 
 @pytest.mark.parametrize(
     "request_",
-    ["What an image of the past!", "the /image/path folder", "imagery", "merge git branches and image tags"],
+    [
+        "What an image of the past!",
+        "the /image/path folder",
+        "imagery",
+        "merge git branches and image tags",
+        "see skills/git-history/SKILL.md",
+        "our git history is a mess",
+        "what sql tuning did to us",
+    ],
 )
 def test_an_ordinary_word_in_prose_is_no_name(everyday, request_):
     ranked = matcher_of(*everyday).rank(request_)
@@ -76,17 +84,10 @@ def test_an_ordinary_word_is_a_name_in_a_list_of_names(everyday, request_):
     assert {"git-history", "image"} <= set(names(matcher_of(*everyday).match(request_)))
 
 
-@pytest.mark.parametrize("request_", ["let image look at the login bug", "with image, tidy report.txt"])
-def test_an_ordinary_word_that_is_only_said_brings_its_skill_where_nothing_fits_better(everyday, request_):
-    first = matcher_of(*everyday).match(request_)[0]
-    assert first.skill.name == "image"
-    assert first.reasons[0] in {"its name is a word of the request", "is named in the request"}
-
-
-def test_an_ordinary_word_that_is_only_said_gives_way_to_what_fits_better(everyday):
-    matched = names(matcher_of(*everyday).match("extract text and tables from a PDF with an image in it"))
-    assert matched[0] == "pdf-extractor"
-    assert "image" in matched
+def test_a_name_in_prose_gives_way_to_what_fits_better(everyday):
+    ranked = matcher_of(*everyday).rank("extract text and tables from a PDF with an image in it")
+    assert names(ranked)[:2] == ["pdf-extractor", "image"]
+    assert "its name stands in the request" in ranked[1].reasons
 
 
 def test_a_skill_that_is_called_like_a_function_word_does_not_come_with_every_request(make_skill):
@@ -101,16 +102,10 @@ def test_an_ordinary_word_does_not_bring_a_skill_that_is_hidden_from_the_model(m
     assert names(matcher_of(hidden).match("use image")) == ["image"]
 
 
-def test_an_ordinary_word_beside_a_name_is_no_name(everyday):
-    assert names(matcher_of(*everyday).match("git-history image tags"))[:1] == ["git-history"]
-    ranked = matcher_of(*everyday).rank("git-history image tags")
-    assert [match.skill.name for match in ranked if "is named in the request" in match.reasons] == [
-        "git-history"
-    ]
-
-
-def test_an_unusual_word_is_a_name_wherever_it_stands(make_skill):
-    assert names(matcher_of(make_skill("kubectl")).match("kubectl gives an error")) == ["kubectl"]
+def test_a_request_that_says_nothing_but_a_name_is_an_order(make_skill):
+    assert names(
+        matcher_of(make_skill("kubectl"), make_skill("helm")).match("please do it with kubectl")
+    ) == ["kubectl"]
 
 
 @pytest.mark.parametrize(
@@ -123,8 +118,12 @@ def test_a_part_of_another_word_is_no_name(everyday, request_):
 
 def test_the_longer_name_wins_over_the_one_inside_it(make_skill):
     matcher = matcher_of(make_skill("doca"), make_skill("doca-flow"))
-    assert names(matcher.match("doca flow")) == ["doca-flow"]
-    assert set(names(matcher.match("doca and doca-flow"))) == {"doca", "doca-flow"}
+
+    def named(request):
+        return {match.skill.name for match in matcher.rank(request) if match.score >= 0.95}
+
+    assert named("use doca flow") == {"doca-flow"}
+    assert named("use doca and doca-flow") == {"doca", "doca-flow"}
 
 
 @pytest.mark.parametrize(
@@ -140,6 +139,16 @@ def test_a_skill_that_is_ruled_out_does_not_match(everyday, request_):
     assert "git-history" not in names(matcher_of(*everyday).match(request_))
     eager = SkillMatcher(everyday, mode="lexical", threshold=0.0, settings=QUIET)
     assert "git-history" not in names(eager.match(request_))
+
+
+def test_a_skill_that_is_ruled_out_ranks_behind_every_other(everyday):
+    matcher = matcher_of(*everyday)
+    request = "rewrite and bisect branches and merge conflicts, crop a picture"
+    assert names(matcher.rank(request))[0] == "git-history"
+    ranked = matcher.rank(f"{request}, but not with git-history")
+    assert (ranked[-1].skill.name, ranked[-1].score) == ("git-history", 0.0)
+    assert names(ranked)[0] == "image"
+    assert "git-history" not in names(matcher.explain(f"{request}, but not with git-history").near)
 
 
 def test_the_source_before_the_colon_is_understood(make_skill):

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from skillkit import SkillManager
 from skillkit.matching import SkillMatcher
-from skillkit.matching.commonness import commonness
 from skillkit.matching.porter import stem
-from skillkit.matching.terms import fold, terms
+from skillkit.matching.terms import commonness, count_terms, fold, terms
 
 
 def test_stems_are_those_of_porter_for_every_common_english_word():
@@ -97,3 +96,10 @@ def test_a_small_number_alone_is_no_reason_to_match(mode, skills_dir, write_skil
     manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="")
     manager.discover()
     assert SkillMatcher(manager.list_skills(), mode=mode).match("What is 2+2?") == []
+
+
+@settings(deadline=None)
+@given(st.text(alphabet=st.sampled_from("aB'’ c.漢é#+-2\n"), max_size=60))
+def test_counting_gives_the_terms_as_often_as_they_occur(text):
+    found = terms(text)
+    assert count_terms(text) == {term: found.count(term) for term in found}

@@ -31,7 +31,7 @@ MatchingMode = Annotated[
     str | None,
     typer.Option(
         "--mode",
-        help="keyword, lexical, semantic or hybrid; SKILL_MATCHING_MODE or the best installed if not given.",
+        help="keyword, lexical, semantic or hybrid; SKILL_MATCHING_MODE or lexical if not given.",
         show_default=False,
     ),
 ]

@@ -1,0 +1,154 @@
+"""BM25 over many texts: which words stand in which text, and how much each of them says."""
+
+import math
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from skillkit.matching.calibration import WordWeights
+from skillkit.matching.terms import commonness
+
+COMMON = 512
+"""Texts from which a word's row has a place for every text: looked up, not walked through."""
+_STEPS = 0xFFFF
+
+
+@dataclass(slots=True)
+class WordIndex:
+    """An inverted index in arrays of two and four bytes, so that 10,000 long texts take tens of megabytes.
+
+    Texts are known by small numbers, which may be used again after a text was removed.
+    """
+
+    weights: WordWeights
+    _few: dict[str, tuple["array[int]", "array[int]"]] = field(default_factory=dict)
+    """Term → the texts that have it, and what it is worth in each."""
+    _many: dict[str, "array[int]"] = field(default_factory=dict)
+    """The same for common terms, by number of the text; 0 where it is missing."""
+    _occurs: dict[str, int] = field(default_factory=dict)
+    """How many texts have each of the common terms."""
+    _terms: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _weighed: dict[str, float] = field(default_factory=dict)
+    """What was computed since the library last changed."""
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def add(self, key: int, counts: Mapping[str, float]) -> None:
+        """Take in a text by how often each term occurs in it, its length already considered."""
+        saturation, few = self.weights.saturation, self._few
+        for term, count in counts.items():
+            value = int(_STEPS * count / (count + saturation)) or 1
+            found = few.get(term)
+            if found is not None:
+                found[0].append(key)
+                found[1].append(value)
+                if len(found[0]) > COMMON:
+                    self._make_common(term)
+            elif term in self._many:
+                _place(self._many[term], key, value)
+                self._occurs[term] += 1
+            else:
+                few[term] = (array("I", (key,)), array("H", (value,)))
+        self._terms[key] = tuple(counts)
+        self._weighed.clear()
+
+    def remove(self, key: int) -> None:
+        for term in self._terms.pop(key):
+            if term in self._many:
+                self._many[term][key] = 0
+                self._occurs[term] -= 1
+                continue
+            keys, values = self._few[term]
+            place = keys.index(key)
+            del keys[place], values[place]
+            if not keys:
+                del self._few[term]
+        self._weighed.clear()
+
+    def has(self, term: str, key: int) -> bool:
+        return self._value(term, key) > 0
+
+    def weight(self, term: str) -> float:
+        """How much a term says: by how rare it is here, and how ordinary in English."""
+        known = self._weighed.get(term)
+        if known is None:
+            settings = self.weights
+            library = len(self._terms) + settings.prior
+            occurs = self._occurs[term] if term in self._occurs else len(self._few.get(term, _NOWHERE)[0])
+            rarity = math.log(1 + library / (occurs + 0.5)) / math.log(1 + library / 0.5)
+            known = rarity * (1 - settings.commonness * commonness(term))
+            self._weighed[term] = known
+        return known
+
+    def telling(self, terms: Iterable[str]) -> list[tuple[str, float]]:
+        """Terms with their weights; of many, the ones that say most."""
+        weighed = [(term, self.weight(term)) for term in terms]
+        if len(weighed) > self.weights.most_terms:
+            weighed.sort(key=lambda pair: -pair[1])
+            del weighed[self.weights.most_terms :]
+        return weighed
+
+    def scale(self, weighed: Iterable[tuple[str, float]]) -> float:
+        """What scores are multiplied with, so that words of a request that nothing answers lower them."""
+        asked = self.weights.evidence + sum(weight for _, weight in weighed)
+        return float(asked**-self.weights.coverage)
+
+    def add_scores(
+        self, weighed: Iterable[tuple[str, float]], total: dict[int, float], factor: float
+    ) -> None:
+        """Add to `total` what every text scores by the terms that are not common."""
+        unit, known = factor * self._unit, total.get
+        for term, weight in weighed:
+            if found := self._few.get(term):
+                worth = weight * unit
+                for key, value in zip(*found, strict=True):
+                    total[key] = known(key, 0.0) + worth * value
+
+    def add_common(
+        self, weighed: Iterable[tuple[str, float]], total: dict[int, float], factor: float
+    ) -> None:
+        """Add what the common terms score to the texts that are in `total`."""
+        unit = factor * self._unit
+        for term, weight in weighed:
+            if row := self._many.get(term):
+                worth, length = weight * unit, len(row)
+                for key in total:
+                    if key < length and (value := row[key]):
+                        total[key] += worth * value
+
+    def having_common(self, weighed: Iterable[tuple[str, float]], enough: int) -> set[int]:
+        """Texts that have the most telling of the common terms, until there are `enough`."""
+        found: set[int] = set()
+        for term, _ in sorted(weighed, key=lambda pair: -pair[1]):
+            if len(found) >= enough:
+                break
+            found.update(key for key, value in enumerate(self._many.get(term, ())) if value)
+        return found
+
+    @property
+    def _unit(self) -> float:
+        return (self.weights.saturation + 1) / _STEPS
+
+    def _make_common(self, term: str) -> None:
+        keys, values = self._few.pop(term)
+        row = array("H", bytes(2 * (max(keys) + 1)))
+        for key, value in zip(keys, values, strict=True):
+            row[key] = value
+        self._many[term] = row
+        self._occurs[term] = len(keys)
+
+    def _value(self, term: str, key: int) -> int:
+        if (row := self._many.get(term)) is not None:
+            return row[key] if key < len(row) else 0
+        keys, values = self._few.get(term, _NOWHERE)
+        return values[keys.index(key)] if key in keys else 0
+
+
+_NOWHERE: tuple["array[int]", "array[int]"] = (array("I"), array("H"))
+
+
+def _place(row: "array[int]", key: int, value: int) -> None:
+    if key >= len(row):
+        row.frombytes(bytes(2 * (key + 1 - len(row))))
+    row[key] = value
