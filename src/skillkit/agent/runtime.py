@@ -116,6 +116,12 @@ class AgentRuntime:
                 self.save()
             self._report_unsaved()
 
+    def resume(self, conversation: SavedConversation) -> None:
+        """Go on with a conversation that another runtime has begun."""
+        self.conversation = conversation
+        self.trace.session = conversation.id
+        self._skills = self._agent = None
+
     def _report_unsaved(self) -> None:
         """Say once what could not be written; it is no reason to withhold an answer."""
         for problem in (self._save_problem, self.trace.problem):

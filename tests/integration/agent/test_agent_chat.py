@@ -161,7 +161,7 @@ def test_at_a_terminal_a_script_is_asked_about_and_a_status_line_shown(
         program.wait()
     os.close(controller)
     assert "openai/" in seen.text
-    assert "wants to run: add" in seen.text
+    assert "A script wants to run." in seen.text
     assert '"success": true' in online.requests[-1].spoken[-1][1]
 
 

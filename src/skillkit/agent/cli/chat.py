@@ -3,13 +3,16 @@
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from skillkit.agent.cli import output
+from skillkit.agent.cli import commands, output
+from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
+from skillkit.agent.cli.screen import AnswerScreen
 from skillkit.agent.cli.turns import LATEST, Options, TurnTree, runtime_for, visible, warn
+from skillkit.agent.cli.usage import Usage
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import escape_hidden
 
@@ -18,21 +21,19 @@ if TYPE_CHECKING:
     from skillkit.agent.cli.terminal import Terminal
     from skillkit.agent.runtime import AgentRuntime
 
-COMMANDS = {
-    "/help": "show this",
-    "/skills": "the skills, and which are in use",
-    "/NAME": "use the skill NAME; what follows is its input",
-    "/cost": "the tokens of this conversation",
-    "/clear": "begin a new conversation",
-    "/continue": "go on with an earlier conversation; an id may follow",
-    "/exit": "leave",
-}
 WELCOME = "Type a message, /help for commands, Ctrl-C to stop an answer, Ctrl-D to leave."
 
 
 def chat(options: Options) -> None:
-    """Talk until the user leaves."""
-    asyncio.run(Chat(options).run())
+    """Talk until the user leaves; lines from a pipe that came to nothing are an error."""
+    talk = Chat(options)
+    asyncio.run(talk.run())
+    if talk.failure is not None and not talk.interactive:
+        import typer
+
+        from skillkit.agent.cli.outcome import exit_code
+
+        raise typer.Exit(exit_code(talk.failure))
 
 
 class Chat:
@@ -42,8 +43,12 @@ class Chat:
         self.options = options
         self.tree = TurnTree(shown=options.verbose)
         self.interactive = sys.stdin.isatty() and sys.stdout.isatty()
+        self.screen = AnswerScreen() if self.interactive else None
         self.terminal: Terminal | None = None
+        self.failure: SkillsUseError | None = None
+        """The last error that ended a turn."""
         self.runtime = self._open(options)
+        self.switches = SkillSwitches(self.runtime)
 
     async def run(self) -> None:
         if self.interactive:
@@ -61,9 +66,10 @@ class Chat:
 
     async def _take(self, text: str) -> None:
         try:
-            if text and not self._obey(text):
-                await self._turn(text)
+            if text and not await self._do_command(text):
+                await self._turn(commands.with_files(text))
         except SkillsUseError as error:
+            self.failure = error
             output.complain(str(error))
 
     def status(self) -> str:
@@ -78,6 +84,7 @@ class Chat:
         from skillkit.agent.telemetry import Stopwatch
 
         watch = Stopwatch()
+        self.switches.before_turn()
         task = asyncio.create_task(self._say(text))
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, task.cancel)
@@ -90,62 +97,118 @@ class Chat:
             self.tree.finish(watch.seconds, self.runtime.conversation.id)
 
     async def _say(self, text: str) -> None:
+        if self.screen is not None:
+            try:
+                async for piece in self.runtime.turn(text):
+                    self.screen.text(piece)
+            finally:
+                self.screen.finish()
+            return
         async for piece in self.runtime.turn(text):
             sys.stdout.write(visible(piece))
             sys.stdout.flush()
         sys.stdout.write("\n")
         sys.stdout.flush()
 
-    def _obey(self, text: str) -> bool:
+    async def _do_command(self, text: str) -> bool:
         """Carry out a command; False for what the model is to answer."""
         command, _, rest = text.partition(" ")
-        match command:
-            case "/help":
-                rows = list(COMMANDS.items())
-                output.table(("Command", "What it does"), rows, flexible="What it does")
-            case "/skills":
-                self._show_skills()
-            case "/cost":
-                output.say(str(Usage.of(self.runtime)))
-            case "/clear":
-                self._switch(None)
-                output.say("A new conversation.")
-            case "/continue":
-                self._switch(rest.strip() or LATEST)
-                output.say(f"Going on with: {escape_hidden(self.runtime.conversation.title)}")
-            case _ if (
-                command.startswith("/") and self.runtime.skills.disclosure.get_skill(command[1:]) is None
-            ):
-                warn(f"There is no command or skill {command}. See /help and /skills.")
-            case _:
-                return False
+        action = self._actions().get(command)
+        if action is not None:
+            done = action(rest.strip())
+            if done is not None:
+                await done
+        elif command.startswith("!"):
+            warn(commands.NO_SHELL)
+        elif command.startswith("/") and not commands.is_name_of_skill(self.runtime, command):
+            warn(f"There is no command or skill {command}. See /help and /skills.")
+        else:
+            return False
         return True
 
-    def _switch(self, continued: str | None) -> None:
-        before, self.runtime = self.runtime, self._open(replace(self.options, continued=continued))
-        self.runtime.client = before.client  # a model is not loaded twice
+    def _actions(self) -> dict[str, Callable[[str], Awaitable[None] | None]]:
+        return {
+            "/help": lambda rest: commands.show_help(),
+            "/skills": self.switches.do,
+            "/why": lambda rest: commands.show_why(self.runtime),
+            "/cost": lambda rest: commands.show_cost(self.runtime),
+            "/memory": lambda rest: commands.show_memory(self.runtime),
+            "/export": lambda rest: commands.export(self.runtime, rest),
+            "/compact": lambda rest: commands.compact(self.runtime),
+            "/undo": lambda rest: commands.show_undo(self.runtime),
+            "/retry": lambda rest: self._retry(),
+            "/model": self._use_model,
+            "/clear": lambda rest: self._clear(),
+            "/continue": self._continue,
+        }
 
-    def _show_skills(self) -> None:
-        active = self.runtime.active_skills
-        rows = [
-            (
-                skill.name,
-                "in use" if skill.canonical_name in active else "",
-                output.summary(skill.description, 120),
-            )
-            for skill in self.runtime.manager.offered_skills()
-        ]
-        if rows:
-            output.table(("Skill", "Now", "Description"), rows, flexible="Description")
+    async def _clear(self) -> None:
+        await self._switch(replace(self.options, continued=None))
+        output.say("A new conversation.")
+
+    async def _continue(self, identity: str) -> None:
+        await self._switch(replace(self.options, continued=identity or LATEST))
+        output.say(f"Going on with: {escape_hidden(self.runtime.conversation.title)}")
+
+    async def _retry(self) -> None:
+        question = commands.undo(self.runtime)
+        if question is None:
+            output.say("There is nothing to ask again.")
         else:
-            output.say("No skill is active. Choose with AGENT_SKILLS, or: agent skill enable NAME")
+            await self._turn(question)
+
+    async def _use_model(self, name: str) -> None:
+        """Go on with another model; the conversation stays."""
+        from skillkit.agent.providers import PROVIDERS
+
+        if not name:
+            provider = self.runtime.provider
+            output.say(f"{provider.name}/{provider.model}. Others: {', '.join(PROVIDERS.names())}")
+            return
+        provider_name, slash, model = name.partition("/")
+        if slash and provider_name in PROVIDERS.names():
+            options = replace(self.options, provider=provider_name, model=model or None)
+        elif name in PROVIDERS.names():
+            options = replace(self.options, provider=name, model=None)
+        else:
+            options = replace(self.options, provider=self.runtime.provider.name, model=name)
+        conversation = self.runtime.conversation
+        await self._switch(options, same_client=False)
+        self.runtime.resume(conversation)
+        self.options = options
+        output.say(f"{self.runtime.provider.name}/{self.runtime.provider.model} answers from here on.")
+
+    async def _switch(self, options: Options, *, same_client: bool = True) -> None:
+        before, runtime = self.runtime, self._open(options)
+        if same_client:
+            runtime.client = before.client  # a model is not loaded twice
+        else:
+            await before.close()
+        self.runtime = runtime
+        self.switches = SkillSwitches(runtime)
 
     def _open(self, options: Options) -> "AgentRuntime":
-        return runtime_for(options, ask=self._ask if self.interactive else None, show=self.tree)
+        from skillkit.agent.runtime import Observers
+
+        ask = self._ask if self.interactive else None
+        if self.screen is None:
+            return runtime_for(options, ask=ask, show=self.tree)
+        screen, tree = self.screen, self.tree
+
+        def step(done: object) -> None:
+            tree.step(done)  # type: ignore[arg-type]
+            screen.step(done)  # type: ignore[arg-type]
+
+        def problem(text: str) -> None:
+            screen.stop()
+            warn(text)
+
+        observers = Observers(tree.disclosed, step, problem, screen.activity)
+        return runtime_for(options, ask=ask, show=self.tree, observers=observers)
 
     def _completions(self) -> list[str]:
         names = self.runtime.skills.disclosure.get_skill_names()
-        return [*(command for command in COMMANDS if command != "/NAME"), *(f"/{name}" for name in names)]
+        return [*(command for command in COMMANDS if command[1].islower()), *(f"/{name}" for name in names)]
 
     async def _lines(self) -> AsyncIterator[str]:
         if self.terminal is None:
@@ -161,16 +224,25 @@ class Chat:
                 return
 
     async def _ask(self, question: "Question") -> "Decision":
+        """Show each fact on a line of its own; what the model chose is quoted and cannot pass for one."""
         from skillkit.agent.approvals import Decision
 
         assert self.terminal is not None
+        if self.screen is not None:
+            self.screen.stop()
         skill = question.skill
-        wishes = ["network"] if skill.permissions.network else []
-        wishes += [f"variable {name}" for name in skill.permissions.env]
-        output.remark(
-            f"\nThe skill {escape_hidden(skill.name)} wants to run: {escape_hidden(question.command)}\n"
-            f"It gets: {escape_hidden(', '.join(wishes)) or 'no network, no variables'}, in the sandbox. "
-            f"Digest {question.digest[:19]}…"
+        wants = ["network"] if skill.permissions.network else []
+        wants += [f"variable {name}" for name in skill.permissions.env]
+        sys.stdout.flush()
+        output.remark("\nA script wants to run.", "bold")
+        output.facts_on_stderr(
+            [
+                ("skill", skill.name, ""),
+                ("script", question.script, ""),
+                *_argument_rows(question.arguments),
+                ("gets", f"{', '.join(wants) or 'no network, no variables'}, in the sandbox", ""),
+                ("digest", f"{question.digest[:19]}…", ""),
+            ]
         )
         with suppress(EOFError, KeyboardInterrupt):
             said = await self.terminal.ask("Run it? [o]nce, for this [s]ession, [a]lways, [n]o: ")
@@ -180,42 +252,16 @@ class Chat:
         return Decision.NO
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """The tokens that a conversation has cost in this program."""
+def _argument_rows(arguments: Sequence[str]) -> list[tuple[str, str, str]]:
+    """The arguments, quoted; a line that goes on begins with a mark, so that none looks like another fact."""
+    width = max(20, output.console(stderr=True).width - 16)
+    text = " ".join(map(quoted, arguments)) or "none"
+    first, *others = [text[place : place + width] for place in range(0, len(text), width)]
+    return [("arguments", first, ""), *(("", f"…{part}", "") for part in others)]
 
-    requests: int = 0
-    system: int = 0
-    skills: int = 0
-    tools: int = 0
-    messages: int = 0
-    read: int = 0
-    written: int = 0
-    estimated: bool = False
 
-    @classmethod
-    def of(cls, runtime: "AgentRuntime") -> "Usage":
-        counts = [step.tokens for step in runtime.trace.steps if step.tokens is not None]
-        return cls(
-            requests=len(counts),
-            system=sum(count.system for count in counts),
-            skills=sum(count.skills for count in counts),
-            tools=sum(count.tools for count in counts),
-            messages=sum(count.messages for count in counts),
-            read=sum(count.total for count in counts),
-            written=sum(count.output for count in counts),
-            estimated=any(count.estimated for count in counts),
-        )
+def quoted(argument: str) -> str:
+    """An argument between quotes, with nothing in it that ends them or begins a line."""
+    import json
 
-    @property
-    def total(self) -> int:
-        return self.read + self.written
-
-    def __str__(self) -> str:
-        about = "about " if self.estimated else ""
-        requests = "1 model request" if self.requests == 1 else f"{self.requests} model requests"
-        return (
-            f"{requests}, {about}{self.read:,} tokens read, {self.written:,} written\n"
-            f"of those read, estimated: system {self.system:,}, skills {self.skills:,}, "
-            f"tools {self.tools:,}, messages {self.messages:,}"
-        )
+    return json.dumps(argument, ensure_ascii=False)

@@ -1,9 +1,6 @@
 """Reading what a person types: history, several lines, completion, a status line."""
 
-import sys
-import termios
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -11,9 +8,11 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output
 
+from skillkit.agent.cli.typed_ahead import discard_typed_ahead
 from skillkit.core.disk import agent_home, open_private
 
 NEW_LINE = (("escape", "enter"), ("c-j",))
@@ -49,14 +48,9 @@ class Terminal:
 
     async def ask(self, question: str) -> str:
         """Return what is typed after the question is on the screen; what was typed before is thrown away."""
+        clear_typeahead(self._session.input)
         discard_typed_ahead()
         return await self._question.prompt_async(question)
-
-
-def discard_typed_ahead() -> None:
-    """Forget keys that were pressed before there was anything to answer."""
-    with suppress(termios.error, ValueError, OSError):
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def _history(home: Path) -> History:

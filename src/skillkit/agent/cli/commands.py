@@ -1,0 +1,263 @@
+"""The commands of the chat: what is typed after a slash."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.usage import Usage
+from skillkit.core.authority import Authority, Requester
+from skillkit.core.availability import Refusal
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.grants import Grants
+from skillkit.core.names import canonical_name
+from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from skillkit.agent.runtime import AgentRuntime
+    from skillkit.core.models import SkillMetadata
+
+COMMANDS = {
+    "/help": "show this",
+    "/skills": "the skills; /skills on, off, pin or unpin NAME for this conversation",
+    "/why": "why which skill is in use in the last turn, and why others are not",
+    "/NAME": "use the skill NAME; what follows is its input",
+    "@FILE": "put a file of yours into the request",
+    "/model": "the model; /model NAME or PROVIDER/NAME uses another from here on",
+    "/cost": "the tokens of this conversation",
+    "/compact": "send less of what was said before",
+    "/undo": "forget the last question and its answer",
+    "/retry": "ask the last question again",
+    "/memory": "what is remembered about you",
+    "/export": "write the conversation to a file",
+    "/clear": "begin a new conversation",
+    "/continue": "go on with an earlier conversation; an id may follow",
+    "/exit": "leave",
+}
+NO_SHELL = (
+    "There is no !command: the agent runs scripts of skills only. Use your shell, and @FILE to show a file."
+)
+MAX_FILE = 200_000
+
+
+@dataclass
+class ConversationAuthority:
+    """The authority of one chat: skills that the user turned on or off in it."""
+
+    base: Authority
+    on: set[str] = field(default_factory=set)
+    off: set[str] = field(default_factory=set)
+
+    def offer_refusal(self, skill: "SkillMetadata", requester: Requester) -> Refusal | None:
+        if skill.canonical_name in self.off:
+            return Refusal("disabled", "it was turned off in this conversation")
+        refusal = self.base.offer_refusal(skill, requester)
+        disabled = refusal is not None and refusal.code == "disabled"
+        return None if disabled and skill.canonical_name in self.on else refusal
+
+    def import_refusal(self, skill: "SkillMetadata", digest: str, requester: Requester) -> Refusal | None:
+        return self.base.import_refusal(skill, digest, requester)
+
+    def grants(self, skill: "SkillMetadata", digest: str, requester: Requester) -> Grants:
+        return self.base.grants(skill, digest, requester)
+
+
+class SkillSwitches:
+    """`/skills on|off|pin|unpin NAME`: what counts in this conversation and nowhere else."""
+
+    def __init__(self, runtime: "AgentRuntime") -> None:
+        self.runtime = runtime
+        self.pinned: set[str] = set()
+        authority = runtime.manager.authority
+        self.authority = (
+            authority if isinstance(authority, ConversationAuthority) else ConversationAuthority(authority)
+        )
+        runtime.manager.authority = self.authority
+
+    async def do(self, words: str) -> None:
+        """Carry out what follows `/skills`; nothing lists them."""
+        action, _, name = words.partition(" ")
+        if action:
+            await self.change(action, name.strip())
+        else:
+            self.show()
+
+    async def change(self, action: str, name: str) -> None:
+        skill = self.runtime.manager.get_skill(name)
+        identity = skill.canonical_name
+        match action:
+            case "on":
+                self.authority.off.discard(identity)
+                self.authority.on.add(identity)
+            case "off":
+                self.authority.on.discard(identity)
+                self.authority.off.add(identity)
+                self.pinned.discard(identity)
+                self.runtime.skills.session.deactivate(identity)
+            case "pin":
+                await self._pin(identity)
+            case "unpin":
+                self.pinned.discard(identity)
+                self.runtime.skills.session.deactivate(identity)
+            case _:
+                raise SkillsUseError(f"/skills knows on, off, pin and unpin, not '{action}'")
+        output.say(f"{escape_hidden(skill.name)}: {self._state(skill)}")
+
+    async def _pin(self, identity: str) -> None:
+        session = self.runtime.skills.session
+        if session.get(identity) is None:
+            [load] = [
+                tool for tool in self.runtime.skills.disclosure.tools(session) if tool.name == "load_skill"
+            ]
+            result = await load.call({"skill_id": identity})
+            if session.get(identity) is None:
+                raise SkillsUseError(f"{identity} cannot be pinned: {result.text}")
+        session.bring_back(identity)  # its text stands in the instructions, whatever becomes of the messages
+        self.pinned.add(identity)
+
+    def before_turn(self) -> None:
+        """Keep what is pinned from being put aside in a long conversation."""
+        for identity in sorted(self.pinned):
+            self.runtime.skills.session.touch(identity)
+
+    def show(self) -> None:
+        skills = self.runtime.manager.list_skills()
+        rows = [
+            (skill.name, self._state(skill), output.summary(skill.description, 120))
+            for skill in skills
+            if self.runtime.manager.refusal(skill) is None or skill.canonical_name in self.authority.off
+        ]
+        if rows:
+            output.table(("Skill", "Now", "Description"), rows, flexible="Description")
+        else:
+            output.say("No skill is active. Choose with AGENT_SKILLS, or: agent skill enable NAME")
+
+    def _state(self, skill: "SkillMetadata") -> str:
+        refusal = self.runtime.manager.refusal(skill)
+        if refusal is not None:
+            return "off" if skill.canonical_name in self.authority.off else refusal.reason
+        if skill.canonical_name in self.pinned:
+            return "pinned"
+        return "in use" if skill.canonical_name in self.runtime.active_skills else "on"
+
+
+def show_help() -> None:
+    output.table(("Command", "What it does"), list(COMMANDS.items()), flexible="What it does")
+
+
+def compact(runtime: "AgentRuntime") -> None:
+    before, after = runtime.compact_now()
+    output.say(f"{before:,} tokens of earlier messages were sent, now {after:,} are.")
+
+
+def show_undo(runtime: "AgentRuntime") -> None:
+    question = undo(runtime)
+    output.say("There is nothing to undo." if question is None else f"Forgotten: {escape_hidden(question)}")
+
+
+def show_why(runtime: "AgentRuntime") -> None:
+    """Say why skills were used in the last turn, and how far the others were from it."""
+    disclosed = runtime.skills.last
+    if disclosed is None:
+        output.say("Nothing was asked yet.")
+        return
+    matched = {match.skill.canonical_name: match for match in disclosed.matched}
+    asked = {"role": "user", "content": runtime.skills.session.heard}
+    nearest = (*disclosed.left_out, *runtime.skills.disclosure.near([asked], runtime.skills.session))
+    near = {match.skill.canonical_name: match for match in nearest}
+    rows = []
+    for skill in runtime.manager.list_skills():
+        identity = skill.canonical_name
+        refusal = runtime.manager.refusal(skill)
+        if refusal is not None:
+            reason = f"not offered: {refusal.reason}"
+        elif identity in matched:
+            reason = f"matched ({matched[identity].score:.2f}): {'; '.join(matched[identity].reasons)}"
+        elif identity in disclosed.active:
+            reason = "in use since an earlier turn, or loaded by the model"
+        elif identity in near:
+            reason = f"near, but not enough ({near[identity].score:.2f}): {'; '.join(near[identity].reasons)}"
+        else:
+            reason = "the request has too little in common with its description"
+        rows.append((skill.name, reason))
+    output.table(("Skill", "Why"), rows, flexible="Why")
+
+
+def show_cost(runtime: "AgentRuntime") -> None:
+    usage = Usage.of(runtime)
+    output.say(str(usage))
+    cost = usage.cost(runtime.provider.settings.price)
+    if cost is not None:
+        output.say(f"cost: {cost:.4f}")
+
+
+def show_memory(runtime: "AgentRuntime") -> None:
+    facts = runtime.memory.all() if runtime.memory is not None else []
+    if runtime.memory is None:
+        output.say("Nothing is remembered: the setting memory is off.")
+    elif facts:
+        output.table(("Id", "Fact"), [(fact.id, fact.text) for fact in facts], flexible="Fact")
+        output.say("Forget one with: agent memory forget ID")
+    else:
+        output.say("Nothing is remembered yet.")
+
+
+def undo(runtime: "AgentRuntime") -> str | None:
+    """Take the last question and all that came after it out of the conversation; return the question."""
+    from skillkit.agent.conversations import text_of
+
+    messages = runtime.conversation.messages
+    for place in range(len(messages) - 1, -1, -1):
+        if messages[place].get("role") == "user":
+            question = text_of(messages[place])
+            del messages[place:]
+            runtime.conversation.results.clear()
+            runtime.save()
+            return question
+    return None
+
+
+def export(runtime: "AgentRuntime", name: str) -> None:
+    from skillkit.agent.conversations import as_markdown
+
+    path = Path(name or f"conversation-{runtime.conversation.id}.md").expanduser()
+    if path.exists():
+        raise SkillsUseError(f"{path} exists already. Name another file: /export FILE")
+    try:
+        path.write_text(as_markdown(runtime.conversation), "utf-8")
+    except OSError as error:
+        raise SkillsUseError(f"{path} cannot be written: {error}") from error
+    output.say(f"Wrote {path}", whole=True)
+
+
+def with_files(text: str) -> str:
+    """Return the request with the files that it names as `@FILE` at its end."""
+    import re
+
+    parts = [text]
+    for name in dict.fromkeys(re.findall(r"(?:^|\s)@(\S+)", text)):
+        path = Path(name.rstrip(".,;:!?")).expanduser()
+        if not path.exists():
+            path = Path(name).expanduser()
+        if path.is_file():
+            parts.append(f"File {path}:\n```\n{_contents(path)}\n```")
+        elif "/" in name or "." in name:
+            raise SkillsUseError(f"There is no file {name}. Nothing was sent")
+    return "\n\n".join(parts)
+
+
+def _contents(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SkillsUseError(f"{path} cannot be read: {error}. Nothing was sent") from error
+    if len(data) > MAX_FILE:
+        raise SkillsUseError(f"{path} has {len(data):,} bytes; at most {MAX_FILE:,} can be sent")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SkillsUseError(f"{path} is no text in UTF-8. Nothing was sent") from error
+
+
+def is_name_of_skill(runtime: "AgentRuntime", command: str) -> bool:
+    return runtime.skills.disclosure.get_skill(canonical_name(command[1:])) is not None
