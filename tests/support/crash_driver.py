@@ -239,12 +239,14 @@ def _sync(folder: Path, base: Path) -> tuple[Callable[[Path], object], Callable[
 def remember_fetched() -> None:
     """Ask git once for what is the same in every attempt; what is killed is the writing."""
     fetch = installer_module.fetch_locked
-    known: dict[tuple[str, ...], list[Plan]] = {}
+    known: dict[tuple[str, ...], list[tuple[Plan, tuple[str, ...]]]] = {}
 
-    def remembered(registry: object, wanted: Sequence[LockedSkill], *rest: object) -> list[Plan]:
+    def remembered(
+        registry: object, state: object, wanted: Sequence[LockedSkill], *rest: object
+    ) -> list[tuple[Plan, tuple[str, ...]]]:
         names = tuple(locked.name for locked in wanted)
         if names not in known:
-            known[names] = fetch(registry, wanted, *rest)
+            known[names] = fetch(registry, state, wanted, *rest)
         return list(known[names])
 
     installer_module.fetch_locked = remembered

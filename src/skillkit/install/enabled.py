@@ -14,6 +14,7 @@ from skillkit.install.authority import Standing, UserAuthority
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection
+from skillkit.install.team_policy import TeamAuthority
 
 NO_TRUSTED = (
     "No trusted skills installed. Install skills with 'agent skill add' or use AGENT_SKILLS=all-untrusted"
@@ -73,11 +74,12 @@ class EnabledSkills:
         self.by_variable = VARIABLE in (os.environ if environment is None else environment)
         """Whether AGENT_SKILLS decides, or what `agent skill enable` chose."""
         self.authority = UserAuthority(self.registry, self.selection)
+        self.team = TeamAuthority(self.authority, self.registry.home)
         self.manager = SkillManager(
             additional_search_paths=list(search),
             default_sources=True,
             bundled=bundled,
-            authority=self.authority,
+            authority=self.team,
             journal=journal,
             rename=installed_names(self.registry),
         )
@@ -87,7 +89,11 @@ class EnabledSkills:
         standing = self.authority.standing(skill)
         return SkillStatus(
             skill=skill,
-            refusal=self.authority.refusal_by(skill, standing) or unavailable(skill),
+            refusal=(
+                self.team.team_refusal(skill)
+                or self.authority.refusal_by(skill, standing)
+                or unavailable(skill)
+            ),
             standing=standing,
             installed=self.authority.installed(skill),
         )

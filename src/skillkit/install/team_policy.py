@@ -1,0 +1,129 @@
+"""policy.json: what a team allows and denies on its machines, whatever a user approves.
+
+    {"version": 1,
+     "allow": [{"skill": "acme-*"}, {"skill": "pdf", "digest": "sha256:…"}],
+     "deny":  [{"skill": "old-*"}, {"digest": "sha256:…"}]}
+
+A denied skill is never used. With `allow`, a skill has to be named there, too. A file that cannot be
+understood denies everything: a rule that is not obeyed is worse than work that waits.
+"""
+
+import os
+import stat
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.authority import Authority, Requester
+from skillkit.core.availability import Refusal
+from skillkit.core.digest_memo import tree_digests
+from skillkit.core.disk import DamagedFileError, JsonFile, agent_home
+from skillkit.core.exceptions import SkillsUseError, StateFileError
+from skillkit.core.grants import Grants
+from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
+
+FORMAT = 1
+SYSTEM = Path("/etc/skillkit/policy.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Skills that have this name, or pattern of names, and this digest; an empty field is any."""
+
+    skill: str = ""
+    digest: str = ""
+
+    @classmethod
+    def from_data(cls, data: Any) -> "Rule":
+        """Raises TypeError or ValueError for what is no rule."""
+        rule = cls(**data)
+        if not all(isinstance(text, str) for text in (rule.skill, rule.digest)):
+            raise TypeError("a rule with something other than text in it")
+        if not rule.skill and not rule.digest:
+            raise ValueError("a rule about nothing")
+        return rule
+
+    def covers(self, skill: SkillMetadata, digest: str) -> bool:
+        """Return whether the rule is about this skill with these bytes."""
+        named = not self.skill or fnmatchcase(skill.canonical_name, canonical_name(self.skill))
+        return named and (not self.digest or self.digest == digest)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamPolicy:
+    """The rules of one file."""
+
+    path: Path
+    allow: tuple[Rule, ...] | None = None
+    """None where every skill is allowed that is not denied."""
+    deny: tuple[Rule, ...] = ()
+    problem: str = ""
+    """Why the file cannot be obeyed; nothing is allowed then."""
+
+    @classmethod
+    def read(cls, path: Path) -> "TeamPolicy | None":
+        """Return the rules of `path`; None when there is no such file."""
+        try:
+            data = JsonFile(path, FORMAT).read()
+            if data is None:
+                return None
+            if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o022:
+                return cls(path, problem="others than its owner may write it")
+            if unknown := data.keys() - {"version", "allow", "deny"}:
+                raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+            allow = data.get("allow")
+            return cls(
+                path,
+                None if allow is None else tuple(map(Rule.from_data, allow)),
+                tuple(map(Rule.from_data, data.get("deny", ()))),
+            )
+        except (DamagedFileError, StateFileError, OSError, TypeError, ValueError) as error:
+            return cls(path, problem=str(error))
+
+    def refusal(self, skill: SkillMetadata, digest: str) -> Refusal | None:
+        """Return why the team does not want this skill with these bytes, None when it does."""
+        if self.problem:
+            return Refusal(
+                "disabled", f"The policy {self.path} cannot be obeyed ({self.problem}); mend it first"
+            )
+        if any(rule.covers(skill, digest) for rule in self.deny):
+            return Refusal("disabled", f"Skill '{skill.name}' is denied by the policy {self.path}")
+        if self.allow is None or any(rule.covers(skill, digest) for rule in self.allow):
+            return None
+        return Refusal(
+            "disabled", f"Skill '{skill.name}' is not among those that the policy {self.path} allows"
+        )
+
+
+class TeamAuthority:
+    """Asks the policies of this machine first, then `base`. Policies are read when it is made."""
+
+    def __init__(self, base: Authority, home: Path | None = None, *, system: Path = SYSTEM) -> None:
+        self._base = base
+        places = (system, (home or agent_home()) / "policy.json")
+        self.policies = tuple(policy for place in places if (policy := TeamPolicy.read(place)) is not None)
+
+    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+        return self.team_refusal(skill) or self._base.offer_refusal(skill, requester)
+
+    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
+        return self.team_refusal(skill, digest) or self._base.import_refusal(skill, digest, requester)
+
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        if (refused := self.team_refusal(skill, digest)) is not None:
+            return Grants(run=False, reason=refused.reason)
+        return self._base.grants(skill, digest, requester)
+
+    def team_refusal(self, skill: SkillMetadata, digest: str | None = None) -> Refusal | None:
+        """Return what the first policy that refuses says; `digest` is that of the tree if it is known."""
+        if not self.policies:
+            return None
+        if digest is None:
+            try:
+                digest = tree_digests.plain(skill.base_dir).digest
+            except SkillsUseError as error:
+                return Refusal("disabled", f"No policy can be obeyed for '{skill.name}': {error}")
+        refusals = (policy.refusal(skill, digest) for policy in self.policies)
+        return next((refused for refused in refusals if refused is not None), None)
