@@ -2,11 +2,12 @@
 """Every chore of the project, on a machine that has only Python 3.11+, pip and git.
 
     python3 dev.py agent ARGS…     run the agent program
-    python3 dev.py test ARGS…      run the tests (arguments go to pytest)
+    python3 dev.py test ARGS…      run the tests (arguments go to pytest; `fast` leaves out what takes long)
     python3 dev.py check           lint, format, types, import rules
     python3 dev.py fix             let ruff mend what it can
     python3 dev.py validate ARGS…  run every validation command of the requirements (--help says more)
     python3 dev.py fuzz SECONDS    throw broken headers at the parser
+    python3 dev.py corpus FOLDER   take every SKILL.md of a folder through all that is done with one
     python3 dev.py bench NAME …    run benchmarks/NAME
     python3 dev.py docs            build the documentation site into site/
     python3 dev.py pictures        draw the pictures of the documentation from the program and the benchmarks
@@ -52,6 +53,7 @@ def main(arguments: list[str]) -> int:
         "fix": fix,
         "validate": validate,
         "fuzz": fuzz,
+        "corpus": recipe("corpus"),
         "bench": bench,
         "docs": recipe("site"),
         "pictures": recipe("pictures"),
@@ -73,6 +75,8 @@ def agent(arguments: list[str]) -> int:
 def test(arguments: list[str]) -> int:
     """The whole suite in parallel with coverage; with arguments, just what they select."""
     prepare()
+    if arguments[:1] == ["fast"]:
+        return run("python", "-m", "pytest", "-q", "-n2", "-m", "not slow and not model", *arguments[1:])
     if arguments:
         return run("python", "-m", "pytest", *arguments)
     workers = max(2, os.cpu_count() or 2)

@@ -27,6 +27,10 @@ validate *arguments:
 fuzz seconds="60":
     python3 dev.py fuzz {{seconds}}
 
+# Take every SKILL.md of a folder through all that is done with one
+corpus folder:
+    python3 dev.py corpus {{folder}}
+
 # Print a benchmark's tables
 bench name *arguments:
     python3 dev.py bench {{name}} {{arguments}}
