@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.evaluation.discovery import FoundSuites, find_suites, folder_around
 from skillkit.evaluation.tester import skills_in
 
@@ -14,6 +14,8 @@ class Targets:
     """The skills and cases that some paths hold."""
 
     skills: tuple[SkillMetadata, ...] = ()
+    unloadable: tuple[Diagnostic, ...] = ()
+    """Files that should be skills and cannot be loaded."""
     suites: FoundSuites = field(default_factory=FoundSuites)
     alone: bool = False
     """Only files of cases, none in a skill's folder: the library has to come from elsewhere."""
@@ -22,8 +24,11 @@ class Targets:
 def find_targets(paths: Sequence[Path]) -> Targets:
     """The skills beneath `paths`, or around a file of cases, and the cases that lie with them."""
     folders = dict.fromkeys(_folders(paths))
-    skills = skills_in(folders).list_skills() if folders else []
-    return Targets(tuple(skills), find_suites(paths), alone=not folders)
+    if not folders:
+        return Targets(suites=find_suites(paths), alone=True)
+    manager = skills_in(folders)
+    broken = tuple(found for found in manager.diagnostics if found.severity is Severity.ERROR)
+    return Targets(tuple(manager.list_skills()), broken, find_suites(paths))
 
 
 def _folders(paths: Iterable[Path]) -> Iterable[Path]:

@@ -9,12 +9,14 @@ from skillkit._version import __version__
 from skillkit.core.digest import tree_digest
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.evaluation import routing
+from skillkit.evaluation.behaviour import runs
+from skillkit.evaluation.behaviour.runs import BehaviourCase, BehaviourRunner
 from skillkit.evaluation.cases import Suite
 from skillkit.evaluation.discovery import FoundSuites, folder_around
 from skillkit.evaluation.formats import read_cases_file
-from skillkit.evaluation.report import Problem, Report, Result, SkillUnderTest, Tier
+from skillkit.evaluation.report import Outcome, Problem, Report, Result, SkillUnderTest, Tier
 from skillkit.evaluation.routing import RoutedCase, canonical, routed_cases
 from skillkit.evaluation.script_runs import Observed, run_script_case
 from skillkit.evaluation.static.checks import Examination, examine
@@ -51,6 +53,8 @@ class SkillTester:
     """The skill that cases are about where neither they nor their folder say so."""
     scripts: ScriptTools | None = None
     """Runs scripts; None leaves out everything that runs one."""
+    unloadable: Sequence[Diagnostic] = ()
+    """Skills that could not even be loaded, and why."""
     progress: Said = lambda text: None
 
     def __post_init__(self) -> None:
@@ -80,7 +84,7 @@ class SkillTester:
 
     def run_static(self) -> Report:
         """Every rule on every skill."""
-        results: list[Result] = []
+        results = [_unloadable(found) for found in self.unloadable]
         self.progress(f"Reading {len(self.skills)} skills")
         for skill in self.skills:
             own = tuple(
@@ -126,6 +130,37 @@ class SkillTester:
                 if observed is not None:
                     seen.setdefault(suite.path, {})[case.id] = observed
         return self.report(results, {}), seen
+
+    def behaviour_cases(self) -> list[BehaviourCase]:
+        """Every case with a prompt and something to judge, of skills under test."""
+        by_name = {skill.canonical_name: skill for skill in self.skills}
+        found = []
+        for suite in self.suites.suites:
+            for case in suite.cases:
+                skill = by_name.get(canonical(case.skill or "")) or by_name.get(self.skill_of(suite) or "")
+                if skill is not None and case.prompts and (case.checks or case.expected_output):
+                    found.append(BehaviourCase(case, skill, suite.path))
+        return found
+
+    def run_behaviour(self, runner: BehaviourRunner) -> Report:
+        """Every behaviour case with and without its skill; what a limit or Ctrl-C left out is noted."""
+        results = runner.run(self.behaviour_cases())
+        measured = runs.metrics(results)
+        measured |= {
+            "executor": runner.executor.name if runner.executor else runner.recordings.executor,
+            "model": runner.executor.model if runner.executor else runner.recordings.model,
+            "spent": runner.budget.as_data(),
+            "judge": runner.judge.agreement.as_data() if runner.judge else None,
+        }
+        report = self.report(results, {Tier.BEHAVIOUR.value: measured} if results else {})
+        notes = list(report.notes)
+        if runner.stopped:
+            notes.append(f"Not every case was run: {runner.stopped}")
+        if runner.recordings.stale:
+            notes.append(
+                f"{runner.recordings.stale} recordings are of another version of the skill or prompt"
+            )
+        return replace(report, notes=tuple(notes))
 
     def reread(self) -> None:
         """Read the files of cases again, after one was written."""
@@ -197,6 +232,14 @@ def _under_test(skill: SkillMetadata) -> SkillUnderTest:
     except (SkillsUseError, OSError):
         digest = ""
     return SkillUnderTest(skill.canonical_name, str(skill.base_dir), digest)
+
+
+def _unloadable(found: Diagnostic) -> Result:
+    problem = Problem(f"{found.code}: {found.message}", found.path.name, found.line)
+    name = canonical(found.path.parent.name)
+    return Result(
+        Tier.STATIC, name, "loads", Outcome.FAILED, "loads", str(problem), (problem,), suite=str(found.path)
+    )
 
 
 def _within(path: Path, folder: Path) -> str:

@@ -1,6 +1,7 @@
 """`agent skill test` through the real program."""
 
 import json
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -132,3 +133,35 @@ def test_a_changed_script_fails_until_its_new_answer_is_accepted(run_agent, crea
     cases = json.loads((created / "evals" / "scripts.json").read_text())["scripts"]
     assert [case["exit_code"] for case in cases] == [0, 2]
     assert cases[0]["json"] == {"greeting": "Good morning, Ada!"}
+
+
+def test_behaviour_by_another_program_is_recorded_and_replayed(run_agent, created, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("print('I took the steps: one, two.')\n")
+    cases = {
+        "skill_name": "greeter",
+        "evals": [{"id": 1, "prompt": "Go", "assertions": ["Mentions 'steps'"]}],
+    }
+    (created / "evals" / "evals.json").write_text(json.dumps(cases))
+    page = tmp_path / "report.html"
+    common = ("skill", "test", created, "--tier", "behaviour", "--json")
+    made = run_agent(*common, "--with", f"{sys.executable} {program} {{prompt}}", "--html", page)
+    assert made.returncode == 0, made.stderr
+    program.unlink()
+    again = run_agent(*common, "--replay")
+    first, second = json.loads(made.stdout), json.loads(again.stdout)
+    assert first["results"] == second["results"]
+    assert first["metrics"]["behaviour"]["with_skill"] == 1.0
+    assert "<script" not in page.read_text()
+    assert "I took the steps" in page.read_text()
+
+
+def test_a_paid_program_is_not_called_often_without_a_yes(run_agent, created, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("print('x')\n")
+    command = f"{sys.executable} {program} {{prompt}}"
+    arguments = ("skill", "test", created, "--tier", "behaviour", "--with", command, "--runs", "4")
+    refused = run_agent(*arguments)
+    assert refused.returncode == 4
+    assert "8 runs of a model" in refused.stderr
+    assert run_agent(*arguments, "--yes", "--max-calls", "2").returncode == 1

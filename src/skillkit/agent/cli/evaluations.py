@@ -79,6 +79,7 @@ def show_report(found: "Report") -> None:
             if len(cells) > _SHOWN:
                 output.remark(f"… and {len(cells) - _SHOWN} more; --json has them all.")
     _show_routing(found)
+    _show_behaviour(found)
     for note in found.notes:
         output.remark(escape_hidden(note))
     for problem in found.unreadable:
@@ -117,6 +118,32 @@ def _show_routing(found: "Report") -> None:
                 f"pass{lost}."
             )
         )
+
+
+def _show_behaviour(found: "Report") -> None:
+    measured = found.metrics.get("behaviour")
+    if not isinstance(measured, dict):
+        return
+    rows = []
+    for variant in ("with", "without"):
+        rate, interval = measured[f"{variant}_skill"], measured[f"{variant}_skill_interval"]
+        shown = "-" if rate is None else f"{rate:.0%} ({interval[0]:.0%} to {interval[1]:.0%})"
+        tokens, seconds = measured[f"{variant}_skill_tokens"], measured[f"{variant}_skill_seconds"]
+        rows.append((f"{variant} the skill", measured[f"{variant}_skill_runs"], shown, tokens, seconds))
+    output.say()
+    output.table(("Behaviour", "Judged", "Passed", "Tokens", "Seconds"), rows, flexible="Behaviour")
+    difference = measured["difference"]
+    if difference is not None:
+        low, high = difference["interval"]
+        chance = "more than chance" if difference["more_than_chance"] else "could be chance"
+        delta = f"{difference['delta']:+.0%} ({low:+.0%} to {high:+.0%})"
+        output.say(f"The skill changes the pass rate by {delta}: {chance}.")
+    if measured["flaky"]:
+        output.say(escape_hidden(f"Flaky: {', '.join(measured['flaky'])}"), "yellow")
+    judge = measured.get("judge")
+    for kind, counted in judge["kinds"].items() if judge else ():
+        used = "used" if counted["used"] else "not used"
+        output.say(f"The judge was right about {kind} in {counted['right']} of {counted['asked']}: {used}.")
 
 
 def show_difference(difference: "Comparison") -> None:

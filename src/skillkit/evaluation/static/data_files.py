@@ -11,15 +11,8 @@ from skillkit.evaluation.report import Problem
 
 LARGEST = 4 << 20
 _TEMPLATE_MARKS = ("{{", "{%", "<%", "${", "$(", "[[", "<YOUR", "__")
-_COMMENTED = (
-    "tsconfig",
-    "jsconfig",
-    "devcontainer",
-    ".eslintrc",
-    "settings.json",
-    "launch.json",
-    "tasks.json",
-)
+_COMMENTED = ("tsconfig", "jsconfig", "devcontainer", ".eslintrc", ".vscode/")
+"""Files that may have comments, whatever their suffix says."""
 
 
 def broken_data(folder: Path, path: Path) -> Iterator[Problem]:
@@ -28,7 +21,7 @@ def broken_data(folder: Path, path: Path) -> Iterator[Problem]:
     if suffix not in (".json", ".toml", ".yaml", ".yml") or path.stat().st_size > LARGEST:
         return
     text = path.read_text(encoding="utf-8-sig", errors="replace")
-    if any(mark in text for mark in _TEMPLATE_MARKS) or any(name in path.name for name in _COMMENTED):
+    if any(mark in text for mark in _TEMPLATE_MARKS) or any(name in path.as_posix() for name in _COMMENTED):
         return
     shown = path.relative_to(folder).as_posix()
     try:

@@ -157,7 +157,7 @@ def unknown_options(folder: Path, script: Script, document: Document, shown: str
     known |= {f"--no-{option[2:]}" for option in known}
     known |= {option.replace("_", "-") for option in known}
     seen: set[str] = set()
-    for number, command in _commands(document, script.file):
+    for number, command in _commands(document, script):
         for option in _OPTION.findall(command):
             if option in known or option in seen or option.replace("_", "-") in known:
                 continue
@@ -178,20 +178,19 @@ def _passes_on(source: str, suffix: str) -> bool:
     return '"$@"' in source or "${@" in source or not _OPTION.search(source)
 
 
-def _commands(document: Document, file: str) -> Iterator[tuple[int, str]]:
+def _commands(document: Document, script: Script) -> Iterator[tuple[int, str]]:
     """What follows the name of the script in a command, continued lines included."""
+    called = re.compile(rf"(?<![\w.-]){re.escape(script.file)}(?![\w.-])|^{re.escape(script.name)}(?=\s+\S)")
     lines = [*document.lines]
     for place, line in enumerate(lines):
-        if file not in line.text:
+        if script.name not in line.text:
             continue
-        text, number, following = line.text, line.number, place + 1
+        text, following = line.text, place + 1
         while text.rstrip().endswith("\\") and following < len(lines) and lines[following].fenced:
             text = f"{text.rstrip()[:-1]} {lines[following].text}"
             following += 1
-        if line.fenced:
-            parts = [text]
-        else:
-            parts = [span for _, span in Document((line,), None).code_spans() if file in span]
-        for part in parts:
-            after = part.split(file, 1)[1]
-            yield number, re.split(r"\s(?:\||&&|;|#)\s|\s\|\|\s", after)[0]
+        spans = [text] if line.fenced else [span for _, span in Document((line,), None).code_spans()]
+        for span in spans:
+            if found := called.search(span.strip()):
+                after = span.strip()[found.end() :]
+                yield line.number, re.split(r"\s(?:\||&&|;|#)\s|\s\|\|\s", after)[0]

@@ -14,12 +14,14 @@ from skillkit.agent.cli.skill.finding import remembered
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
+    from skillkit.agent.behaviour_tests import BehaviourOptions
     from skillkit.evaluation.comparison import Comparison
     from skillkit.evaluation.report import Report
     from skillkit.evaluation.targets import Targets
     from skillkit.evaluation.tester import SkillTester
 
-_TIERS = ("static", "routing", "scripts")
+_TIERS = ("static", "routing", "scripts", "behaviour")
+_WITHOUT_MODEL = _TIERS[:3]
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +52,7 @@ def run_tests(
         list[str] | None,
         typer.Option(
             "--tier",
-            help="static, routing or scripts; may be given again. All three if not given.",
+            help="static, routing, scripts or behaviour; may be given again. The first three if not given.",
             show_default=False,
         ),
     ] = None,
@@ -86,6 +88,51 @@ def run_tests(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Write what --update shows without asking.")
     ] = False,
+    provider: Annotated[
+        str | None, typer.Option("--provider", help="Run behaviour with this provider.", show_default=False)
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="The provider's model.", show_default=False)
+    ] = None,
+    program: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="PROGRAM",
+            help="Run behaviour with another program: claude, codex, or a command with {prompt}.",
+            show_default=False,
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", metavar="PROVIDER[:MODEL]", help="Who judges sentences.", show_default=False),
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="How often each case is run.")] = 1,
+    baseline: Annotated[
+        bool, typer.Option("--baseline/--no-baseline", help="Run each case without the skill too.")
+    ] = True,
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Run behaviour from recordings only, without a model.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Use what an earlier run recorded, and run the rest.")
+    ] = False,
+    accept_stale: Annotated[
+        bool, typer.Option("--accept-stale", help="Use recordings of an earlier version of the skill.")
+    ] = False,
+    recordings: Annotated[
+        Path | None, typer.Option("--recordings", file_okay=False, help="Where recordings are kept.")
+    ] = None,
+    max_calls: Annotated[
+        int | None, typer.Option("--max-calls", min=1, help="Stop after so many requests to a model.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=1, help="Stop after so many tokens.")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", min=0, help="Stop after so much money, in USD.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a page for the browser.")] = None,
     junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML to this file.")] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Write the report as JSON.")] = None,
     annotations: Annotated[
@@ -114,9 +161,10 @@ def run_tests(
     json: Json = False,
 ) -> None:
     """Test skills: their files, the requests that should bring them, their scripts."""
+    from skillkit.agent.behaviour_tests import BehaviourOptions
     from skillkit.evaluation.discovery import find_suites
 
-    wanted = _tiers(tier)
+    wanted = _tiers(tier, behaviour=replay or program is not None or provider is not None)
     paths = [Path(target) for target in targets or ["."] if Path(target).exists()]
     names = [target for target in targets or ["."] if not Path(target).exists()]
     if discover:
@@ -125,10 +173,15 @@ def run_tests(
     tester = _tester(paths, names, skill, among or [], folders or [], mode=mode, run=run)
     with Progress() as progress:
         tester.progress = progress
-        found = _run(tester, wanted, Asker(progress, yes=yes), update=update)
+        options = BehaviourOptions(
+            provider, model, program, judge, runs, baseline, replay, resume, accept_stale, recordings,
+            max_calls, max_tokens, max_cost,
+        )  # fmt: skip
+        found = _run(tester, wanted, Asker(progress, yes=yes), options, update=update)
     _finish(
         found,
         junit=junit,
+        html=html,
         report=report,
         annotations=annotations,
         against=against,
@@ -137,8 +190,9 @@ def run_tests(
     )
 
 
-def _tiers(given: list[str] | None) -> list[str]:
-    wanted = [name.strip() for some in given or _TIERS for name in some.split(",") if name.strip()]
+def _tiers(given: list[str] | None, *, behaviour: bool) -> list[str]:
+    default = ("behaviour",) if behaviour else _WITHOUT_MODEL
+    wanted = [name.strip() for some in given or default for name in some.split(",") if name.strip()]
     for name in wanted:
         if name not in _TIERS:
             raise typer.BadParameter(
@@ -176,11 +230,11 @@ def _tester(
         suites = targets.suites
     if among:
         neighbours += skills_in(among).list_skills()
-    if not skills and not any(suite.cases for suite in suites.suites):
+    if not skills and not targets.unloadable and not any(suite.cases for suite in suites.suites):
         reasons = "".join(f"\n{found.path} {found.reason}" for found in suites.unreadable[:5])
         places = ", ".join(map(str, paths)) or "nothing"
         raise ConfigurationError(f"There are no skills and no cases in {places}.{reasons}")
-    tester = SkillTester(skills, suites, neighbours, mode, skill)
+    tester = SkillTester(skills, suites, neighbours, mode, skill, unloadable=targets.unloadable)
     if run:
         from skillkit.evaluation.script_runs import sandboxed_scripts
 
@@ -196,7 +250,10 @@ def _named_skills(targets: "Targets", skill: str | None) -> set[str]:
     return {canonical(name) for name in named if name}
 
 
-def _run(tester: "SkillTester", tiers: list[str], asker: Asker, *, update: bool) -> "Report":
+def _run(
+    tester: "SkillTester", tiers: list[str], asker: Asker, options: "BehaviourOptions", *, update: bool
+) -> "Report":
+    from skillkit.agent.behaviour_tests import run_behaviour
     from skillkit.evaluation.report import Report, merge
 
     found: Report | None = None
@@ -204,6 +261,12 @@ def _run(tester: "SkillTester", tiers: list[str], asker: Asker, *, update: bool)
         ("static", tester.run_static),
         ("routing", tester.run_routing),
         ("scripts", lambda: _run_scripts(tester, asker, update=update)),
+        (
+            "behaviour",
+            lambda: run_behaviour(
+                tester, options, lambda estimate: asker.confirm(f"Run this? {estimate}"), tester.progress
+            ),
+        ),
     ):
         if name in tiers and (name != "scripts" or tester.scripts is not None):
             part = work()
@@ -241,6 +304,7 @@ def _finish(
     found: "Report",
     *,
     junit: Path | None,
+    html: Path | None,
     report: Path | None,
     annotations: bool,
     against: Path | None,
@@ -252,6 +316,7 @@ def _finish(
     from skillkit.core.disk import replace_file
     from skillkit.evaluation.comparison import compare
     from skillkit.evaluation.rendering.annotations import github_annotations
+    from skillkit.evaluation.rendering.html import html_page
     from skillkit.evaluation.rendering.junit import junit_xml
     from skillkit.evaluation.report import Report
 
@@ -263,6 +328,8 @@ def _finish(
         data["comparison"] = difference.as_data()
     if junit is not None:
         replace_file(junit, junit_xml(found).encode())
+    if html is not None:
+        replace_file(html, html_page(found).encode())
     if report is not None:
         replace_file(report, (codec.dumps(data, indent=1, ensure_ascii=True, default=str) + "\n").encode())
     if json:

@@ -1,0 +1,91 @@
+"""The routing tier: descriptions with wrong words, asked by the skills' own teams; and its cost."""
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.matching import data
+from benchmarks.measure import duration, table
+from skillkit.core.models import SkillMetadata
+from skillkit.evaluation.cases import Case, Routing
+from skillkit.evaluation.report import GOOD, Result
+from skillkit.evaluation.routing import RoutedCase, routed_cases, run_routing
+from skillkit.evaluation.tester import skills_in
+from skillkit.matching import SkillMatcher
+
+DEFECTS = 20
+LEAST_CASES = 2
+BROKEN = 0.5
+"""A skill whose own requests pass less often than this is reported."""
+
+
+def measure(folder: Path, seed: int) -> None:
+    """Give skills the description of another one; count how many are found, and how many were said before."""
+    rows = []
+    for library in data.libraries(folder):
+        matcher = SkillMatcher(library.skills, mode="lexical", body=library.body)
+        by_skill = _cases(library)
+        before = {name: _rate(run_routing(matcher, cases)) for name, cases in by_skill.items()}
+        skills = {skill.canonical_name: skill for skill in library.skills}
+        chance = random.Random(seed)
+        harmed = chance.sample(sorted(name for name in by_skill if name in skills), DEFECTS)
+        after = {name: _harmed(matcher, skills, name, by_skill[name], chance) for name in harmed}
+        found = sum(rate < BROKEN for rate in after.values())
+        worse = sum(rate < before[name] for name, rate in after.items())
+        alarms = sum(rate < BROKEN for rate in before.values())
+        rows.append((library.name, str(DEFECTS), str(worse), str(found), f"{alarms} of {len(before)}"))
+    columns = ("library", "planted", "worse than the report before", "below half", "below half unharmed")
+    table("Wrong trigger words", columns, rows)
+
+
+def _cases(library: data.Library) -> dict[str, list[RoutedCase]]:
+    found: dict[str, list[RoutedCase]] = defaultdict(list)
+    for number, case in enumerate(library.positive):
+        for routed in routed_cases(
+            [Case(str(number), (case.request,), routing=Routing(case.relevant))], None
+        ):
+            found[routed.wanted[0]].append(routed)
+    return {name: cases for name, cases in found.items() if len(cases) >= LEAST_CASES}
+
+
+def _harmed(
+    matcher: SkillMatcher,
+    skills: Mapping[str, SkillMetadata],
+    name: str,
+    cases: list[RoutedCase],
+    chance: random.Random,
+) -> float:
+    """The pass rate of a skill's requests when it has the description of another."""
+    skill = skills[name]
+    other = chance.choice([each for each in skills.values() if each is not skill])
+    matcher.add(replace(skill, description=other.description))
+    try:
+        return _rate(run_routing(matcher, cases))
+    finally:
+        matcher.add(skill)
+
+
+def _rate(results: list[Result]) -> float:
+    return sum(result.outcome in GOOD for result in results) / len(results)
+
+
+def cost(folder: Path, count: int = 1000) -> None:
+    """Routing of as many cases as there are skills, against reading the files of the skills."""
+    paths = sorted(folder.rglob("SKILL.md"))
+    begun = perf_counter()
+    for path in paths:
+        path.read_bytes()
+    reading = perf_counter() - begun
+    skills = skills_in([folder]).list_skills()[:count]
+    cases = [
+        Case(str(number), (" ".join(skill.description.split()[:12]),), routing=Routing((skill.name,)))
+        for number, skill in enumerate(skills)
+    ]
+    begun = perf_counter()
+    run_routing(SkillMatcher(skills, mode="lexical"), routed_cases(cases, None))
+    routing = perf_counter() - begun
+    rows = [(str(len(skills)), duration(reading), duration(routing), f"{routing / reading:.0f}")]
+    table("Cost of routing", ("skills and cases", "reading the files", "routing", "ratio"), rows)

@@ -1,0 +1,106 @@
+"""Putting a run of behaviour tests together: who runs them, who judges, and whether it may cost something."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skillkit.agent.judge_agreement import AGREEMENTS
+from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
+from skillkit.evaluation.behaviour.executor import Executor
+from skillkit.evaluation.behaviour.judge import UNMEASURED, Judge
+from skillkit.evaluation.behaviour.program import ProgramExecutor
+from skillkit.evaluation.behaviour.recording import Recordings
+from skillkit.evaluation.behaviour.runs import BehaviourRunner
+from skillkit.install.exceptions import ConsentError
+
+if TYPE_CHECKING:
+    from skillkit.agent.task_runs import AgentExecutor
+    from skillkit.evaluation.report import Report
+    from skillkit.evaluation.tester import SkillTester
+
+RECORDINGS = "recordings"
+
+
+@dataclass(frozen=True, slots=True)
+class BehaviourOptions:
+    """What the user wants of a run."""
+
+    provider: str | None = None
+    model: str | None = None
+    program: str | None = None
+    """An outside program instead of a provider."""
+    judge: str | None = None
+    """The provider that judges sentences."""
+    runs: int = 1
+    baseline: bool = True
+    replay: bool = False
+    resume: bool = False
+    accept_stale: bool = False
+    recordings: Path | None = None
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+
+
+def run_behaviour(
+    tester: "SkillTester",
+    options: BehaviourOptions,
+    agree: Callable[[Estimate], bool],
+    progress: Callable[[str], object],
+) -> "Report":
+    """Run the behaviour tier; `agree` is asked before a paid model is called more than a handful of times."""
+    cases = tester.behaviour_cases()
+    if not cases:
+        return tester.report((), {})
+    folder = options.recordings or cases[0].suite.parent / RECORDINGS
+    executor = None if options.replay else _executor(options)
+    judging = _judge(options)
+    runner = BehaviourRunner(
+        Recordings(folder, options.replay, options.resume, options.accept_stale),
+        executor,
+        options.runs,
+        options.baseline,
+        judging,
+        Budget(options.max_calls, options.max_tokens, options.max_cost),
+        progress,
+    )
+    estimate = runner.estimate(cases)
+    progress(str(estimate))
+    if executor is not None and executor.paid and estimate.runs > HANDFUL and not agree(estimate):
+        raise ConsentError(f"Not run: {estimate} of a service that may cost money")
+    try:
+        return tester.run_behaviour(runner)
+    finally:
+        _close(executor)
+
+
+def _executor(options: BehaviourOptions) -> Executor:
+    if options.program is not None:
+        return ProgramExecutor.named(options.program.split(), options.model or "")
+    return _agent(options.provider, options.model)
+
+
+def _agent(provider: str | None, model: str | None) -> "AgentExecutor":
+    from skillkit.agent.models.choice import choose
+    from skillkit.agent.settings import SettingsFile
+    from skillkit.agent.task_runs import AgentExecutor
+
+    return AgentExecutor(choose(SettingsFile().load(), provider, model))
+
+
+def _judge(options: BehaviourOptions) -> Judge | None:
+    """The embedded model judges only what it was measured good at, a judge of the user's choice all."""
+    if options.replay:
+        return Judge(lambda question: "", UNMEASURED)  # only what was recorded counts
+    if options.judge is None:
+        return None
+    name, _, model = options.judge.partition(":")
+    agent = _agent(name, model or None)
+    return Judge(agent.ask, AGREEMENTS.get(name, UNMEASURED), trust=name not in AGREEMENTS)
+
+
+def _close(executor: Executor | None) -> None:
+    close = getattr(executor, "close", None)
+    if close is not None:
+        close()

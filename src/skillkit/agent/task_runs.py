@@ -1,0 +1,112 @@
+"""The program's own agent as an executor of tests: one conversation a run, in a home of its own."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from skillkit.agent.approvals import Decision, Question
+from skillkit.agent.conversations import ConversationStore
+from skillkit.agent.models.provider import ChatProvider
+from skillkit.agent.runtime import AgentRuntime, Observers
+from skillkit.agent.telemetry import Step
+from skillkit.core.authority import TrustEverySkill
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.manager import SkillManager
+from skillkit.evaluation.behaviour.executor import Task
+from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
+from skillkit.install.enabled import EnabledSkills
+
+LONGEST_FILES = 12_000
+"""Characters of the case's files that go into the request: this agent has no tool to read them."""
+
+
+class AgentExecutor:
+    """Runs tasks with a provider of the program; the model is loaded once for all of them."""
+
+    def __init__(self, provider: ChatProvider) -> None:
+        self.provider = provider
+        self.name = provider.name
+        self.model = str(provider.model or "")
+        self.paid = provider.name not in ("local", "ollama")
+        self._loop = asyncio.new_event_loop()
+        self._client: Any = None
+
+    def run(self, task: Task) -> Transcript:
+        with tempfile.TemporaryDirectory(prefix="skill-home-") as home:
+            return self._loop.run_until_complete(self._run(task, Path(home)))
+
+    def ask(self, question: str) -> str:
+        """Answer one question without any skill, for a judge."""
+        with tempfile.TemporaryDirectory(prefix="skill-home-") as home:
+            task = Task((question,), Path(home) / "nothing", None)
+            return self._loop.run_until_complete(self._run(task, Path(home))).answer
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._loop.run_until_complete(self.provider.close(self._client))
+            self._client = None
+        self._loop.close()
+
+    async def _run(self, task: Task, home: Path) -> Transcript:
+        steps: list[Step] = []
+        enabled = EnabledSkills(home, bundled=False, environment={})
+        enabled.manager = _manager(task)
+        runtime = AgentRuntime(
+            self.provider,
+            enabled,
+            ConversationStore(home).new(),
+            home,
+            ask=_allow_in_the_sandbox,
+            observers=Observers(step=steps.append),
+            client=self._client,
+        )
+        begun = perf_counter()
+        answer, error = "", ""
+        try:
+            async with asyncio.timeout(task.seconds):
+                for number, prompt in enumerate(task.prompts):
+                    answer = await runtime.answer(prompt if number else prompt + _files(task))
+        except TimeoutError:
+            error = f"took longer than {task.seconds:g} s"
+        except SkillsUseError as problem:
+            error = str(problem)
+        self._client = runtime.client
+        return Transcript(
+            answer,
+            tuple(ToolCall(step.name, step.arguments, step.result) for step in steps if step.kind == "tool"),
+            tuple(runtime.active_skills),
+            files_in(task.folder) if task.folder.is_dir() else {},
+            sum(step.tokens.total + step.tokens.output for step in steps if step.tokens is not None),
+            sum(step.kind == "model" for step in steps),
+            perf_counter() - begun,
+            error=error,
+        )
+
+
+def _manager(task: Task) -> SkillManager:
+    """Only the skill of the task, or none."""
+    manager = SkillManager(
+        project_skill_dir="",
+        anthropic_config_dir="",
+        plugin_dirs=[],
+        additional_search_paths=[str(task.skill.base_dir)] if task.skill else [],
+        authority=TrustEverySkill(),
+    )
+    manager.discover()
+    return manager
+
+
+async def _allow_in_the_sandbox(question: Question) -> Decision:
+    """Scripts under test run in the sandbox; one that asks for more than that does not run."""
+    return Decision.NO if question.skill.permissions else Decision.ONCE
+
+
+def _files(task: Task) -> str:
+    parts = []
+    left = LONGEST_FILES
+    for name, text in files_in(task.folder).items() if task.folder.is_dir() else ():
+        parts.append(f"\n\nFile {name}:\n{text[:left]}")
+        left -= min(len(text), left)
+    return "".join(parts)

@@ -1,0 +1,1 @@
+"""The behaviour tier: what a model does with a skill, and without it."""

@@ -1,0 +1,56 @@
+"""Limits of a run in calls, tokens and money, and an estimate beforehand."""
+
+from dataclasses import dataclass
+
+from skillkit.evaluation.behaviour.transcript import Transcript
+
+HANDFUL = 5
+"""Paid runs from which somebody is asked first."""
+
+
+class BudgetSpentError(Exception):
+    """A limit is reached; what is done is kept."""
+
+
+@dataclass
+class Budget:
+    """What may be spent, and what was."""
+
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def check(self) -> None:
+        """Raise before a run that would begin beyond a limit."""
+        for name, spent, most in (
+            ("calls", self.calls, self.max_calls),
+            ("tokens", self.tokens, self.max_tokens),
+            ("cost", self.cost, self.max_cost),
+        ):
+            if most is not None and spent >= most:
+                raise BudgetSpentError(f"the limit of {most:g} {name} is reached")
+
+    def spend(self, transcript: Transcript) -> None:
+        self.calls += transcript.requests
+        self.tokens += transcript.tokens
+        self.cost += transcript.cost or 0.0
+
+    def as_data(self) -> dict[str, object]:
+        return {"calls": self.calls, "tokens": self.tokens, "cost": round(self.cost, 4)}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a test would take, from the number of runs and the length of prompts."""
+
+    runs: int
+    """Without those that are recorded."""
+    recorded: int
+    tokens: int
+
+    def __str__(self) -> str:
+        recorded = f", {self.recorded} are recorded" if self.recorded else ""
+        return f"{self.runs} runs of a model{recorded}, about {self.tokens:,} tokens to read"

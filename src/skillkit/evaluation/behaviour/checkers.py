@@ -1,0 +1,58 @@
+"""Checker scripts: a program of the skill that looks at the files of a run and says by its exit code."""
+
+import tempfile
+from pathlib import Path
+
+from skillkit.core.digest import tree_digest
+from skillkit.core.models import SkillMetadata
+from skillkit.evaluation.behaviour.graders import Grade
+from skillkit.evaluation.behaviour.transcript import Transcript
+from skillkit.evaluation.cases import Check
+from skillkit.scripts.models import Outcome, ScriptRequest, ScriptRunner
+from skillkit.scripts.runner import LocalRunner
+
+ANSWER = "answer.txt"
+"""The file with the answer, beside those of the run."""
+_INTERPRETERS = frozenset({"python", "python3", "bash", "sh", "node"})
+
+
+def run_checker(
+    check: Check, run: Transcript, skill: SkillMetadata, suite: Path, runner: ScriptRunner | None = None
+) -> Grade:
+    """Run the script that a check names, in the sandbox, on a copy of the files of the run."""
+    words = [word for value in check.values for word in value.split()]
+    if words and Path(words[0]).name in _INTERPRETERS:
+        words = words[1:]
+    script = _script(words[0], skill, suite) if words else None
+    if script is None:
+        return Grade(check, None, "the checker is no file of the skill")
+    with tempfile.TemporaryDirectory(prefix="skill-check-") as name:
+        folder = Path(name).resolve()
+        for path, text in {**run.files, ANSWER: run.answer}.items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+        request = ScriptRequest(
+            skill.name,
+            skill.base_dir.absolute(),
+            tree_digest(skill.base_dir).digest,
+            script,
+            tuple(word.replace("$WORK", str(folder)) for word in words[1:]) or (str(folder),),
+            read_paths=(folder,),
+            write_paths=(folder,),
+        )
+        result = (runner or LocalRunner()).run(request)
+    if result.outcome is not Outcome.EXITED:
+        return Grade(check, None, f"the checker did not run: {result.message or result.outcome.value}")
+    said = result.stdout.data.decode("utf-8", "replace").strip()[-200:]
+    return Grade(check, result.exit_code == int(check.limit or 0), said or f"exit code {result.exit_code}")
+
+
+def _script(word: str, skill: SkillMetadata, suite: Path) -> str | None:
+    """The path of the checker within the skill."""
+    base = skill.base_dir.resolve()
+    for place in (base, suite.parent):
+        path = (place / word).resolve()
+        if path.is_file() and path.is_relative_to(base):
+            return path.relative_to(base).as_posix()
+    return None

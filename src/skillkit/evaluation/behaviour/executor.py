@@ -1,0 +1,37 @@
+"""Whoever carries out a task: an agent of this program, or another program."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from skillkit.core.models import SkillMetadata
+from skillkit.evaluation.behaviour.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked, in which folder, with which skill at hand."""
+
+    prompts: tuple[str, ...]
+    folder: Path
+    """A throw-away folder with the files of the case."""
+    skill: SkillMetadata | None
+    """None is the baseline: the same without the skill."""
+    seconds: float = 300.0
+
+
+class Executor(Protocol):
+    """Runs a task and tells what happened; what goes wrong is the transcript's `error`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def paid(self) -> bool:
+        """Whether a run may cost money."""
+        ...
+
+    def run(self, task: Task) -> Transcript: ...

@@ -1,0 +1,323 @@
+"""Checks against what a run did: passed, failed, or not judged."""
+
+import ast
+import json
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from skillkit.core.names import canonical_name
+from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript
+from skillkit.evaluation.cases import Check, CheckKind
+from skillkit.evaluation.json_values import UnknownSchemaError, schema_differences, subset_differences
+
+LONGEST_PATTERN = 1000
+LONGEST_TEXT = 200_000
+NEEDS_JUDGE = "needs a judge"
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """One check of one run; `passed` is None where nobody could judge it."""
+
+    check: Check
+    passed: bool | None
+    evidence: str = ""
+
+    def as_data(self) -> dict[str, object]:
+        return {
+            "text": self.check.text or self.check.shown,
+            "compiled": self.check.shown if self.check.compiled else None,
+            "kind": self.check.kind.value,
+            "passed": self.passed,
+            "evidence": self.evidence,
+        }
+
+
+def grade(check: Check, run: Transcript, skill: str) -> Grade:
+    """Judge a check without a model; a sentence stays open."""
+    grader = _GRADERS.get(check.kind)
+    if grader is None:
+        return Grade(check, None, check.note or NEEDS_JUDGE)
+    try:
+        problem = next(iter(grader(check, run, skill)), None)
+    except (UnknownSchemaError, NotJudgedError) as error:
+        return Grade(check, None, str(error))
+    return Grade(check, problem is None, problem or "")
+
+
+class NotJudgedError(Exception):
+    """A check that cannot be judged here, and why."""
+
+
+def _contains(check: Check, text: str, what: str) -> Iterator[str]:
+    where = text if check.same_case else text.casefold()
+    missing = [
+        value for value in check.values if (value if check.same_case else value.casefold()) not in where
+    ]
+    if missing and (not check.any_of or len(missing) == len(check.values)):
+        yield f"{what} lacks {', '.join(map(repr, missing[:3]))}"
+
+
+def _excludes(check: Check, text: str, what: str) -> Iterator[str]:
+    where = text if check.same_case else text.casefold()
+    for value in check.values:
+        if (value if check.same_case else value.casefold()) in where:
+            yield f"{what} has {value!r}"
+
+
+def _matches(check: Check, text: str, what: str) -> Iterator[str]:
+    missing = [value for value in check.values if not _search(value, text, same_case=check.same_case)]
+    if missing and (not check.any_of or len(missing) == len(check.values)):
+        yield f"{what} does not match {', '.join(missing[:3])}"
+
+
+def _not_matches(check: Check, text: str, what: str) -> Iterator[str]:
+    for value in check.values:
+        if found := _search(value, text, same_case=check.same_case):
+            yield f"{what} matches {value}: {found[:80]!r}"
+
+
+def _search(pattern: str, text: str, *, same_case: bool) -> str:
+    """What a pattern finds; on a linear-time engine where it is installed and knows the pattern."""
+    if len(pattern) > LONGEST_PATTERN:
+        raise NotJudgedError(f"the pattern is longer than {LONGEST_PATTERN} characters")
+    flags = "(?ms)" if same_case else "(?ims)"
+    try:
+        import re2
+
+        found = re2.search(f"{flags}{pattern}", text[:LONGEST_TEXT])
+    except ImportError:
+        found = _search_plainly(pattern, text, same_case=same_case)
+    except Exception:  # re2.error is no class that can be named without the package
+        found = _search_plainly(pattern, text, same_case=same_case)
+    return found.group() or " " if found else ""
+
+
+def _search_plainly(pattern: str, text: str, *, same_case: bool) -> "re.Match[str] | None":
+    flags = re.MULTILINE | re.DOTALL | (0 if same_case else re.IGNORECASE)
+    try:
+        return re.search(pattern, text[:20_000], flags)
+    except (re.error, RecursionError) as error:
+        raise NotJudgedError(f"the pattern cannot be used: {error}") from error
+
+
+def _of_answer(
+    rule: Callable[[Check, str, str], Iterator[str]],
+) -> Callable[[Check, Transcript, str], Iterator[str]]:
+    return lambda check, run, skill: rule(check, run.answer, "the answer")
+
+
+def _of_files(
+    rule: Callable[[Check, str, str], Iterator[str]], *, absent_is_good: bool = False
+) -> Callable[[Check, Transcript, str], Iterator[str]]:
+    def check_files(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+        files = _files(check.path, run)
+        if not files and not absent_is_good:
+            yield f"there is no file {check.path}; there are {', '.join(list(run.files)[:5]) or 'none'}"
+        problems = [next(rule(check, text, name), "") for name, text in files.items()]
+        if problems and all(problems):
+            yield problems[0]
+        elif absent_is_good and any(problems):
+            yield next(problem for problem in problems if problem)
+
+    return check_files
+
+
+def _files(pattern: str, run: Transcript) -> Mapping[str, str]:
+    wanted = pattern.removeprefix("./")
+    return {
+        name: text
+        for name, text in run.files.items()
+        if name == wanted or fnmatchcase(name, wanted) or fnmatchcase(f"/{name}", wanted.replace("**/", "*/"))
+    }
+
+
+def _file_exists(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+    if not _files(check.path, run):
+        yield f"there is no file {check.path}; there are {', '.join(list(run.files)[:5]) or 'none'}"
+
+
+def _file_absent(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+    if found := _files(check.path, run):
+        yield f"there is {next(iter(found))}"
+
+
+def _document(check: Check, run: Transcript) -> object:
+    text = next(iter(_files(check.path, run).values()), "") if check.path else run.answer
+    fenced = re.search(r"```(?:json)?\s*\n(.*?)\n```", text, re.DOTALL)
+    for candidate in (text, fenced.group(1) if fenced else ""):
+        try:
+            return json.loads(candidate)
+        except ValueError:
+            continue
+    raise ValueError
+
+
+def _json_schema(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+    try:
+        document = _document(check, run)
+    except ValueError:
+        yield f"{check.path or 'the answer'} is no JSON"
+        return
+    if not isinstance(check.data, Mapping):
+        raise NotJudgedError("the schema is not in the file")
+    yield from schema_differences(check.data, document)
+
+
+def _json_subset(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+    try:
+        document = _document(check, run)
+    except ValueError:
+        yield f"{check.path or 'the answer'} is no JSON"
+        return
+    yield from subset_differences(check.data, document)
+
+
+def _tool_calls(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+    """Each named tool was called, with arguments that match, in the order given where it matters."""
+    remaining = list(run.calls)
+    for name in check.values:
+        place = next((number for number, call in enumerate(remaining) if _is_call(call, name, check)), None)
+        if place is None:
+            called = ", ".join(call.name for call in run.calls[:8]) or "none"
+            yield f"{name} was not called{' in this order' if check.ordered else ''}; called were {called}"
+            return
+        if check.ordered:
+            del remaining[: place + 1]
+
+
+def _tools_absent(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+    for name in check.values:
+        for call in run.calls:
+            if _is_call(call, name, check):
+                yield f"{call.name} was called with {call.arguments[:80]}"
+                return
+
+
+def _is_call(call: ToolCall, name: str, check: Check) -> bool:
+    if call.name.casefold() != name.casefold():
+        return False
+    pattern = check.data.get(name) if isinstance(check.data, Mapping) else None
+    return pattern is None or bool(_search(str(pattern), call.arguments, same_case=False))
+
+
+def _skill_loaded(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+    for name in check.values or (skill,):
+        if canonical_name(name) not in map(canonical_name, run.skills):
+            yield f"the skill {name} was not loaded; loaded were {', '.join(run.skills) or 'none'}"
+
+
+def _skill_not_loaded(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+    for name in check.values or (skill,):
+        if canonical_name(name) in map(canonical_name, run.skills):
+            yield f"the skill {name} was loaded"
+
+
+def _limit(
+    measure: Callable[[Transcript], float], unit: str
+) -> Callable[[Check, Transcript, str], Iterator[str]]:
+    def check_limit(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+        if check.limit is not None and measure(run) > check.limit:
+            yield f"{measure(run):g} {unit}, more than {check.limit:g}"
+
+    return check_limit
+
+
+def _completed(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+    if run.error:
+        yield run.error
+
+
+def _expression(check: Check, run: Transcript, skill: str) -> Iterator[str]:
+    for text in check.values:
+        if not evaluate(text, {"output": run.answer}):
+            yield f"{text} is false"
+
+
+_GRADERS: dict[CheckKind, Callable[[Check, Transcript, str], Iterator[str]]] = {
+    CheckKind.CONTAINS: _of_answer(_contains),
+    CheckKind.EXCLUDES: _of_answer(_excludes),
+    CheckKind.MATCHES: _of_answer(_matches),
+    CheckKind.NOT_MATCHES: _of_answer(_not_matches),
+    CheckKind.FILE_EXISTS: _file_exists,
+    CheckKind.FILE_ABSENT: _file_absent,
+    CheckKind.FILE_CONTAINS: _of_files(_contains),
+    CheckKind.FILE_EXCLUDES: _of_files(_excludes, absent_is_good=True),
+    CheckKind.FILE_MATCHES: _of_files(_matches),
+    CheckKind.FILE_NOT_MATCHES: _of_files(_not_matches, absent_is_good=True),
+    CheckKind.JSON_SCHEMA: _json_schema,
+    CheckKind.JSON_SUBSET: _json_subset,
+    CheckKind.TOOL_CALLS: _tool_calls,
+    CheckKind.TOOLS_ABSENT: _tools_absent,
+    CheckKind.SKILL_LOADED: _skill_loaded,
+    CheckKind.SKILL_NOT_LOADED: _skill_not_loaded,
+    CheckKind.MAX_TOKENS: _limit(lambda run: run.tokens, "tokens"),
+    CheckKind.MAX_SECONDS: _limit(lambda run: run.seconds, "seconds"),
+    CheckKind.MAX_TOOL_CALLS: _limit(lambda run: len(run.calls), "calls of tools"),
+    CheckKind.COMPLETED: _completed,
+    CheckKind.EXPRESSION: _expression,
+}
+
+
+# Expressions over the answer, such as Waza's `len(output) > 10`: a small part of Python, evaluated here
+
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.In: lambda left, right: left in right,
+    ast.NotIn: lambda left, right: left not in right,
+}
+_METHODS = frozenset(
+    {"lower", "upper", "strip", "startswith", "endswith", "count", "split", "splitlines", "find"}
+)
+_FUNCTIONS: dict[str, Callable[..., object]] = {"len": len, "any": any, "all": all, "str": str, "int": int}
+
+
+def evaluate(text: str, names: Mapping[str, object]) -> object:
+    """The value of an expression of names, texts, numbers, comparisons and a few methods of texts."""
+    try:
+        return _value(ast.parse(text[:LONGEST_PATTERN], mode="eval").body, names)
+    except (SyntaxError, TypeError, ValueError, KeyError, RecursionError) as error:
+        raise NotJudgedError(f"the expression cannot be evaluated: {error}") from error
+
+
+def _value(node: ast.expr, names: Mapping[str, object]) -> object:
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return names[name]
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return [_value(part, names) for part in parts]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _value(operand, names)
+        case ast.BoolOp(op=operation, values=parts):
+            found = (bool(_value(part, names)) for part in parts)
+            return all(found) if isinstance(operation, ast.And) else any(found)
+        case ast.Compare(left=left, ops=operations, comparators=others):
+            return _compared(_value(left, names), operations, [_value(other, names) for other in others])
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if name in _FUNCTIONS:
+            return _FUNCTIONS[name](_value(argument, names))
+        case ast.Call(func=ast.Attribute(value=where, attr=name), args=arguments, keywords=[]) if (
+            name in _METHODS
+        ):
+            text = _value(where, names)
+            if isinstance(text, str):
+                return getattr(text, name)(*(_value(argument, names) for argument in arguments))
+    raise NotJudgedError(f"the expression has a {type(node).__name__}, which is not evaluated")
+
+
+def _compared(left: object, operations: Sequence[ast.cmpop], others: Sequence[object]) -> bool:
+    for operation, right in zip(operations, others, strict=True):
+        if type(operation) not in _COMPARISONS or not _COMPARISONS[type(operation)](left, right):
+            return False
+        left = right
+    return True

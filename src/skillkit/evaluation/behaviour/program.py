@@ -1,0 +1,162 @@
+"""An outside program as executor: `claude -p`, `codex exec`, or any command that answers on its output."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.evaluation.behaviour.executor import Task
+from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
+
+PROMPT = "{prompt}"
+MOST_OUTPUT = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramExecutor:
+    """Starts a command in the folder of the case, with the skill where the program looks for skills."""
+
+    command: tuple[str, ...]
+    """With `{prompt}` where the request goes; at the end if it is nowhere."""
+    skills_folder: str = ".agents/skills"
+    model: str = ""
+    paid: bool = True
+
+    @property
+    def name(self) -> str:
+        return Path(self.command[0]).name
+
+    @classmethod
+    def named(cls, command: Sequence[str], model: str = "") -> "ProgramExecutor":
+        """A known program by its name, or a whole command."""
+        known = PRESETS.get(command[0]) if len(command) == 1 else None
+        chosen = known or cls(tuple(command))
+        if shutil.which(chosen.command[0]) is None:
+            raise ConfigurationError(f"The program '{chosen.command[0]}' is not installed")
+        return cls(chosen.command, chosen.skills_folder, model or chosen.model, chosen.paid)
+
+    def run(self, task: Task) -> Transcript:
+        if task.skill is not None:
+            target = task.folder / self.skills_folder / task.skill.base_dir.name
+            shutil.copytree(
+                task.skill.base_dir, target, ignore=shutil.ignore_patterns("evals", "__pycache__")
+            )
+        begun = perf_counter()
+        output, error = self._start("\n\n".join(task.prompts), task)
+        events = list(_events(output))
+        answer, calls = _told(events) if events else (output.strip(), [])
+        usage = _usage(events)
+        return Transcript(
+            answer,
+            tuple(calls),
+            tuple(_skills(calls, task)),
+            files_in(task.folder),
+            int(usage["tokens"]),
+            max(1, int(usage["requests"])),
+            perf_counter() - begun,
+            usage["cost"] or None,
+            error,
+        )
+
+    def _start(self, prompt: str, task: Task) -> tuple[str, str]:
+        command = [part.replace(PROMPT, prompt) for part in self.command]
+        if command == list(self.command):
+            command.append(prompt)
+        with subprocess.Popen(
+            command,
+            cwd=task.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        ) as process:
+            try:
+                out, err = process.communicate(timeout=task.seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                out, _ = process.communicate()
+                return out.decode("utf-8", "replace")[:MOST_OUTPUT], f"took longer than {task.seconds:g} s"
+            except BaseException:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        text = out.decode("utf-8", "replace")[:MOST_OUTPUT]
+        said = err.decode("utf-8", "replace").strip()[-300:]
+        return text, f"ended with code {process.returncode}: {said}" if process.returncode else ""
+
+
+PRESETS = {
+    "claude": ProgramExecutor(
+        ("claude", "-p", PROMPT, "--output-format", "stream-json", "--verbose"), ".claude/skills"
+    ),
+    "codex": ProgramExecutor(("codex", "exec", "--json", PROMPT), ".agents/skills"),
+}
+
+
+def _events(output: str) -> Iterator[Mapping[str, object]]:
+    """Lines of JSON, when every line is one; the events of both programs."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    try:
+        events = [json.loads(line) for line in lines]
+    except ValueError:
+        return
+    if events and all(isinstance(event, dict) and "type" in event for event in events):
+        yield from events
+
+
+def _told(events: Sequence[Mapping[str, object]]) -> tuple[str, list[ToolCall]]:
+    """The answer and the tools, from the events of claude and of codex."""
+    texts: list[str] = []
+    calls: list[ToolCall] = []
+    final = ""
+    for event in events:
+        message = event.get("message")
+        for part in message.get("content", ()) if isinstance(message, dict) else ():
+            if isinstance(part, dict) and part.get("type") == "text" and event["type"] == "assistant":
+                texts.append(str(part.get("text", "")))
+            elif isinstance(part, dict) and part.get("type") == "tool_use":
+                calls.append(
+                    ToolCall(str(part.get("name")), json.dumps(part.get("input"), ensure_ascii=False))
+                )
+        item = event.get("item")
+        if isinstance(item, dict) and event["type"] == "item.completed":
+            if item.get("type") == "agent_message":
+                final = str(item.get("text", ""))
+            elif item.get("type") == "command_execution":
+                calls.append(
+                    ToolCall("shell", str(item.get("command", "")), str(item.get("aggregated_output", "")))
+                )
+        if event["type"] == "result" and isinstance(event.get("result"), str):
+            final = str(event["result"])
+    return final or "\n\n".join(texts), calls
+
+
+def _usage(events: Sequence[Mapping[str, object]]) -> dict[str, float]:
+    found: dict[str, float] = {"tokens": 0, "requests": 0, "cost": 0.0}
+    for event in events:
+        usage = event.get("usage")
+        if isinstance(usage, dict) and event["type"] in ("result", "turn.completed"):
+            found["tokens"] += sum(value for value in usage.values() if isinstance(value, int))
+        if event["type"] in ("assistant", "turn.completed"):
+            found["requests"] += 1
+        cost = event.get("total_cost_usd")
+        if isinstance(cost, int | float):
+            found["cost"] = float(cost)
+    return found
+
+
+def _skills(calls: Sequence[ToolCall], task: Task) -> Iterator[str]:
+    """The skill, where a call of a tool names it or reads its file."""
+    if task.skill is None:
+        return
+    name = task.skill.base_dir.name
+    for call in calls:
+        loaded = call.name == "Skill" and (name in call.arguments or task.skill.name in call.arguments)
+        if loaded or f"{name}/SKILL.md" in call.arguments:
+            yield task.skill.canonical_name
+            return

@@ -1,0 +1,145 @@
+"""Recordings: every run on disk as soon as it is over, to be resumed and replayed without a model."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skillkit.core.digest import TreeDigest, tree_digest
+from skillkit.core.disk import replace_file
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.models import SkillMetadata
+from skillkit.evaluation.behaviour.transcript import Transcript
+
+FORMAT = "skillkit.evaluation.recording"
+VERSION = 1
+
+
+class StaleRecordingError(ConfigurationError):
+    """A recording of another version of the skill, another prompt or another model."""
+
+
+class NoRecordingError(ConfigurationError):
+    """A run that was never recorded."""
+
+
+def digest_of(*parts: object) -> str:
+    text = json.dumps(parts, ensure_ascii=False, sort_keys=True, default=str)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def skill_digest(skill: SkillMetadata | None) -> str:
+    """The skill without its evaluations, which change when they are run."""
+    if skill is None:
+        return ""
+    files = tree_digest(skill.base_dir).files
+    kept = {path: file for path, file in files.items() if not path.startswith(("evals/", "eval/"))}
+    return TreeDigest.of(kept).digest
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """Which run a recording is of, and what it depends on."""
+
+    skill: str
+    suite: str
+    case: str
+    variant: str
+    """`with` or `without` the skill, or `judge`."""
+    run: int
+    executor: str
+    model: str
+    prompt_digest: str
+    skill_digest: str
+
+    @property
+    def file_name(self) -> str:
+        readable = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{self.skill}-{self.case}-{self.variant}-{self.run}")[
+            :100
+        ]
+        place = digest_of(self.skill, self.suite, self.case, self.variant, self.run)
+        return f"{readable}-{place[7:15]}.json"
+
+    def as_data(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass
+class Recordings:
+    """A folder of recordings, one file a run."""
+
+    folder: Path
+    replay: bool = False
+    """Only recordings; no model is asked."""
+    resume: bool = False
+    """Recordings of an earlier run count; without it only those of this one do."""
+    accept_stale: bool = False
+    stale: int = 0
+    """How many recordings of another version were accepted."""
+    executor: str = ""
+    """Who made the recording that was read last."""
+    model: str = ""
+    _made: set[str] = field(default_factory=set)
+
+    def counts(self, key: RunKey) -> bool:
+        """Whether a run need not be made because it is recorded."""
+        return (self.replay or self.resume) and (self.folder / key.file_name).is_file()
+
+    def find(self, key: RunKey) -> Transcript | None:
+        """The recording of a run; None where there is none that counts and a model may be asked."""
+        fresh = self.replay or self.resume or key.file_name in self._made
+        data = self._read(self.folder / key.file_name) if fresh else None
+        if data is None:
+            if self.replay:
+                raise NoRecordingError(f"There is no recording of {key.skill} {key.case} ({key.variant})")
+            return None
+        recorded = data.get("key")
+        changed = _changes(recorded if isinstance(recorded, Mapping) else {}, key, replay=self.replay)
+        if changed and not self.accept_stale:
+            if self.replay:
+                raise StaleRecordingError(
+                    f"The recording of {key.skill} {key.case} is of another {' and '.join(changed)}"
+                )
+            return None
+        self.stale += bool(changed)
+        if isinstance(recorded, Mapping) and key.variant != "judge":
+            self.executor, self.model = str(recorded.get("executor", "")), str(recorded.get("model", ""))
+        transcript = data.get("transcript")
+        return Transcript.from_data(transcript) if isinstance(transcript, Mapping) else None
+
+    def keep(self, key: RunKey, transcript: Transcript) -> None:
+        """Write a run; a run that failed for the service's sake is not kept, so that it is tried again."""
+        data = {
+            "format": FORMAT,
+            "version": VERSION,
+            "key": key.as_data(),
+            "transcript": transcript.as_data(),
+        }
+        self._made.add(key.file_name)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+        replace_file(self.folder / key.file_name, text.encode("utf-8", "replace"))
+
+    def _read(self, path: Path) -> dict[str, object] | None:
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"The recording {path} cannot be read: {error}") from error
+        if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
+            raise ConfigurationError(f"{path} is no recording that this version reads")
+        return data
+
+
+def _changes(recorded: Mapping[str, object], key: RunKey, *, replay: bool) -> list[str]:
+    """What a recording depends on that is different now; in a replay there is no model to compare."""
+    found = []
+    for name, label in (("skill_digest", "skill"), ("prompt_digest", "prompt")):
+        if recorded.get(name) != getattr(key, name):
+            found.append(label)
+    if not replay and (recorded.get("executor"), recorded.get("model")) != (key.executor, key.model):
+        found.append("model")
+    return found

@@ -1,0 +1,269 @@
+"""Running the behaviour cases of a skill: with it and without, several times, recorded, graded."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.models import SkillMetadata
+from skillkit.evaluation.behaviour.budget import Budget, BudgetSpentError, Estimate
+from skillkit.evaluation.behaviour.checkers import run_checker
+from skillkit.evaluation.behaviour.executor import Executor, Task
+from skillkit.evaluation.behaviour.graders import NEEDS_JUDGE, Grade, grade
+from skillkit.evaluation.behaviour.judge import Judge
+from skillkit.evaluation.behaviour.recording import (
+    NoRecordingError,
+    Recordings,
+    RunKey,
+    digest_of,
+    skill_digest,
+)
+from skillkit.evaluation.behaviour.statistics import difference, wilson
+from skillkit.evaluation.behaviour.transcript import Transcript
+from skillkit.evaluation.cases import Case, Check, CheckKind
+from skillkit.evaluation.report import Outcome, Problem, Result, Tier
+from skillkit.evaluation.workspace import workspace
+
+WITH, WITHOUT = "with", "without"
+DEFAULT_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class BehaviourCase:
+    """A case with the skill that it is about and the file it comes from."""
+
+    case: Case
+    skill: SkillMetadata
+    suite: Path
+
+
+@dataclass
+class BehaviourRunner:
+    """What runs cases: an executor or recordings, a budget, and perhaps a judge."""
+
+    recordings: Recordings
+    executor: Executor | None = None
+    """None when everything is replayed."""
+    runs: int = 1
+    baseline: bool = True
+    judge: Judge | None = None
+    budget: Budget = field(default_factory=Budget)
+    progress: Callable[[str], object] = lambda text: None
+    stopped: str = ""
+    """Why not every case was run."""
+
+    def estimate(self, cases: Sequence[BehaviourCase]) -> Estimate:
+        """How many runs are still to be made, and about how much there is to read."""
+        runs = recorded = tokens = 0
+        for case in cases:
+            instructions = case.skill.skill_path.stat().st_size // 4
+            for variant in self._variants():
+                for number in range(self._count(case.case)):
+                    if self.recordings.counts(self._key(case, variant, number)):
+                        recorded += 1
+                        continue
+                    runs += 1
+                    tokens += sum(len(prompt) for prompt in case.case.prompts) // 4 + 500
+                    tokens += instructions if variant == WITH else 0
+        return Estimate(runs, recorded, tokens)
+
+    def run(self, cases: Iterable[BehaviourCase]) -> list[Result]:
+        """Every case; when a limit is reached or somebody interrupts, what is done is kept."""
+        results: list[Result] = []
+        try:
+            for case in cases:
+                results.append(self._run_case(case))
+        except BudgetSpentError as error:
+            self.stopped = str(error)
+        except KeyboardInterrupt:
+            self.stopped = "interrupted"
+        return results
+
+    def _run_case(self, case: BehaviourCase) -> Result:
+        try:
+            runs = {
+                variant: [self._transcript(case, variant, number) for number in range(self._count(case.case))]
+                for variant in self._variants()
+            }
+        except ConfigurationError as error:
+            return self._result(case, Outcome.ERROR, str(error), {}, {})
+        grades = {
+            variant: [self._graded(case, run, variant, number) for number, run in enumerate(made)]
+            for variant, made in runs.items()
+        }
+        outcome, message = _outcome(grades[WITH])
+        return self._result(case, outcome, message, runs, grades)
+
+    def _transcript(self, case: BehaviourCase, variant: str, number: int) -> Transcript:
+        key = self._key(case, variant, number)
+        found = self.recordings.find(key)
+        if found is not None:
+            return found
+        if self.executor is None:
+            raise ConfigurationError(
+                f"There is no recording of {case.case.id} ({variant}) and no model to ask"
+            )
+        self.budget.check()
+        self.progress(f"{case.skill.name} {case.case.title[:40]} ({variant}, run {number + 1})")
+        with workspace(case.case.files, (case.skill.base_dir, case.suite.parent)) as folder:
+            skill = case.skill if variant == WITH else None
+            task = Task(case.case.prompts, folder, skill, case.case.seconds or DEFAULT_SECONDS)
+            made = self.executor.run(task)
+            made = replace(made, seconds=round(made.seconds, 3))  # as it is recorded
+        self.budget.spend(made)
+        self.recordings.keep(key, made)
+        return made
+
+    def _graded(self, case: BehaviourCase, run: Transcript, variant: str, number: int) -> list[Grade]:
+        found = []
+        for check in _checks(case.case):
+            if check.kind is CheckKind.CHECKER:
+                found.append(run_checker(check, run, case.skill, case.suite))
+                continue
+            made = grade(check, run, case.skill.canonical_name)
+            if made.passed is None and check.kind is CheckKind.STATEMENT and self.judge is not None:
+                made = self._judged(case, check, run, variant, number)
+            found.append(made)
+        if run.error and not any(made.check.kind is CheckKind.COMPLETED for made in found):
+            found.append(Grade(Check(CheckKind.COMPLETED), False, run.error))
+        return found
+
+    def _judged(self, case: BehaviourCase, check: Check, run: Transcript, variant: str, number: int) -> Grade:
+        """The judge's word, recorded like a run: the same question is never asked twice."""
+        assert self.judge is not None
+        identity = f"{case.case.id}-{variant}-{digest_of(check.text)[7:15]}"
+        key = RunKey(
+            case.skill.canonical_name,
+            case.suite.name,
+            identity,
+            "judge",
+            number,
+            self.judge.agreement.model,
+            self.judge.agreement.model,
+            digest_of(check.text, case.case.prompts, run.answer),
+            "",
+        )
+        try:
+            found = self.recordings.find(key)
+        except NoRecordingError:
+            return Grade(check, None, NEEDS_JUDGE)
+        if found is None:
+            self.budget.check()
+            passed, evidence = self.judge.verdict(check.text, case.case.prompts[0], run.answer)
+            found = Transcript({True: "yes", False: "no", None: ""}[passed], error=evidence)
+            self.budget.spend(found)
+            self.recordings.keep(key, found)
+        return Grade(check, {"yes": True, "no": False}.get(found.answer), found.error)
+
+    def _key(self, case: BehaviourCase, variant: str, number: int) -> RunKey:
+        files = [(file.path, file.source, file.content) for file in case.case.files]
+        return RunKey(
+            case.skill.canonical_name,
+            case.suite.name,
+            case.case.id,
+            variant,
+            number,
+            self.executor.name if self.executor else "",
+            self.executor.model if self.executor else "",
+            digest_of(case.case.prompts, files),
+            skill_digest(case.skill) if variant == WITH else "",
+        )
+
+    def _variants(self) -> tuple[str, ...]:
+        return (WITH, WITHOUT) if self.baseline else (WITH,)
+
+    def _count(self, case: Case) -> int:
+        return max(self.runs, case.runs or 1) if self.runs == 1 else self.runs
+
+    def _result(
+        self,
+        case: BehaviourCase,
+        outcome: Outcome,
+        message: str,
+        runs: dict[str, list[Transcript]],
+        grades: dict[str, list[list[Grade]]],
+    ) -> Result:
+        def told(variant: str) -> list[dict[str, object]]:
+            return [
+                {**run.as_data(), "grades": [made.as_data() for made in graded], "passed": _passed(graded)}
+                for run, graded in zip(runs.get(variant, ()), grades.get(variant, ()), strict=True)
+            ]
+
+        passes = [_passed(graded) for graded in grades.get(WITH, ())]
+        failed = [made for graded in grades.get(WITH, ()) for made in graded if made.passed is False]
+        return Result(
+            Tier.BEHAVIOUR,
+            case.skill.canonical_name,
+            case.case.id,
+            outcome,
+            case.case.title,
+            message,
+            tuple(Problem(f"{made.check.text or made.check.shown}: {made.evidence}") for made in failed),
+            str(case.suite),
+            sum(run.seconds for made in runs.values() for run in made),
+            {
+                "prompts": list(case.case.prompts),
+                "flaky": len({passed for passed in passes if passed is not None}) > 1,
+                WITH: told(WITH),
+                WITHOUT: told(WITHOUT),
+            },
+        )
+
+
+def _checks(case: Case) -> tuple[Check, ...]:
+    """The checks of a case; without any, the expected output is a sentence for a judge."""
+    if case.checks or not case.expected_output:
+        return case.checks
+    return (Check(CheckKind.STATEMENT, text=f"The answer agrees with this: {case.expected_output}"),)
+
+
+def _passed(grades: Sequence[Grade]) -> bool | None:
+    """A run passes when a check passed and none failed; one that nobody judged is neither."""
+    if any(made.passed is False for made in grades):
+        return False
+    return True if any(made.passed for made in grades) else None
+
+
+def _outcome(runs: Sequence[Sequence[Grade]]) -> tuple[Outcome, str]:
+    passes = [_passed(grades) for grades in runs]
+    judged = [passed for passed in passes if passed is not None]
+    open_checks = sum(made.passed is None for grades in runs for made in grades)
+    left = f"; {open_checks} checks not judged" if open_checks else ""
+    if not judged:
+        return Outcome.NOT_JUDGED, f"nothing could be judged{left}"
+    if all(judged):
+        return Outcome.PASSED, left.removeprefix("; ")
+    first = next(made for grades in runs for made in grades if made.passed is False)
+    share = f"{sum(judged)} of {len(judged)} runs passed" if len(judged) > 1 else ""
+    text = f"{first.check.text or first.check.shown}: {first.evidence}"
+    return Outcome.FAILED, "; ".join(part for part in (share, text) if part) + left
+
+
+def metrics(results: Sequence[Result]) -> dict[str, object]:
+    """Pass rates with and without the skill, the difference with its interval, and what was flaky."""
+    counted = {}
+    for variant in (WITH, WITHOUT):
+        runs = [run for result in results for run in _runs(result, variant)]
+        judged = [bool(run["passed"]) for run in runs if run["passed"] is not None]
+        counted[variant] = (sum(judged), len(judged), runs)
+    found: dict[str, object] = {"cases": len(results)}
+    for variant, (passed, total, runs) in counted.items():
+        interval = wilson(passed, total)
+        found[f"{variant}_skill"] = round(passed / total, 4) if total else None
+        found[f"{variant}_skill_interval"] = list(interval) if interval else None
+        found[f"{variant}_skill_runs"] = total
+        found[f"{variant}_skill_tokens"] = _mean([run["tokens"] for run in runs])
+        found[f"{variant}_skill_seconds"] = _mean([run["seconds"] for run in runs])
+    found["difference"] = difference(*counted[WITH][:2], *counted[WITHOUT][:2])
+    found["flaky"] = [result.id for result in results if result.data.get("flaky")]
+    return found
+
+
+def _runs(result: Result, variant: str) -> list[dict[str, object]]:
+    runs = result.data.get(variant)
+    return runs if isinstance(runs, list) else []
+
+
+def _mean(values: Sequence[object]) -> float | None:
+    numbers = [value for value in values if isinstance(value, int | float)]
+    return round(sum(numbers) / len(numbers), 2) if numbers else None

@@ -1,0 +1,85 @@
+"""What one run did: the answer, the calls of tools, the files, and what it cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import cast
+
+MOST_FILES = 200
+LONGEST_FILE = 200_000
+NO_FILES: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that the model called."""
+
+    name: str
+    arguments: str = ""
+    result: str = ""
+
+    def as_data(self) -> dict[str, str]:
+        return {"name": self.name, "arguments": self.arguments, "result": self.result}
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One run from the first request to the last answer."""
+
+    answer: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    skills: tuple[str, ...] = ()
+    """Skills whose instructions the model got."""
+    files: Mapping[str, str] = field(default_factory=lambda: NO_FILES)
+    """Text files in the folder of the case at the end."""
+    tokens: int = 0
+    requests: int = 1
+    """How often a model was asked."""
+    seconds: float = 0.0
+    cost: float | None = None
+    """Where the service says so."""
+    error: str = ""
+    """Why the run did not come to its end."""
+
+    def as_data(self) -> dict[str, object]:
+        return {
+            "answer": self.answer,
+            "calls": [call.as_data() for call in self.calls],
+            "skills": list(self.skills),
+            "files": dict(self.files),
+            "tokens": self.tokens,
+            "requests": self.requests,
+            "seconds": round(self.seconds, 3),
+            "cost": self.cost,
+            "error": self.error,
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, object]) -> "Transcript":
+        calls = cast("Sequence[Mapping[str, str]]", data["calls"])
+        return cls(
+            str(data["answer"]),
+            tuple(ToolCall(call["name"], call["arguments"], call["result"]) for call in calls),
+            tuple(cast("Sequence[str]", data["skills"])),
+            cast("Mapping[str, str]", data["files"]),
+            int(cast("int", data["tokens"])),
+            int(cast("int", data["requests"])),
+            float(cast("float", data["seconds"])),
+            cast("float | None", data["cost"]),
+            str(data["error"]),
+        )
+
+
+def files_in(folder: Path) -> dict[str, str]:
+    """The text files of a folder, bounded in number and size."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        if len(found) >= MOST_FILES:
+            break
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > LONGEST_FILE:
+            continue
+        name = path.relative_to(folder).as_posix()
+        if not name.startswith((".claude/", ".agents/", ".codex/", ".git/")):
+            found[name] = path.read_text(encoding="utf-8", errors="replace")
+    return found

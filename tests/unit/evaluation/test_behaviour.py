@@ -1,0 +1,184 @@
+"""Runs with and without a skill, by a real program: recorded, replayed, resumed, bounded, graded."""
+
+import json
+import sys
+
+import pytest
+
+from skillkit.evaluation.behaviour.budget import Budget
+from skillkit.evaluation.behaviour.graders import grade
+from skillkit.evaluation.behaviour.judge import Agreement, Judge, statement_kind
+from skillkit.evaluation.behaviour.program import ProgramExecutor
+from skillkit.evaluation.behaviour.recording import Recordings
+from skillkit.evaluation.behaviour.runs import BehaviourRunner
+from skillkit.evaluation.behaviour.statistics import difference, wilson
+from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript
+from skillkit.evaluation.cases import Check, CheckKind
+from skillkit.evaluation.report import Outcome
+
+PROGRAM = """
+import pathlib, sys
+log = pathlib.Path({log!r})
+log.write_text((log.read_text() if log.exists() else "") + "x")
+if list(pathlib.Path(".agents").rglob("SKILL.md")) if pathlib.Path(".agents").exists() else []:
+    pathlib.Path("out.csv").write_text(pathlib.Path("in.csv").read_text().upper())
+    print("Total: 7")
+else:
+    print("I do not know.")
+"""
+CASE = {
+    "id": 1,
+    "prompt": "Add up in.csv",
+    "files": {"in.csv": "may,7"},
+    "assertions": [
+        'The output contains "Total"',
+        {"type": "file_contains", "path": "out.csv", "value": "MAY"},
+        "Is friendly",
+    ],
+}
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def program(tmp_path, log):
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM.format(log=str(log)))
+    return ProgramExecutor((sys.executable, str(file), "{prompt}"), paid=False)
+
+
+@pytest.fixture
+def case(tester, write_skill):
+    folder = write_skill("sales", "Add up.\n", description="Adds up CSV files of sales by month.")
+    (folder / "evals").mkdir()
+    (folder / "evals" / "evals.json").write_text(json.dumps({"skill_name": "sales", "evals": [CASE]}))
+    return tester
+
+
+def test_the_skill_is_compared_with_its_absence(case, program, tmp_path, log):
+    runner = BehaviourRunner(Recordings(tmp_path / "rec"), program, runs=2)
+    report = case().run_behaviour(runner)
+    (result,) = report.results
+    assert (result.outcome, result.message) == (Outcome.PASSED, "2 checks not judged")
+    measured = report.metrics["behaviour"]
+    assert (measured["with_skill"], measured["without_skill"]) == (1.0, 0.0)
+    assert measured["difference"]["delta"] == 1.0
+    assert log.read_text() == "xxxx"
+    assert result.data["with"][0]["files"]["out.csv"] == "MAY,7"
+
+
+def test_a_replay_needs_no_program_and_gives_the_same_bytes(case, program, tmp_path):
+    first = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec"), program))
+    again = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec", replay=True)))
+    assert json.dumps(again.as_data()["results"]) == json.dumps(first.as_data()["results"])
+
+
+def test_a_recording_of_another_version_is_refused_unless_accepted(case, program, tmp_path, skills_dir):
+    case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec"), program))
+    manifest = skills_dir / "sales" / "SKILL.md"
+    manifest.write_text(manifest.read_text() + "More.\n")
+    (refused,) = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec", replay=True))).results
+    assert (refused.outcome, "another skill" in refused.message) == (Outcome.ERROR, True)
+    stale = Recordings(tmp_path / "rec", replay=True, accept_stale=True)
+    report = case().run_behaviour(BehaviourRunner(stale))
+    assert report.results[0].outcome is Outcome.PASSED
+    assert "another version" in report.notes[-1]
+
+
+def test_an_interrupted_run_is_resumed_without_asking_again(case, program, tmp_path, log):
+    def interrupt(text):
+        if "run 2" in text:
+            raise KeyboardInterrupt
+
+    recordings = Recordings(tmp_path / "rec")
+    stopped = case().run_behaviour(BehaviourRunner(recordings, program, runs=3, progress=interrupt))
+    assert stopped.results == ()
+    assert "interrupted" in stopped.notes[-1]
+    resumed = BehaviourRunner(Recordings(tmp_path / "rec", resume=True), program, runs=3)
+    assert resumed.estimate(case().behaviour_cases()).recorded == 1
+    assert case().run_behaviour(resumed).results[0].outcome is Outcome.PASSED
+    assert log.read_text() == "x" * 6
+
+
+def test_a_budget_ends_a_run_and_keeps_what_is_done(case, program, tmp_path, log):
+    runner = BehaviourRunner(Recordings(tmp_path / "rec"), program, runs=5, budget=Budget(max_calls=3))
+    report = case().run_behaviour(runner)
+    assert "limit of 3 calls" in report.notes[-1]
+    assert log.read_text() == "xxx"
+
+
+RUN = Transcript(
+    'Here: {"a": 1}',
+    (ToolCall("read", '{"path": "x.md"}'), ToolCall("write", "{}")),
+    ("sales",),
+    {"out/a.csv": "one,two"},
+    tokens=50,
+    seconds=2,
+)
+
+
+@pytest.mark.parametrize(
+    ("check", "passed"),
+    [
+        (Check(CheckKind.CONTAINS, ("HERE",)), True),
+        (Check(CheckKind.CONTAINS, ("HERE",), same_case=True), False),
+        (Check(CheckKind.CONTAINS, ("zzz", "here"), any_of=True), True),
+        (Check(CheckKind.EXCLUDES, ("here",)), False),
+        (Check(CheckKind.MATCHES, (r"\{.*\}",)), True),
+        (Check(CheckKind.MATCHES, ("(",)), None),
+        (Check(CheckKind.NOT_MATCHES, (r"\d",)), False),
+        (Check(CheckKind.FILE_EXISTS, path="out/*.csv"), True),
+        (Check(CheckKind.FILE_EXISTS, path="**/*.csv"), True),
+        (Check(CheckKind.FILE_ABSENT, path="out/b.csv"), True),
+        (Check(CheckKind.FILE_CONTAINS, ("two",), path="out/a.csv"), True),
+        (Check(CheckKind.FILE_EXCLUDES, ("two",), path="out/a.csv"), False),
+        (Check(CheckKind.TOOL_CALLS, ("read", "write"), ordered=True), True),
+        (Check(CheckKind.TOOL_CALLS, ("write", "read"), ordered=True), False),
+        (Check(CheckKind.TOOL_CALLS, ("write", "read")), True),
+        (Check(CheckKind.TOOL_CALLS, ("read",), data={"read": r"y\.md"}), False),
+        (Check(CheckKind.TOOLS_ABSENT, ("delete",)), True),
+        (Check(CheckKind.SKILL_LOADED), True),
+        (Check(CheckKind.SKILL_NOT_LOADED, ("Sales",)), False),
+        (Check(CheckKind.MAX_TOKENS, limit=49), False),
+        (Check(CheckKind.MAX_SECONDS, limit=2), True),
+        (Check(CheckKind.MAX_TOOL_CALLS, limit=1), False),
+        (Check(CheckKind.COMPLETED), True),
+        (Check(CheckKind.EXPRESSION, ("len(output) > 3 and 'here' in output.lower()",)), True),
+        (Check(CheckKind.EXPRESSION, ("__import__('os').system('x')",)), None),
+        (Check(CheckKind.JSON_SCHEMA, data={"type": "object"}), False),
+        (Check(CheckKind.STATEMENT, text="Is kind"), None),
+        (Check(CheckKind.UNKNOWN, note="unknown kind"), None),
+    ],
+)
+def test_graders(check, passed):
+    assert grade(check, RUN, "sales").passed is passed
+
+
+def test_json_in_a_code_block_is_compared():
+    run = Transcript('```json\n{"a": [1, 2], "b": 3}\n```')
+    schema = {"type": "object", "required": ["a"], "properties": {"a": {"type": "array", "minItems": 2}}}
+    assert grade(Check(CheckKind.JSON_SCHEMA, data=schema), run, "").passed
+    assert grade(Check(CheckKind.JSON_SUBSET, data={"a": [1]}), run, "").passed
+    assert grade(Check(CheckKind.JSON_SUBSET, data={"a": [2]}), run, "").passed is False
+    assert grade(Check(CheckKind.JSON_SCHEMA, data={"$ref": "#/x"}), run, "").passed is None
+
+
+def test_a_judge_is_asked_only_about_what_it_was_measured_good_at():
+    agreement = Agreement("m", {"presence": (19, 20), "quality": (12, 20)})
+    judge = Judge(lambda question: "Yes.", agreement)
+    assert judge.verdict("Mentions the total", "p", "a")[0] is True
+    assert judge.verdict("Is well written", "p", "a")[0] is None
+    assert judge.asked == 1
+    assert Judge(lambda question: "Perhaps", agreement, trust=True).verdict("Is good", "p", "a")[0] is None
+    assert statement_kind("Does not mention prices") == "absence"
+
+
+def test_intervals_are_wide_for_few_runs():
+    assert wilson(0, 0) is None
+    assert wilson(1, 1) == (0.2065, 1.0)
+    few, many = difference(2, 2, 1, 2), difference(90, 100, 50, 100)
+    assert not few["more_than_chance"]
+    assert many["more_than_chance"]
