@@ -6,6 +6,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from skillkit.core.hosts import is_request
 from skillkit.core.models import NO_PERMISSIONS, NO_TRIGGERS, Permissions, Triggers
 from skillkit.core.simple_header import Value, shared
 from skillkit.core.text import escape_hidden
@@ -100,12 +101,16 @@ def triggers(value: Value) -> Triggers:
 def permissions(value: Value) -> Permissions:
     """What is asked for; a part that cannot be read is not asked for."""
     if not isinstance(value, dict):
-        raise WrongTypeError("a mapping of env, network, timeout")
+        raise WrongTypeError("a mapping of env, hosts, network, timeout")
     names = texts(value.get("env", []))
     if not all(_ENVIRONMENT_NAME.fullmatch(name) for name in names):
         raise WrongTypeError("names of environment variables in env, such as API_KEY or API_*")
+    hosts = texts(value.get("hosts", []))
+    if not all(map(is_request, hosts)):
+        raise WrongTypeError("names of hosts in hosts, such as api.example.com or *.example.com:8443")
     asked = Permissions(
         env=names,
+        hosts=hosts,
         network=flag(value.get("network", "false")),
         timeout=_seconds(value.get("timeout")),
     )

@@ -66,6 +66,11 @@ class Grants:
     withheld_env: tuple[str, ...] = ()
     """Names and patterns that the skill asks for and has to do without."""
     network: bool = False
+    """Everything that this machine can reach."""
+    hosts: tuple[str, ...] = ()
+    """Hosts by name and nothing else: `api.example.com`, `*.example.com`, `db.example.com:5432`."""
+    private_hosts: tuple[str, ...] = ()
+    """The same, also where the name is inside this network."""
     read_paths: tuple[Path, ...] = ()
     write_paths: tuple[Path, ...] = ()
     unsandboxed: bool = False
@@ -80,4 +85,5 @@ class Grants:
     @classmethod
     def as_requested(cls, skill: SkillMetadata) -> "Grants":
         """What a user grants who accepts everything the skill's header asks for."""
-        return cls(env=skill.permissions.env, network=skill.permissions.network)
+        asked = skill.permissions
+        return cls(env=asked.env, network=asked.network, hosts=asked.hosts)

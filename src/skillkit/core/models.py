@@ -102,10 +102,13 @@ class Permissions:
 
     env: tuple[str, ...] = ()
     network: bool = False
+    """Everything that can be reached."""
     timeout: float | None = None
+    hosts: tuple[str, ...] = ()
+    """Hosts by name; `$NAME` is the host of the address in a variable of the user's."""
 
     def __bool__(self) -> bool:
-        return bool(self.env or self.network or self.timeout)
+        return bool(self.env or self.network or self.timeout or self.hosts)
 
 
 NO_TRIGGERS = Triggers()

@@ -46,6 +46,7 @@ class Capabilities:
     hosts: tuple[str, ...] = ()
     """Hosts named anywhere in the text."""
     network: tuple[str, ...] = ()
+    """Hosts asked for, or `everything`; `$NAME` is the host of the address in that variable."""
     environment: tuple[str, ...] = ()
     """Environment variables asked for."""
     commands: tuple[str, ...] = ()
@@ -112,7 +113,7 @@ LABELS = {
     "missing": "missing files",
 }
 MEANINGS = {
-    "network": "wants to use the network",
+    "network": "wants to reach these hosts; 'everything' is whatever this machine can reach",
     "environment": "environment variables it asks for",
     "commands": "must be installed on this machine",
     "toolsets": "would run inside the agent's own process!",
@@ -141,7 +142,8 @@ def capabilities(tree: SkillTree, metadata: SkillMetadata) -> Capabilities:
             found["scripts"].add(f"{path} ({interpreter})")
             found["dependencies"].update(inline_dependencies(file.content))
         _look_inside(path, file.content, found)
-    found["network"] |= {"asked for"} if metadata.permissions.network else set()
+    found["network"] |= {"everything"} if metadata.permissions.network else set()
+    found["network"] |= set(metadata.permissions.hosts)
     found["environment"] |= set(metadata.permissions.env)
     found["commands"] |= set(metadata.required_commands)
     found["toolsets"] |= set(metadata.toolsets)

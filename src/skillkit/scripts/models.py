@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from skillkit.core.grants import Limits
+from skillkit.scripts.network.attempts import Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,10 @@ class ScriptRequest:
     environment: Mapping[str, str] = field(default_factory=dict)
     """Granted variables and their values; the few that every script gets are the runner's."""
     network: bool = False
+    hosts: tuple[str, ...] = ()
+    """The hosts that may be reached when not the whole network is granted: `name` or `name:port`."""
+    private_hosts: tuple[str, ...] = ()
+    """The same, also where the name is inside the runner's own network."""
     read_paths: tuple[Path, ...] = ()
     write_paths: tuple[Path, ...] = ()
     unsandboxed: bool = False
@@ -92,6 +97,8 @@ class ScriptResult:
     duration_ms: float = 0.0
     message: str = ""
     """Why the script did not run, or did not end by itself."""
+    network: tuple[Attempt, ...] = ()
+    """What it tried to reach, where it was granted hosts by name."""
 
 
 class ScriptRunner(Protocol):

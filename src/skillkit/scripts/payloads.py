@@ -49,14 +49,25 @@ def meta_of(request: ScriptRequest, result: ScriptResult) -> Payload:
         "stdout_bytes": result.stdout.total,
         "stderr_bytes": result.stderr.total,
         "truncated": result.stdout.truncated or result.stderr.truncated,
+        **_network(request, result),
         "grants": {
             "network": request.network,
+            "hosts": [*request.hosts, *request.private_hosts],
             "env": sorted(request.environment),
             "read": [str(request.base_dir), *map(str, request.read_paths)],
             "write": [*map(str, request.write_paths)],
             "timeout": request.limits.timeout,
         },
     }
+
+
+def _network(request: ScriptRequest, result: ScriptResult) -> Payload:
+    """What was tried to reach, where hosts were granted by name."""
+    if not (result.network or request.hosts or request.private_hosts):
+        return {}
+    shown = [attempt.to_data() for attempt in result.network[:_SHOWN]]
+    left = len(result.network) - len(shown)
+    return {"network": shown, "network_left_out": left} if left else {"network": shown}
 
 
 def of_run(name: str, request: ScriptRequest, result: ScriptResult, *, as_json: bool) -> Payload:

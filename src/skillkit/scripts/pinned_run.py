@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.hosts import HostRule
 from skillkit.scripts.capture import Cancellation
 from skillkit.scripts.environments import Environment
 from skillkit.scripts.interpreters import Interpreter
 from skillkit.scripts.models import ScriptRequest
+from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.sandbox.backend import SEARCH_PATH, Backend, Confinement, Mount
 
 _PYTHON_OPTIONS = ("-E", "-s", "-B", "-X", "utf8")
@@ -19,6 +21,10 @@ _LOCALE = frozenset(
     "LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME LC_ADDRESS "
     "LC_IDENTIFICATION LC_MEASUREMENT LC_NAME LC_PAPER LC_TELEPHONE".split()
 )
+
+
+class HostsError(SkillsUseError):
+    """Hosts were granted by name where the sandbox knows only all or nothing."""
 
 
 class LinkedPathError(SkillsUseError):
@@ -47,6 +53,21 @@ class PinnedRun:
     backend: Backend
     cancellation: Cancellation
 
+    def gateway(self) -> Gateway | None:
+        """Return what serves the hosts that were granted by name, if any; HostsError if it cannot be."""
+        request = self.request
+        if request.network or not (request.hosts or request.private_hosts):
+            return None
+        if not getattr(self.backend, "names_hosts", False):  # one of another package may not know
+            hosts = ", ".join((*request.hosts, *request.private_hosts))
+            raise HostsError(
+                f"The sandbox '{self.backend.name}' cannot keep a script to the hosts that were granted "
+                f"({hosts}), so nothing was run; install bubblewrap, or grant the whole network"
+            )
+        rules = [HostRule.parse(host) for host in request.hosts]
+        rules += [HostRule.parse(host, private=True) for host in request.private_hosts]
+        return Gateway(tuple(rules))
+
     @contextmanager
     def granted_paths(self) -> Iterator[GrantedPaths]:
         """What the user granted of this machine's files, open as long as it is used."""
@@ -62,6 +83,7 @@ class PinnedRun:
         environment: Environment | None,
         work: str,
         granted: GrantedPaths,
+        gateway: Gateway | None = None,
     ) -> Confinement:
         """Return the command and everything it may touch."""
         request, backend = self.request, self.backend
@@ -102,6 +124,7 @@ class PinnedRun:
             ),
             writable=granted.write,
             network=request.network,
+            gateway=gateway,
         )
 
 

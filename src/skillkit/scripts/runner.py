@@ -27,7 +27,8 @@ from skillkit.scripts.inline_metadata import (
 )
 from skillkit.scripts.interpreters import PYTHON, Interpreter, MissingInterpreterError, find_interpreter
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
-from skillkit.scripts.pinned_run import LinkedPathError, PinnedRun
+from skillkit.scripts.network.attempts import Attempt
+from skillkit.scripts.pinned_run import HostsError, LinkedPathError, PinnedRun
 from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, needs_reachable_files, unreachable
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 from skillkit.scripts.trees import ChangedTreeError, TreeStore
@@ -119,7 +120,7 @@ class LocalRunner:
             reachable = needs_reachable_files(backend)
             with self._trees.pinned(request.base_dir, request.digest, reachable=reachable) as tree:
                 return self._prepare(PinnedRun(request, tree, backend, cancellation))
-        except (ChangedTreeError, LinkedPathError) as error:
+        except (ChangedTreeError, LinkedPathError, HostsError) as error:
             return ScriptResult(Outcome.REFUSED, backend.name, message=str(error))
         except (MissingInterpreterError, DependencyError, InlineMetadataError, OutOfReachError) as error:
             message = f"{request.script}: {error}" if isinstance(error, InlineMetadataError) else str(error)
@@ -156,16 +157,23 @@ class LocalRunner:
         self, run: PinnedRun, interpreter: Interpreter, environment: Environment | None
     ) -> ScriptResult:
         request, backend = run.request, run.backend
+        gateway = run.gateway()
+        attempts: tuple[Attempt, ...] = ()
         started = time.perf_counter()
-        with run.granted_paths() as granted:
-            work = backend.work_folder()
-            try:
-                running = backend.start(run.confinement(interpreter, environment, work, granted), work)
-            except BaseException:
-                if not backend.mounts:
-                    remove_tree(Path(work))
-                raise
-        ended = run_to_end(running, request.limits, run.cancellation)
+        try:
+            with run.granted_paths() as granted:
+                work = backend.work_folder()
+                try:
+                    confinement = run.confinement(interpreter, environment, work, granted, gateway)
+                    running = backend.start(confinement, work)
+                except BaseException:
+                    if not backend.mounts:
+                        remove_tree(Path(work))
+                    raise
+            ended = run_to_end(running, request.limits, run.cancellation)
+        finally:
+            if gateway is not None:
+                attempts = gateway.close()
         duration = (time.perf_counter() - started) * 1000
         if ended.failure and ended.outcome is Outcome.EXITED:
             self.sandbox.forget()
@@ -180,6 +188,7 @@ class LocalRunner:
             stderr=ended.stderr,
             duration_ms=duration,
             message=_said_of(ended.outcome, request, ended.stdout, ended.stderr),
+            network=attempts,
         )
 
     def _read_head(self, run: PinnedRun) -> tuple[InlineMetadata, bytes]:

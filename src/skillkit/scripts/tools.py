@@ -12,6 +12,7 @@ from skillkit.core.authority import Authority, SkillDirectory, current_requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.grants import Grants, Limits
+from skillkit.core.hosts import HostRule, granted_rules
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import refusal
 from skillkit.core.text import escape_hidden
@@ -285,6 +286,11 @@ class ScriptTools:
             environment = granted_environment(skill, grants, os.environ)
         except DeniedVariableError as error:
             return failure("permission_denied", f"{error}; grant or withhold it for this skill")
+        try:
+            rules = granted_rules(grants.hosts, os.environ)
+            rules += tuple(HostRule.parse(host, private=True) for host in grants.private_hosts)
+        except ValueError as error:
+            return failure("permission_denied", f"What was granted to '{skill.name}' cannot be read: {error}")
         request = ScriptRequest(
             skill=skill.name,
             base_dir=skill.base_dir.absolute(),
@@ -295,6 +301,8 @@ class ScriptTools:
             limits=limits,
             environment=environment,
             network=grants.network,
+            hosts=tuple(str(rule) for rule in rules if not rule.private or "." not in rule.name),
+            private_hosts=tuple(str(rule) for rule in rules if rule.private and "." in rule.name),
             read_paths=_existing(grants.read_paths),
             write_paths=_existing(grants.write_paths),
             unsandboxed=grants.unsandboxed,

@@ -57,7 +57,9 @@ def test_a_run_asks_the_api_and_names_what_held_it(tools, exchange):
     assert answer["success"], answer
     assert answer["result"] == {"exchange_active": True, "trading_active": True}
     assert answer["meta"]["backend"] != "none"
-    assert answer["meta"]["grants"]["network"] is True
+    assert answer["meta"]["grants"]["network"] is False
+    address = exchange.url.removeprefix("http://").partition("/")[0]
+    assert answer["meta"]["grants"]["hosts"] == ["api.elections.kalshi.com", address]
     assert answer["meta"]["grants"]["env"] == ["KALSHI_API_URL"]
 
 

@@ -36,7 +36,8 @@ def test_they_say_who_wrote_them_and_which_version(manager, name):
 
 def test_only_kalshi_markets_asks_for_anything(manager):
     asked = {skill.name: skill.permissions for skill in manager.list_skills() if skill.permissions}
-    assert asked == {"kalshi-markets": Permissions(env=("KALSHI_API_URL",), network=True)}
+    hosts = ("api.elections.kalshi.com", "$KALSHI_API_URL")
+    assert asked == {"kalshi-markets": Permissions(env=("KALSHI_API_URL",), hosts=hosts)}
 
 
 def test_only_hello_extended_brings_code_into_the_agents_process(manager):

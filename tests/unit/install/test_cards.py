@@ -51,7 +51,7 @@ def test_asked_for_and_named_things_are_listed() -> None:
             "pic.png": b"\x89PNG\xff",
             "null.bin": b"a\0b",
         },
-        permissions=Permissions(env=("TOKEN",), network=True),
+        permissions=Permissions(env=("TOKEN",), network=True, hosts=("api.example.com",)),
         toolsets=("tools.x:Y",),
         allowed_tools=("Bash",),
         required_commands=("git",),
@@ -62,7 +62,7 @@ def test_asked_for_and_named_things_are_listed() -> None:
     assert found.dependencies == ("requirements.txt",)
     assert found.hidden_characters == ("zero.md (2)",)
     assert found.binaries == ("null.bin", "pic.png")
-    assert (found.environment, found.network) == (("TOKEN",), ("asked for",))
+    assert (found.environment, found.network) == (("TOKEN",), ("api.example.com", "everything"))
     assert (found.toolsets, found.allowed_tools, found.commands) == (("tools.x:Y",), ("Bash",), ("git",))
     assert found.header
     assert found.to_data()["hosts"] == ["api.example.com", "stream.example.org"]

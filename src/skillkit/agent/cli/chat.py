@@ -231,7 +231,7 @@ class Chat:
         if self.screen is not None:
             self.screen.stop()
         skill = question.skill
-        wants = ["network"] if skill.permissions.network else []
+        wants = ["the whole network"] if skill.permissions.network else list(skill.permissions.hosts)
         wants += [f"variable {name}" for name in skill.permissions.env]
         sys.stdout.flush()
         output.remark("\nA script wants to run.", "bold")

@@ -56,6 +56,17 @@ class Mount:
     """`source` opened before it was judged, so that nothing can be put in its place."""
 
 
+class NetworkGateway(Protocol):
+    """Whoever serves a sandbox that may reach some hosts by name."""
+
+    files: Mapping[str, bytes]
+    """What the script finds in place of this machine's settings of the network."""
+
+    def attach(self, process: int) -> None:
+        """Serve the network namespace of `process`, which has not started the script yet."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Confinement:
     """A command and everything it may touch; what is not named here does not exist for it."""
@@ -68,6 +79,8 @@ class Confinement:
     read_only: tuple[Mount, ...] = ()
     writable: tuple[Mount, ...] = ()
     network: bool = False
+    gateway: NetworkGateway | None = None
+    """The only way out when `network` is not granted as a whole."""
 
     @property
     def descriptors(self) -> tuple[int, ...]:
@@ -116,6 +129,8 @@ class Backend(Protocol):
     """Whether grants are enforced; a backend that does not confine runs only what the user allowed."""
     mounts: bool
     """Whether it shows the script what only our own user can reach."""
+    names_hosts: bool
+    """Whether it can keep a script to the hosts of a gateway."""
 
     def missing(self) -> str | None:
         """Why this backend cannot work here, as far as can be told without trying it."""

@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -75,6 +76,7 @@ class Bubblewrap:
     name = "bwrap"
     confines = True
     mounts = True
+    names_hosts = True
 
     def missing(self) -> str | None:
         if os.name != "posix" or not hasattr(os, "pidfd_open"):
@@ -108,10 +110,12 @@ class Bubblewrap:
             gate, gate_end = register_pipe(ours, theirs, _turned(os.pipe()))
             stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(user))
             stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(user))
-            rules = os.memfd_create("seccomp")
-            theirs.callback(os.close, rules)
-            os.write(rules, seccomp.build_filter(network=confinement.network))
-            os.lseek(rules, 0, os.SEEK_SET)
+            gateway = confinement.gateway
+            online = confinement.network or gateway is not None
+            rules = _memory_file(seccomp.build_filter(network=online), theirs)
+            files = (
+                {path: _memory_file(data, theirs) for path, data in gateway.files.items()} if gateway else {}
+            )
             command = [
                 program,
                 *(_AS_USER if user is None else _AS_ROOT),
@@ -119,7 +123,7 @@ class Bubblewrap:
                 *("--die-with-parent", "--new-session"),
                 *("--json-status-fd", str(status_end), "--block-fd", str(gate_end)),
                 *("--seccomp", str(rules)),
-                *_mounts(confinement),
+                *_mounts(confinement, files),
                 *("--chdir", os.fspath(confinement.folder), "--"),
                 *_leave_root(user),
                 *confinement.command,
@@ -133,13 +137,21 @@ class Bubblewrap:
                     # Not --clearenv: the caller's environment would stay readable in /proc/1/environ.
                     env=dict(confinement.environment),
                     cwd="/",
-                    pass_fds=(status_end, gate_end, rules, *confinement.descriptors),
+                    pass_fds=(status_end, gate_end, rules, *files.values(), *confinement.descriptors),
                 )
             except OSError as error:
                 raise SandboxError(f"Cannot start bwrap: {error.strerror}") from error
             ours.pop_all()
         running = BubblewrapRunning(process, stdout, stderr, status)
-        running.open_gate(gate, confinement)
+        try:
+            running.open_gate(gate, confinement)
+        except BaseException:
+            running.kill()
+            with contextlib.suppress(SandboxError):
+                running.finish()
+            os.close(stdout)
+            os.close(stderr)
+            raise
         return running
 
 
@@ -176,6 +188,8 @@ class BubblewrapRunning:
             self.ended = os.pidfd_open(self.first)
             limits = resource_limits(confinement.limits)
             limits[resource.RLIMIT_NPROC] = confinement.limits.processes
+            if confinement.gateway is not None:
+                confinement.gateway.attach(self.first)
             for which, value in limits.items():
                 hard = resource.prlimit(self.first, which)[1]
                 lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
@@ -250,10 +264,20 @@ class BubblewrapRunning:
         raise SandboxError(f"bwrap failed with exit code {code} before the script started")
 
 
-def _mounts(confinement: Confinement) -> list[str]:
+def _memory_file(data: bytes, held: contextlib.ExitStack) -> int:
+    descriptor = os.memfd_create("skillkit")
+    held.callback(os.close, descriptor)
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _mounts(confinement: Confinement, files: Mapping[str, int]) -> list[str]:
     """The file system as the script will see it, in the order in which it is put together."""
     work = str(confinement.limits.work_size)
-    arguments = [*_system_mounts(confinement.network)]
+    arguments = [*_system_mounts(confinement.network or bool(files), frozenset(files))]
+    for path, descriptor in files.items():
+        arguments += ["--perms", "0444", "--ro-bind-data", str(descriptor), path]
     arguments += ["--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     arguments += ["--perms", "1777", "--size", work, "--tmpfs", WORK_FOLDER]
     parents: set[str] = set()
@@ -269,8 +293,8 @@ def _mounts(confinement: Confinement) -> list[str]:
     return [*arguments, "--remount-ro", "/"]
 
 
-@lru_cache(maxsize=2)
-def _system_mounts(network: bool) -> tuple[str, ...]:
+@lru_cache(maxsize=4)
+def _system_mounts(network: bool, replaced: frozenset[str]) -> tuple[str, ...]:
     arguments: list[str] = []
     for path in SYSTEM_FOLDERS:
         if os.path.islink(path):
@@ -280,7 +304,7 @@ def _system_mounts(network: bool) -> tuple[str, ...]:
     arguments += ["--perms", "0755", "--dir", "/etc"]
     parents = {"/etc"}
     for path in SYSTEM_FILES + (NETWORK_FILES if network else ()):
-        if os.path.exists(path):
+        if os.path.exists(path) and path not in replaced:
             arguments += _parents(Path(path), parents)
             arguments += ["--ro-bind-try", os.path.realpath(path), path]
     # Not --dev: its terminals cost as much as everything else together, and no script has one.

@@ -39,6 +39,7 @@ class Landlock:
     name = "landlock"
     confines = True
     mounts = False
+    names_hosts = False
 
     def missing(self) -> str | None:
         if sys.platform != "linux":

@@ -28,6 +28,7 @@ class SandboxExec:
     name = "sandbox-exec"
     confines = True
     mounts = False
+    names_hosts = False
 
     def missing(self) -> str | None:
         if platform.system() != "Darwin":

@@ -12,6 +12,7 @@ class Unconfined:
     name = "none"
     confines = False
     mounts = False
+    names_hosts = False
 
     def missing(self) -> str | None:
         return None

@@ -1,0 +1,60 @@
+"""Where a name really is: resolved once, and refused if that is inside our own network."""
+
+import ipaddress
+import socket
+
+_MAX_TRIED = 4
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class RefusedAddressError(OSError):
+    """A name leads to an address that a script may not reach."""
+
+
+def resolve(name: str, port: int, *, private: bool) -> list[tuple[str, int]]:
+    """The addresses of `name`, at most four; RefusedAddressError if none of them may be reached."""
+    found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    public = [address for address in addresses if private or is_public(address)]
+    if not public:
+        raise RefusedAddressError(f"it is at {addresses[0]}, an address inside this network")
+    return [(address, port) for address in public[:_MAX_TRIED]]
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is out in the internet and not our own."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address) and address in _NAT64:
+        return is_public(str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)))
+    return all(map(_is_outside, (address, *_embedded(address)))) and not _is_own(text)
+
+
+def _is_outside(address: _Address) -> bool:
+    return (
+        address.is_global
+        and not address.is_multicast
+        and not address.is_reserved
+        and not address.is_unspecified
+        and not address.is_link_local
+    )
+
+
+def _embedded(address: _Address) -> list[_Address]:
+    """IPv4 addresses that an IPv6 one stands for."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return []
+    found: list[_Address | None] = [address.ipv4_mapped, address.sixtofour]
+    found += address.teredo or ()
+    return [inner for inner in found if inner is not None]
+
+
+def _is_own(text: str) -> bool:
+    """Only an address of this machine can be bound."""
+    family = socket.AF_INET6 if ":" in text else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((text, 0))
+        except OSError:
+            return False
+    return True

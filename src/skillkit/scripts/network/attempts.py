@@ -1,0 +1,61 @@
+"""What a script tried to reach, and what came of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import Lock
+
+from skillkit.core.text import escape_hidden
+
+MAX_KEPT = 1000
+_MAX_NAME = 253
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One name that was asked for, or one connection."""
+
+    host: str
+    port: int | None
+    """None for a name that was only looked up."""
+    allowed: bool
+    reason: str = ""
+    """Why not."""
+    sent: int = 0
+    received: int = 0
+
+    def to_data(self) -> dict[str, object]:
+        """Return the attempt as JSON."""
+        said: dict[str, object] = {"host": self.host, "port": self.port, "allowed": self.allowed}
+        if self.reason:
+            return {**said, "reason": self.reason}
+        return {**said, "sent": self.sent, "received": self.received}
+
+
+class AttemptLog:
+    """The attempts of one run; the names in it are the script's bytes, so they are cut and escaped."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: list[Attempt] = []
+        self._refused: set[tuple[str, int | None, str]] = set()
+
+    def allow(self, host: str, port: int, sent: int, received: int) -> None:
+        self._add(Attempt(host, port, True, "", sent, received))
+
+    def refuse(self, host: str, port: int | None, reason: str) -> None:
+        """Keep a refusal, once for each host, port and reason."""
+        shown = escape_hidden(host)[:_MAX_NAME]
+        with self._lock:
+            if (shown, port, reason) in self._refused or len(self._refused) >= MAX_KEPT:
+                return
+            self._refused.add((shown, port, reason))
+        self._add(Attempt(shown, port, False, reason))
+
+    def _add(self, attempt: Attempt) -> None:
+        with self._lock:
+            if len(self._kept) < MAX_KEPT:
+                self._kept.append(attempt)
+
+    def __iter__(self) -> Iterator[Attempt]:
+        with self._lock:
+            return iter(tuple(self._kept))

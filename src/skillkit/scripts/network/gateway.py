@@ -1,0 +1,181 @@
+"""The gateway of one run: accepts what the script opens inside, and passes it to granted hosts."""
+
+import contextlib
+import os
+import selectors
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from threading import Lock, Thread
+
+from skillkit.core.hosts import HTTPS, HostRule
+from skillkit.scripts.network.addresses import RefusedAddressError, resolve
+from skillkit.scripts.network.attempts import Attempt, AttemptLog
+from skillkit.scripts.network.client_hello import UNRECOGNISED_NAME, NotTlsError, read_server_name
+from skillkit.scripts.network.names import NameTable
+from skillkit.scripts.network.namespaces import make_sockets
+from skillkit.scripts.network.relay import Allowance, relay
+
+NOT_GRANTED = "not granted"
+_AT_ONCE = 32
+_IN_ALL = 1000
+_SENT, _RECEIVED = 64 << 20, 512 << 20
+_CONNECT_SECONDS = 10.0
+_DATAGRAM = 4096
+_FILES = {
+    "/etc/resolv.conf": b"nameserver 127.0.0.1\noptions timeout:2 attempts:1\n",
+    "/etc/hosts": b"127.0.0.1 localhost\n",
+    "/etc/nsswitch.conf": b"hosts: files dns\n",
+}
+
+
+class Gateway:
+    """Serves one sandbox from `attach` to `close`; nothing of it runs inside."""
+
+    files: Mapping[str, bytes] = _FILES
+    """What the sandbox has in place of this machine's settings of the network."""
+
+    def __init__(self, rules: tuple[HostRule, ...]) -> None:
+        self._rules = rules
+        self._log = AttemptLog()
+        self._names = NameTable(rules, lambda name: self._log.refuse(name, None, NOT_GRANTED))
+        self._allowance = Allowance(_SENT, _RECEIVED)
+        self._lock = Lock()
+        self._open: set[socket.socket] = set()
+        self._accepted = 0
+        self._closed = False
+        self._listeners: list[socket.socket] = []
+        self._threads: list[Thread] = []
+        self._wake: tuple[int, int] | None = None
+
+    def attach(self, process: int) -> None:
+        """Listen in the network namespace of `process` and serve what comes."""
+        ports = sorted({rule.port for rule in self._rules})
+        self._listeners = make_sockets(process, ports)
+        self._wake = os.pipe()
+        self._start(self._serve)
+
+    def close(self) -> tuple[Attempt, ...]:
+        """End every connection and return what was tried."""
+        with self._lock:
+            self._closed = True
+            threads = list(self._threads)
+            for each in self._open:
+                with contextlib.suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+        if self._wake is not None:
+            os.write(self._wake[1], b"x")
+        for thread in threads:
+            thread.join()
+        for listener in self._listeners:
+            listener.close()
+        if self._wake is not None:
+            os.close(self._wake[0])
+            os.close(self._wake[1])
+        return tuple(self._log)
+
+    def _start(self, work: Callable[..., None], *arguments: object) -> None:
+        thread = Thread(target=work, args=arguments, name="skillkit-gateway", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serve(self) -> None:
+        assert self._wake is not None
+        names, *listeners = self._listeners
+        with selectors.DefaultSelector() as selector:
+            for each in self._listeners:
+                each.setblocking(False)
+                selector.register(each, selectors.EVENT_READ)
+            selector.register(self._wake[0], selectors.EVENT_READ)
+            while True:
+                for key, _ in selector.select():
+                    if key.fileobj == self._wake[0]:
+                        return
+                    with contextlib.suppress(OSError):
+                        if key.fileobj is names:
+                            self._answer_name(names)
+                        else:
+                            self._accept(next(one for one in listeners if one is key.fileobj))
+
+    def _answer_name(self, names: socket.socket) -> None:
+        question, sender = names.recvfrom(_DATAGRAM)
+        if (answer := self._names.answer(question)) is not None:
+            names.sendto(answer, sender)
+
+    def _accept(self, listener: socket.socket) -> None:
+        inside, _ = listener.accept()
+        with self._lock:
+            self._accepted += 1
+            full = self._closed or len(self._open) >= 2 * _AT_ONCE or self._accepted > _IN_ALL
+            if not full:
+                self._open.add(inside)
+                self._threads = [thread for thread in self._threads if thread.is_alive()]
+        if full:
+            inside.close()
+            self._log.refuse("(any)", listener.getsockname()[1], "too many connections")
+            return
+        self._start(self._connection, inside)
+
+    def _connection(self, inside: socket.socket) -> None:
+        address, port = inside.getsockname()
+        name = self._names.name_at(address)
+        rule = self._rule(name, port)
+        with self._held(inside):
+            if name is None or rule is None:
+                self._log.refuse(name or address, port, NOT_GRANTED)
+                return
+            try:
+                self._pass(inside, name, port, rule)
+            except RefusedAddressError as error:
+                self._log.refuse(name, port, str(error))
+            except NotTlsError as error:
+                self._log.refuse(name, port, str(error))
+            except OSError as error:
+                self._log.refuse(name, port, f"cannot be reached: {error.strerror or error}")
+
+    def _rule(self, name: str | None, port: int) -> HostRule | None:
+        found = (rule for rule in self._rules if name and rule.port == port and rule.matches(name))
+        return next(found, None)
+
+    def _pass(self, inside: socket.socket, name: str, port: int, rule: HostRule) -> None:
+        inside.setblocking(True)
+        inside.settimeout(_CONNECT_SECONDS)
+        first = b""
+        if port == HTTPS:
+            asked, first = read_server_name(inside.recv)
+            if asked != name:
+                inside.sendall(UNRECOGNISED_NAME)
+                self._log.refuse(asked or "(no name)", port, f"asked for in a connection to {name}")
+                return
+        with self._held(_connect(resolve(name, port, private=rule.private))) as outside:
+            outside.settimeout(None)
+            inside.settimeout(None)
+            sent, received = relay(inside, outside, first, self._allowance)
+        self._log.allow(name, port, sent, received)
+        if self._allowance.is_spent():
+            self._log.refuse(name, port, "more data than a run may send or receive")
+
+    @contextlib.contextmanager
+    def _held(self, connection: socket.socket) -> Iterator[socket.socket]:
+        """A connection that `close` can end."""
+        with self._lock:
+            self._open.add(connection)
+            if self._closed:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+            connection.close()
+
+
+def _connect(addresses: list[tuple[str, int]]) -> socket.socket:
+    """Connect to exactly the addresses that were checked."""
+    failed: OSError = OSError("it has no address")
+    for address in addresses:
+        try:
+            return socket.create_connection(address, _CONNECT_SECONDS)
+        except OSError as error:
+            failed = error
+    raise failed

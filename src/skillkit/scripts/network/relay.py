@@ -1,0 +1,66 @@
+"""Bytes from one connection to another and back, until both are done."""
+
+import contextlib
+import socket
+from threading import Lock, Thread
+
+_CHUNK = 256 << 10
+
+
+class Allowance:
+    """How many bytes the connections of one run may still carry together."""
+
+    def __init__(self, sent: int, received: int) -> None:
+        self._lock = Lock()
+        self._left = {"sent": sent, "received": received}
+
+    def spend(self, way: str, size: int) -> bool:
+        """Count `size` bytes; False once there are too many."""
+        with self._lock:
+            self._left[way] -= size
+            return self._left[way] >= 0
+
+    def is_spent(self) -> bool:
+        return min(self._left.values()) < 0
+
+
+def relay(
+    inside: socket.socket, outside: socket.socket, first: bytes, allowance: Allowance
+) -> tuple[int, int]:
+    """Pass `first` and everything after it on; return how many bytes were sent and received."""
+    sent: list[int] = []
+    # Each way in a thread of its own: one side may refuse to read until what it sends is read.
+    upload = Thread(
+        target=lambda: sent.append(_copy(inside, outside, "sent", allowance, first)),
+        name="skillkit-gateway-upload",
+        daemon=True,
+    )
+    upload.start()
+    received = _copy(outside, inside, "received", allowance)
+    upload.join()
+    return sent[0], received
+
+
+def _copy(
+    source: socket.socket, target: socket.socket, way: str, allowance: Allowance, first: bytes = b""
+) -> int:
+    total = len(first)
+    buffer = memoryview(bytearray(_CHUNK))
+    try:
+        target.sendall(first)
+        while size := source.recv_into(buffer):
+            total += size
+            if not allowance.spend(way, size):
+                _end(source, target)
+                break
+            target.sendall(buffer[:size])
+        target.shutdown(socket.SHUT_WR)
+    except OSError:  # either side may go away at any time; then the other has nobody to talk to
+        _end(source, target)
+    return total
+
+
+def _end(*connections: socket.socket) -> None:
+    for each in connections:
+        with contextlib.suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)
