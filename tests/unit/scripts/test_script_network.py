@@ -60,7 +60,6 @@ def test_hosts_are_read(text, rule):
             "a" * 64 + ".com",
             "a." * 130 + "com",
             "a.com#b",
-            "a.com\n",
         ),
     ],
 )
