@@ -57,6 +57,10 @@ class NetworkError(GitError):
     """The remote cannot be reached; trying again later may help."""
 
 
+class NotThereError(NetworkError):
+    """The address answers that there is nothing."""
+
+
 class UnsafeTreeError(InstallError, SkillSecurityError):
     """The skill holds something that could do harm when it is written to disk."""
 

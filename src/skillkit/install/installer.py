@@ -117,6 +117,7 @@ class SkillInstaller(InstallInspector):
             fetched = fetch(opened, source.path, wanted, self.limits)
             vouched = not source.pinned or opened.is_vouched_for()
             notes = opened.notes if vouched else (*opened.notes, _UNVOUCHED)
+            notes_on = {skill.source.path: opened.notes_on(skill.source.path) for skill in fetched.skills}
         if name is not None and len(fetched.skills) != 1:
             raise InstallError("Another name is for one skill", remedy=Remedy.CHOOSE)
         left_out = list(fetched.left_out)
@@ -130,7 +131,9 @@ class SkillInstaller(InstallInspector):
             refuse_conflict(state, self.store, plan)
         fresh = [plan for plan in plans if not is_installed(state, plan)]
         if fresh:
-            offers = tuple(offer_of(plan, self.store, notes=notes) for plan in fresh)
+            offers = tuple(
+                offer_of(plan, self.store, notes=(*notes, *notes_on[plan.skill.subpath])) for plan in fresh
+            )
             self._ask(Proposal("add", offers, source.pinned and vouched, tuple(left_out)))
             with self.registry.transaction() as state:
                 for plan in fresh:
@@ -230,7 +233,7 @@ class SkillInstaller(InstallInspector):
         """What would be installed now, and what there is to say about how it came there."""
         found = fetch_at(opened, old.subpath, self.limits)
         plan = make_plan(self.registry, found, old.name)
-        notes = [*opened.notes]
+        notes = [*opened.notes, *opened.notes_on(old.subpath)]
         if opened.followed.follows == old.source.follows:
             notes += opened.moved(old.revision)
         notes += opened.history(old.revision)

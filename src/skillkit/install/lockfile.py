@@ -12,7 +12,8 @@ from skillkit.core.disk import replace_file
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, LockFileError, Remedy, SourceError
-from skillkit.install.record import InstalledSkill, installable
+from skillkit.install.paths import installable
+from skillkit.install.record import InstalledSkill
 from skillkit.install.sources.kinds import parse_source, source_from_data, source_of_record, source_to_data
 from skillkit.install.sources.source import Source
 

@@ -16,7 +16,8 @@ from typing import Any
 from skillkit.core.disk import make_folder, sync_folder
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import canonical_name
-from skillkit.install.record import InstalledSkill, installable
+from skillkit.install.paths import installable
+from skillkit.install.record import InstalledSkill
 from skillkit.install.sources.git import source_from_git_fields
 from skillkit.install.store import SkillStore
 from skillkit.install.tree import SKILL_FILE, read_folder

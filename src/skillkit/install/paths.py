@@ -7,12 +7,18 @@ from collections.abc import Iterable
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
 from skillkit.install.exceptions import UnsafeTreeError
 
+_INSTALLABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 MAX_DEPTH = 16
 MAX_PATH = 512
 MAX_NAME = 255
 _REFUSED_CHARACTERS = re.compile(r'[/\\:<>"|?*]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.I)
 _GIT = re.compile(r"\.git|git~[0-9]+", re.I)
+
+
+def installable(name: str) -> bool:
+    """Whether a skill can be installed under `name`: it becomes a folder on every kind of disk."""
+    return _INSTALLABLE.fullmatch(name) is not None and name != "__pycache__"
 
 
 def safe_name(raw: bytes, folder: str = "") -> str:

@@ -12,8 +12,9 @@ from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import diff_lines, file_changes
 from skillkit.install.exceptions import InstallError, NameConflictError, Remedy
 from skillkit.install.fetch import FetchedSkill, manifest
+from skillkit.install.paths import installable
 from skillkit.install.proposal import ProposedSkill
-from skillkit.install.record import InstalledSkill, installable
+from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry, RegistryState
 from skillkit.install.store import LOW_SPACE, SkillStore
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder

@@ -9,17 +9,12 @@ from typing import Any
 from skillkit.core.digest import FileDigest
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
+from skillkit.install.paths import installable
 from skillkit.install.sources.git import git_fields
 from skillkit.install.sources.kinds import source_of_record, source_to_data
 from skillkit.install.sources.source import Source
 
 _STORED = re.compile(r"[0-9a-f]{64}/[a-z0-9][a-z0-9-]{0,63}(?:\.[0-9]{1,2})?")
-_INSTALLABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-
-
-def installable(name: str) -> bool:
-    """Whether a skill can be installed under `name`: it becomes a folder on every kind of disk."""
-    return _INSTALLABLE.fullmatch(name) is not None and name != "__pycache__"
 
 
 @dataclass(frozen=True, slots=True)

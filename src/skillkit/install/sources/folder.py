@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.path_resolver import open_beneath
 from skillkit.core.resources import linked_elsewhere
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, SourceError, UnsafeTreeError
@@ -95,6 +97,13 @@ class OpenFolder(OpenSource):
             with open(self._root / path / SKILL_FILE, "rb") as file:
                 found.append(file.read(MAX_HEADER_FILE))
         return found
+
+    def read_file(self, path: str) -> bytes | None:
+        try:
+            with open_beneath(self._root, path) as descriptor:
+                return os.read(descriptor, 4 * MAX_HEADER_FILE)
+        except (OSError, SkillsUseError):
+            return None
 
     def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
         found: list[SkillTree | InstallError] = []

@@ -43,6 +43,18 @@ class OpenRepository(OpenSource):
             raise InstallError(f"SKILL.md files of {self.followed} are too large to choose from")
         return list(self._remote.read(oids, limit=total))
 
+    def read_file(self, path: str) -> bytes | None:
+        folder, _, name = path.rpartition("/")
+        try:
+            oid = self._tree.file_oid(folder, name)
+        except InstallError:
+            return None
+        self._remote.fetch_blobs([oid], max_pack=4 * MAX_HEADER_FILE)
+        size = self._remote.sizes([oid])[0]
+        if size is None or size[1] > 4 * MAX_HEADER_FILE:
+            return None
+        return next(iter(self._remote.read([oid], limit=size[1])))
+
     def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
         return read_skills(self._remote, self._tree, paths, limits)
 

@@ -59,17 +59,8 @@ def run(
     stop: threading.Event,
 ) -> Answer:
     """Run `command` within limits of time, memory, answer and disk; nothing it started outlives it."""
-    process = subprocess.Popen(
-        [*_WITHIN_MEMORY, *command],
-        env=dict(environment),
-        cwd=cwd,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
     answer = Answer(b"", "", -1)
-    with _ended(process):
+    with _running(command, environment, cwd) as process:
         output = _Reader(process.stdout, limit)
         complaint = _Reader(process.stderr, 64 * 1024)
         writer = threading.Thread(target=_send, args=(process.stdin, send), daemon=True)
@@ -96,14 +87,53 @@ def run(
 
 
 @contextmanager
-def _ended(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """Whatever happens, the program and what it started are gone afterwards."""
+def _running(
+    command: Sequence[str], environment: Mapping[str, str], cwd: Path
+) -> "Iterator[subprocess.Popen[bytes]]":
+    """Whatever happens, the program and what it started are gone afterwards.
+
+    It is started in a thread: a signal that interrupts this one cannot lose what was started.
+    """
+    started: list[subprocess.Popen[bytes]] = []
+    failed: list[OSError] = []
+
+    def start() -> None:
+        try:
+            process = subprocess.Popen(
+                [*_WITHIN_MEMORY, *command],
+                env=dict(environment),
+                cwd=cwd,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+            started.append(process)
+        except OSError as error:
+            failed.append(error)
+        finally:
+            tried.set()
+
+    # Not Thread.join: interrupted once, it returns at once when it is called again.
+    tried = threading.Event()
+    thread = threading.Thread(target=start)
     try:
-        yield
+        thread.start()
+        tried.wait()
+        if failed:
+            raise failed[0]
+        yield started[0]
     finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        if thread.ident is not None:
+            tried.wait()
+        for process in started:
+            _end(process)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _send(stream: IO[bytes] | None, data: bytes) -> None:

@@ -145,6 +145,14 @@ class OpenSource(ABC):
         now = self.read([path], ANY_SIZE)[0]
         return isinstance(now, SkillTree) and now.digest == tree.digest
 
+    def notes_on(self, path: str) -> tuple[str, ...]:
+        """Return what there is to say about one skill of the source."""
+        return ()
+
+    def read_file(self, path: str) -> bytes | None:
+        """Return one small file of the source; None when it is not there."""
+        return None
+
     def moved(self, revision: str | None) -> list[str]:
         """Return what is odd about the followed version being another than `revision` now."""
         return []

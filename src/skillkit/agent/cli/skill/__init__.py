@@ -9,16 +9,17 @@ class SkillCommands(FamilyGroup):
     """What `agent skill` can do."""
 
     families = {  # noqa: RUF012 -- read-only by its type
-        f"{__name__}.listing": ("list", "info"),
-        f"{__name__}.finding": ("search", "match"),
+        f"{__name__}.listing": ("list", "ls", "info"),
+        f"{__name__}.finding": ("search", "find", "match"),
         f"{__name__}.measuring": ("cost",),
         f"{__name__}.testing": ("test",),
-        f"{__name__}.installing": ("add", "update", "remove", "rollback"),
+        f"{__name__}.installing": ("add", "install", "update", "remove", "uninstall", "rollback"),
         f"{__name__}.checking": ("verify", "outdated", "sync"),
         f"{__name__}.trusting": ("trust", "enable", "disable"),
         f"{__name__}.running": ("run",),
         f"{__name__}.usage": ("usage",),
         f"{__name__}.authoring": ("create", "validate"),
+        f"{__name__}.publishing": ("publish",),
     }
 
 

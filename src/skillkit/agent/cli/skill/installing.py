@@ -138,7 +138,8 @@ def add(
     source: Annotated[
         str,
         typer.Argument(
-            help="owner/repo[/path][@ref], an https, ssh or file address, or ./folder.", show_default=False
+            help="owner/repo[/path][@ref], an https, ssh or file address, a site, an archive or ./folder.",
+            show_default=False,
         ),
     ],
     *,

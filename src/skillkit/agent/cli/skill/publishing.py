@@ -1,0 +1,41 @@
+"""Publishing skills for other people's clients."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.options import Json, examples
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "publish",
+        epilog=examples("agent skill publish ./skills --well-known ./public"),
+    )(publish)
+
+
+def publish(
+    skills: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="The folder with the skills.")],
+    *,
+    well_known: Annotated[
+        Path,
+        typer.Option("--well-known", file_okay=False, help="The folder the site serves.", show_default=False),
+    ],
+    json: Json = False,
+) -> None:
+    """Write skills and an index with digests into a site, for every client that can install from it."""
+    from skillkit.install.publishing import publish as write_site
+    from skillkit.install.publishing import published_view
+
+    published, left_out = write_site(skills, well_known)
+    if json:
+        reasons = [{"path": left.path, "reason": left.reason} for left in left_out]
+        output.print_json({"published": published_view(published), "left_out": reasons})
+    else:
+        rows = [(skill.name, skill.url, skill.digest) for skill in published]
+        output.table(("Name", "File", "Digest"), rows, flexible="Digest")
+        for left in left_out:
+            output.remark(f"Left out {left}", "yellow")
+    raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)

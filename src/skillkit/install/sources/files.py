@@ -1,0 +1,72 @@
+"""A source whose files are in memory: an unpacked archive, what a site handed out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from skillkit.core.text import escape_hidden
+from skillkit.install.exceptions import InstallError, Remedy, UnsafeTreeError
+from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills
+from skillkit.install.sources.source import OpenSource, Source
+from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeFile, TreeLimits
+
+
+class OpenFiles(OpenSource):
+    """Files by path, at one revision."""
+
+    def __init__(
+        self,
+        followed: Source,
+        files: Mapping[str, TreeFile],
+        revision: str | None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.followed = followed
+        self.revision = revision
+        self.notes = notes
+        self._files = files
+        self._folders: dict[str, set[str]] = {"": set()}
+        for path in files:
+            parts = path.split("/")
+            for depth in range(1, len(parts)):
+                parent = "/".join(parts[: depth - 1])
+                self._folders.setdefault(parent, set()).add(parts[depth - 1])
+                self._folders.setdefault("/".join(parts[:depth]), set())
+
+    def listing(self, start: str = "") -> Listing:
+        if start not in self._folders:
+            raise InstallError(f"{self.followed.location} has no folder '{escape_hidden(start)}'")
+        return find_skills(self._look, start)
+
+    def _look(self, paths: Iterable[str]) -> dict[str, Folder]:
+        return {
+            path: Folder(_join(path, SKILL_FILE) in self._files, folders=tuple(sorted(self._folders[path])))
+            for path in paths
+        }
+
+    def headers(self, paths: Sequence[str]) -> list[bytes]:
+        return [self._files[_join(path, SKILL_FILE)].content[:MAX_HEADER_FILE] for path in paths]
+
+    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
+        return [self._tree(path, limits) for path in paths]
+
+    def _tree(self, path: str, limits: TreeLimits) -> SkillTree | InstallError:
+        prefix = f"{path}/" if path else ""
+        files = {name[len(prefix) :]: file for name, file in self._files.items() if name.startswith(prefix)}
+        size = sum(len(file.content) for file in files.values())
+        if len(files) > limits.max_files or size > limits.max_bytes:
+            return UnsafeTreeError(
+                f"The skill has {len(files):,} files and {size:,} bytes; the limits are "
+                f"{limits.max_files:,} and {limits.max_bytes:,}",
+                remedy=Remedy.ALLOW_MORE,
+            )
+        try:
+            return SkillTree(files)
+        except InstallError as error:
+            return error
+
+    def read_file(self, path: str) -> bytes | None:
+        file = self._files.get(path)
+        return None if file is None else file.content
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name

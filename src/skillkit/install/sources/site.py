@@ -1,0 +1,73 @@
+"""A site that publishes skills under /.well-known/agent-skills, in the forms that sites really use."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from skillkit.core.text import escape_hidden
+from skillkit.install.exceptions import SourceError
+from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+
+_FOLDERS = ("/.well-known/agent-skills", "/.well-known/skills")
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSource(Source):
+    """A site's address; `path` is the name of one of its skills."""
+
+    kind: ClassVar[str] = "site"
+    form: ClassVar[str] = "https://example.com for a site that publishes skills"
+
+    url: str
+    path: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "SiteSource | None":
+        if not text.startswith(("https://", "http://")):
+            return None
+        try:
+            parts = urlsplit(text)
+        except ValueError:
+            return None
+        base = parts.path.removesuffix("/index.json").rstrip("/")
+        known = next((folder for folder in _FOLDERS if base.endswith(folder)), "")
+        if (base and not known) or parts.query or parts.fragment:
+            return None
+        from skillkit.install.sources.download import check_address
+
+        return cls(check_address(f"{parts.scheme}://{parts.netloc}{base.removesuffix(known)}"))
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "SiteSource":
+        return cls(data["url"], checked_path(data.get("path", "")))
+
+    def to_data(self) -> dict[str, str]:
+        return {"url": self.url, "path": self.path}
+
+    @property
+    def location(self) -> str:
+        return self.url
+
+    @property
+    def follows(self) -> str:
+        return "what the site publishes"
+
+    def at(self, version: str) -> "SiteSource":
+        raise SourceError(f"{self} has no versions; it cannot be taken at '{escape_hidden(version)}'")
+
+    def fixed(self, revision: str | None) -> "SiteSource":
+        return self
+
+    def within(self, path: str) -> "SiteSource":
+        return replace(self, path=path)
+
+    def __str__(self) -> str:
+        return escape_hidden(self.url + (f" ({self.path})" if self.path else ""))
+
+    @contextmanager
+    def open(self, access: Access) -> Iterator[OpenSource]:
+        from skillkit.install.sources.site_index import OpenSite
+
+        yield OpenSite(self, self.url, access)

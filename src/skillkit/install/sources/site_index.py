@@ -1,0 +1,226 @@
+"""Reading a site's index: 0.2.0 with digests checked, 0.1.0, and what else is published under that name."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urljoin, urlsplit
+
+from skillkit.core.names import canonical_name
+from skillkit.core.text import escape_hidden, one_line
+from skillkit.install.exceptions import InstallError, NetworkError, NotThereError, SourceError
+from skillkit.install.paths import installable
+from skillkit.install.sources.download import download
+from skillkit.install.sources.files import OpenFiles
+from skillkit.install.sources.layout import SKILL_FILE, LeftOut, Listing
+from skillkit.install.sources.source import Access, OpenSource, Source
+from skillkit.install.sources.unpack import unpack
+from skillkit.install.tree import SkillTree, TreeFile, TreeLimits
+
+SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+INDEXES = ("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json")
+MAX_INDEX = 4 * 1024 * 1024
+MAX_SKILLS = 5000
+_UNCHECKED = "the site gives no digest for it: what it hands out cannot be checked"
+_ARCHIVES = (".zip", ".tar.gz", ".tgz")
+_PLACES = ("url", "path", "href", "location", "skill")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSkill:
+    """One entry of an index that can be fetched."""
+
+    name: str
+    description: str
+    url: str = ""
+    """Of SKILL.md or an archive."""
+    files: tuple[str, ...] = ()
+    """Of the older form: beneath the folder of that name."""
+    digest: str = ""
+    """`sha256:…` of what is at `url`; empty when the site gives none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteIndex:
+    """What an index says, what of it cannot be used, and how it departs from the format."""
+
+    skills: Mapping[str, SiteSkill]
+    left_out: tuple[LeftOut, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Reading:
+    left_out: list[LeftOut] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def read_index(data: bytes, url: str) -> SiteIndex:
+    """Return what the index at `url` says. Raises SourceError for what is no index at all."""
+    shown = escape_hidden(url)
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{shown} is not JSON") from error
+    entries = content.get("skills") if isinstance(content, dict) else content
+    if isinstance(entries, dict):
+        entries = [{"name": name, **entry} for name, entry in entries.items() if isinstance(entry, dict)]
+    if not isinstance(entries, list):
+        raise SourceError(f"{shown} has no list of skills")
+    reading = _Reading()
+    schema = content.get("$schema") if isinstance(content, dict) else None
+    if schema != SCHEMA and not (
+        schema is None and all("files" in each for each in entries if isinstance(each, dict))
+    ):
+        reading.notes.append(
+            "the site's index does not follow the format 0.2.0; it was read as well as it could be"
+        )
+    skills: dict[str, SiteSkill] = {}
+    for number, entry in enumerate(entries[:MAX_SKILLS]):
+        skill = _entry(entry, number, url, reading)
+        if skill is not None and skills.setdefault(skill.name, skill) is not skill:
+            reading.left_out.append(LeftOut(skill.name, "the index names it twice; the first is taken"))
+    if len(entries) > MAX_SKILLS:
+        reading.left_out.append(
+            LeftOut("", f"{len(entries) - MAX_SKILLS:,} entries after the first {MAX_SKILLS:,}")
+        )
+    return SiteIndex(skills, tuple(reading.left_out), tuple(reading.notes))
+
+
+def _entry(entry: Any, number: int, url: str, reading: _Reading) -> SiteSkill | None:
+    if not isinstance(entry, dict):
+        reading.left_out.append(LeftOut(f"entry {number}", "it is no object"))
+        return None
+    name = str(entry.get("name") or entry.get("id") or "")
+    if not installable(name):
+        reading.left_out.append(LeftOut(name[:80] or f"entry {number}", "its name cannot be one of a skill"))
+        return None
+    description = one_line(str(entry.get("description") or ""))
+    files = [each for each in entry.get("files") or () if isinstance(each, str) and _inside(each)]
+    if not entry.get("url") and SKILL_FILE in files:
+        return SiteSkill(name, description, files=tuple(dict.fromkeys(files)))
+    address = _address(entry, files, url)
+    digest = _digest(entry)
+    if address and digest is not None:
+        return SiteSkill(name, description, address, digest=digest)
+    kind = escape_hidden(str(entry.get("type")))[:40]
+    reason = "its digest is none" if digest is None else f"the index does not say where it is (type {kind})"
+    reading.left_out.append(LeftOut(name, reason))
+    return None
+
+
+def _address(entry: Mapping[str, Any], files: Sequence[str], url: str) -> str:
+    """Where the SKILL.md or archive of an entry is, under whatever name sites give; empty for none."""
+    found = [entry[key] for key in _PLACES if _is_text(entry.get(key))]
+    found += [each for each in files if each.endswith(SKILL_FILE)]
+    if not found:
+        return ""
+    address = urljoin(url, str(found[0]))
+    path = urlsplit(address).path.lower()
+    if path.endswith((".md", *_ARCHIVES)) or entry.get("type") == "skill-md":
+        return address
+    return f"{address.rstrip('/')}/{SKILL_FILE}" if entry.get("type") in (None, "skill") else ""
+
+
+def _digest(entry: Mapping[str, Any]) -> str | None:
+    """The digest of an entry as `sha256:…`; empty when it has none, None for one that is none."""
+    text = str(entry.get("digest") or entry.get("sha256") or "").lower().removeprefix("sha256:")
+    if not text:
+        return ""
+    return f"sha256:{text}" if _SHA256.fullmatch(text) else None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _inside(path: str) -> bool:
+    """Whether a path that an index names stays in the skill's folder."""
+    return bool(path.strip("/")) and not {"", ".", ".."} & set(path.split("/")) and "\\" not in path
+
+
+class OpenSite(OpenSource):
+    """A site's index; a skill is fetched when it is wanted."""
+
+    def __init__(self, followed: Source, url: str, access: Access) -> None:
+        self.followed = followed
+        self._access = access
+        self._url, data = _first_index(url, access)
+        self._index = read_index(data, self._url)
+        self.revision = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        self.notes = self._index.notes
+        self._skills = {canonical_name(name): skill for name, skill in self._index.skills.items()}
+
+    def listing(self, start: str = "") -> Listing:
+        names = [name for name in self._index.skills if not start or name == start]
+        if start and not names:
+            raise InstallError(f"{self.followed.location} has no skill '{escape_hidden(start)}' any more")
+        return Listing(tuple(sorted(names)), self._index.left_out)
+
+    def headers(self, paths: Sequence[str]) -> list[bytes]:
+        return [_header(self._index.skills[path]) for path in paths]
+
+    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
+        found: list[SkillTree | InstallError] = []
+        for path in paths:
+            try:
+                files = dict(self._files(self._index.skills[path]))
+                found += OpenFiles(self.followed, files, None).read([""], limits)
+            except KeyError:
+                shown = escape_hidden(path)
+                found.append(InstallError(f"{self.followed.location} has no skill '{shown}' any more"))
+            except InstallError as error:
+                found.append(error)
+        return found
+
+    def _files(self, skill: SiteSkill) -> Iterator[tuple[str, TreeFile]]:
+        if skill.files:
+            for name in skill.files:
+                yield name, TreeFile(self._fetch(urljoin(self._url, f"{quote(skill.name)}/{quote(name)}")))
+            return
+        data = self._fetch(skill.url)
+        if skill.digest:
+            digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+            if digest != skill.digest:
+                raise SourceError(
+                    f"{escape_hidden(skill.url)} has the digest {digest}; the index says {skill.digest}"
+                )
+        if urlsplit(skill.url).path.lower().endswith(_ARCHIVES):
+            yield from unpack(data, escape_hidden(skill.url)).items()
+        else:
+            yield SKILL_FILE, TreeFile(data)
+
+    def _fetch(self, url: str) -> bytes:
+        """A file of the site; it may lie on another host, but not inside from outside."""
+        return download(url, self._access)
+
+    def notes_on(self, path: str) -> tuple[str, ...]:
+        skill = self._index.skills[path]
+        return (
+            () if skill.digest else ("the site gives no digest for it: what it hands out cannot be checked",)
+        )
+
+
+def _header(skill: SiteSkill) -> bytes:
+    """What the index says of a skill, in the form of a SKILL.md, to choose by."""
+    name, description = json.dumps(skill.name), json.dumps(skill.description or skill.name)
+    return f"---\nname: {name}\ndescription: {description}\n---\n".encode()
+
+
+def _first_index(url: str, access: Access) -> tuple[str, bytes]:
+    """The first index that is there: beneath the address, then at the top of the host."""
+    parts = urlsplit(url)
+    bases = list(dict.fromkeys((url.rstrip("/"), f"{parts.scheme}://{parts.netloc}")))
+    for index in INDEXES:
+        for base in bases:
+            try:
+                return f"{base}{index}", download(f"{base}{index}", access, limit=MAX_INDEX)
+            except NotThereError:
+                continue
+            except NetworkError:
+                if (index, base) == (INDEXES[-1], bases[-1]):
+                    raise
+    raise SourceError(f"{escape_hidden(url)} publishes no skills: there is no {INDEXES[0]}")
