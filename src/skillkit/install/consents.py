@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_temporary, locked
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
@@ -54,6 +54,21 @@ class Consent:
         return Consent(ConsentKind(data["kind"]), data["digest"], data["skill"], **texts)
 
 
+class _Known(NamedTuple):
+    """What the file said when it had this stamp."""
+
+    stamp: object
+    consents: tuple[Consent, ...]
+    digests: dict[ConsentKind, frozenset[str]]
+
+    @classmethod
+    def of(cls, stamp: object, consents: tuple[Consent, ...]) -> "_Known":
+        digests = {
+            kind: frozenset(each.digest for each in consents if each.kind is kind) for kind in ConsentKind
+        }
+        return cls(stamp, consents, digests)
+
+
 class ConsentFile:
     """Reads without a lock, writes under one; consents that cannot be read are not consents."""
 
@@ -71,26 +86,25 @@ class ConsentFile:
         self._notice = notice
         self._journal = journal
         self._now = now
-        self._known: tuple[object, tuple[Consent, ...]] = (None, ())
-        self._digests: dict[ConsentKind, frozenset[str]] = {}
+        self._known = _Known(None, (), {})
 
     def load(self) -> tuple[Consent, ...]:
         """Return every consent; a damaged file is kept aside, said aloud, and consents to nothing.
 
         Raises StateFileError for a file of a newer skillkit and for one that cannot be opened.
         """
-        stamp = _stamp(self.file.path)
-        if stamp is None or stamp != self._known[0]:
-            self._known = (stamp, self._read())
-            self._digests = {}
-        return self._known[1]
+        return self._current().consents
 
     def digests(self, kind: ConsentKind) -> frozenset[str]:
         """Return the digests that the user said yes to."""
-        consents = self.load()
-        if kind not in self._digests:
-            self._digests[kind] = frozenset(each.digest for each in consents if each.kind is kind)
-        return self._digests[kind]
+        return self._current().digests.get(kind, frozenset())
+
+    def _current(self) -> "_Known":
+        # One value that is replaced as a whole: a thread that is slow must not bring back what was revoked.
+        known, stamp = self._known, _stamp(self.file.path)
+        if stamp is None or stamp != known.stamp:
+            known = self._known = _Known.of(stamp, self._read())
+        return known
 
     def grant(self, *consents: Consent) -> None:
         """Remember what the user said yes to; a later yes about the same thing replaces the one before."""

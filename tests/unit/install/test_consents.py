@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from threading import Event, Thread, current_thread
 
 import pytest
 
@@ -32,6 +33,33 @@ def test_a_running_program_sees_what_another_one_granted_and_took_back(tmp_path:
     assert here.digests(RUN) == {ONE}
     there.revoke(where=lambda each: True)
     assert here.digests(RUN) == frozenset()
+
+
+def test_a_slow_thread_does_not_bring_back_what_was_revoked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One thread has read the file and is held up; meanwhile the consent goes and another thread asks."""
+    consents = ConsentFile(tmp_path)
+    consents.grant(Consent(USE, ONE, "x"))
+    read, gone = Event(), Event()
+    reading = ConsentFile._read
+
+    def slowly(file: ConsentFile) -> tuple[Consent, ...]:
+        found = reading(file)
+        if current_thread().name == "slow":
+            read.set()
+            gone.wait(10)
+        return found
+
+    monkeypatch.setattr(ConsentFile, "_read", slowly)
+    slow = Thread(target=consents.digests, args=(USE,), name="slow")
+    slow.start()
+    assert read.wait(10)
+    ConsentFile(tmp_path).revoke(where=lambda each: True)
+    assert consents.digests(USE) == frozenset()
+    gone.set()
+    slow.join()
+    assert consents.digests(USE) == frozenset()
 
 
 def test_a_skill_of_a_server_has_one_consent(tmp_path: Path) -> None:
