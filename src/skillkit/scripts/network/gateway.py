@@ -147,8 +147,9 @@ class Gateway:
                 self._log.refuse(asked or "(no name)", port, f"asked for in a connection to {name}")
                 return
         with self._held(_connect(resolve(name, port, private=rule.private))) as outside:
-            outside.settimeout(None)
-            inside.settimeout(None)
+            for each in (inside, outside):
+                each.settimeout(None)
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sent, received = relay(inside, outside, first, self._allowance)
         self._log.allow(name, port, sent, received)
         if self._allowance.is_spent():
