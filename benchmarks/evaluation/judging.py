@@ -30,6 +30,7 @@ def measure(provider: str) -> None:
             for text, truth in ((task["answer"], True), (harmed, False)):
                 verdict, _ = judge.opinion(sentence, task["prompt"], text)
                 right[statement_kind(sentence)].append(verdict is truth)
+                print(f"{verdict is truth} {statement_kind(sentence)} {truth}: {sentence}", flush=True)
     agent.close()
     rows = [
         (kind, str(sum(found)), str(len(found)), f"{sum(found) / len(found):.0%}")

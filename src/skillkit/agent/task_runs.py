@@ -8,8 +8,8 @@ from typing import Any
 
 from skillkit.agent.approvals import Decision, Question
 from skillkit.agent.conversations import ConversationStore
-from skillkit.agent.models.provider import ChatProvider
-from skillkit.agent.runtime import AgentRuntime, Observers
+from skillkit.agent.models.provider import ChatProvider, ready
+from skillkit.agent.runtime import AgentRuntime, Observers, in_background
 from skillkit.agent.telemetry import Step
 from skillkit.core.authority import TrustEverySkill
 from skillkit.core.exceptions import SkillsUseError
@@ -38,16 +38,23 @@ class AgentExecutor:
             return self._loop.run_until_complete(self._run(task, Path(home)))
 
     def ask(self, question: str) -> str:
-        """Answer one question without any skill, for a judge."""
-        with tempfile.TemporaryDirectory(prefix="skill-home-") as home:
-            task = Task((question,), Path(home) / "nothing", None)
-            return self._loop.run_until_complete(self._run(task, Path(home))).answer
+        """Answer one question without instructions, tools and skills, for a judge."""
+        return self._loop.run_until_complete(self._ask(question))
 
     def close(self) -> None:
         if self._client is not None:
             self._loop.run_until_complete(self.provider.close(self._client))
             self._client = None
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
+
+    async def _ask(self, question: str) -> str:
+        from agent_framework import Message
+
+        if self._client is None:
+            self._client = await in_background(lambda: ready(self.provider).client())
+        response = await self._client.get_response([Message("user", [question])], options={"max_tokens": 8})
+        return str(response.text)
 
     async def _run(self, task: Task, home: Path) -> Transcript:
         steps: list[Step] = []

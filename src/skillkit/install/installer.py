@@ -88,9 +88,12 @@ class SkillInstaller(InstallInspector):
         access: Access | None = None,
         registry: InstallRegistry | None = None,
         journal: Writer = NO_JOURNAL,
+        examine: Callable[[Plan], tuple[str, ...]] = lambda plan: (),
     ) -> None:
+        """`examine` looks at a new version before the user is asked; what it returns is on the card."""
         super().__init__(home, progress=progress, access=access, registry=registry, journal=journal)
         self.consent = consent
+        self.examine = examine
         self.limits = limits or TreeLimits()
 
     # Adding
@@ -219,6 +222,7 @@ class SkillInstaller(InstallInspector):
         if plan.skill.digest == old.digest and not edits:
             return self._moved_on(old, plan.skill)
         notes += tuple(f"local edit is kept for rollback: {change}" for change in edits)
+        notes += self.examine(plan)
         pinned = ref is not None and plan.skill.source.pinned and opened.is_vouched_for()
         self._ask(Proposal("update", (offer_of(plan, self.store, old, notes),), pinned))
         with self.registry.transaction() as state:

@@ -232,6 +232,9 @@ def update(
     overwrite_edits: Annotated[
         bool, typer.Option("--overwrite-edits", help="Replace files you edited; yours stay for rollback.")
     ] = False,
+    test: Annotated[
+        bool, typer.Option("--test", help="Test the new version, in the sandbox, before you are asked.")
+    ] = False,
     max_files: MaxFiles = MAX_FILES,
     max_bytes: MaxBytes = MAX_BYTES,
     yes: Yes = False,
@@ -247,6 +250,10 @@ def update(
     codes: list[int] = []
     limits = TreeLimits(max_files, max_bytes)
     with installer(yes=yes, trusted=trusted, limits=limits, full=full, quiet=quiet) as (opened, _):
+        if test:
+            from skillkit.agent.version_tests import notes_of_tests
+
+            opened.examine = notes_of_tests
         wanted = names or [skill.name_canonical for skill in opened.list()]
         if not wanted:
             output.remark("No skills are installed.")

@@ -320,6 +320,7 @@ def _finish(
     from skillkit.evaluation.rendering.junit import junit_xml
     from skillkit.evaluation.report import Report
 
+    _record(found)
     difference: Comparison | None = None
     if against is not None:
         difference = compare(Report.from_data(codec.loads(against.read_text(encoding="utf-8"))), found)
@@ -342,6 +343,27 @@ def _finish(
         for line in github_annotations(found, Path.cwd()):
             typer.echo(line)
     raise typer.Exit(_code(found, difference, under))
+
+
+def _record(found: "Report") -> None:
+    """One event a skill in the journal, for whoever looks at tests over time."""
+    from skillkit.agent.journal import open_journal
+    from skillkit.core.events import Event, Json, Kind
+    from skillkit.evaluation.report import BAD, Outcome, pass_rate
+
+    journal = open_journal()
+    for skill in found.skills:
+        results = [result for result in found.results if result.skill == skill.name]
+        if results:
+            data: dict[str, Json] = {
+                "passed": sum(result.outcome in (Outcome.PASSED, Outcome.WARNED) for result in results),
+                "failed": sum(result.outcome in BAD for result in results),
+                "not_judged": sum(result.outcome is Outcome.NOT_JUDGED for result in results),
+                "pass_rate": pass_rate(results),
+                "tiers": [*sorted({result.tier.value for result in results})],
+            }
+            journal.record(Event(Kind.TESTED, skill.name, skill.digest, data))
+    journal.close()
 
 
 def _code(found: "Report", difference: "Comparison | None", under: float | None) -> int:

@@ -1,0 +1,47 @@
+"""Tests of a version of a skill that is not installed yet, for the card that asks for consent."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from skillkit.evaluation.report import BAD, Outcome, Report, merge
+from skillkit.evaluation.script_runs import sandboxed_scripts
+from skillkit.evaluation.targets import find_targets
+from skillkit.evaluation.tester import SkillTester
+from skillkit.install.plan import Plan
+from skillkit.install.tree import SkillTree
+
+MOST_FAILURES = 3
+
+
+def notes_of_tests(plan: Plan) -> tuple[str, ...]:
+    """What the tests of the planned version say, in a few lines; its scripts run in the sandbox only."""
+    with tempfile.TemporaryDirectory(prefix="skill-version-") as name:
+        folder = Path(name) / plan.skill.name_canonical
+        _write(plan.tree, folder)
+        return tuple(_notes(run_model_free(folder)))
+
+
+def run_model_free(folder: Path) -> Report:
+    """The tiers that need no model, on every skill in a folder."""
+    targets = find_targets([folder])
+    tester = SkillTester(targets.skills, targets.suites, unloadable=targets.unloadable)
+    tester.scripts = sandboxed_scripts(targets.skills)
+    report = merge(tester.run_static(), tester.run_routing(suggest=False))
+    return merge(report, tester.run_scripts()[0])
+
+
+def _notes(report: Report) -> Iterator[str]:
+    bad = [result for result in report.results if result.outcome in BAD]
+    passed = sum(result.outcome in (Outcome.PASSED, Outcome.WARNED) for result in report.results)
+    yield f"tests of the new version: {passed} passed, {len(bad)} failed"
+    for result in bad[:MOST_FAILURES]:
+        yield f"failed: {result.tier.value} {result.id}: {result.message}"
+
+
+def _write(tree: SkillTree, folder: Path) -> None:
+    for path, file in tree.files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.content)
+        target.chmod(0o755 if file.executable else 0o644)
