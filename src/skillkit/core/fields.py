@@ -11,8 +11,8 @@ from skillkit.core.models import NO_PERMISSIONS, NO_TRIGGERS, Permissions, Trigg
 from skillkit.core.simple_header import Value, shared
 from skillkit.core.text import escape_hidden
 
-_TRUE = frozenset({"true", "yes", "on"})
-_FALSE = frozenset({"false", "no", "off"})
+_TRUE = frozenset({"true", "yes", "on", "1"})
+_FALSE = frozenset({"false", "no", "off", "0"})
 _SEMVER = re.compile(r"\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.-]+)?")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 
@@ -54,6 +54,18 @@ def texts(value: Value) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(item.strip() for item in value if item.strip())
     raise WrongTypeError("a list of texts")
+
+
+def words(value: Value) -> tuple[str, ...]:
+    """A list of words, or a text with spaces between them."""
+    return tuple(value.split()) if isinstance(value, str) else texts(value)
+
+
+def globs(value: Value) -> tuple[str, ...]:
+    """A list of patterns, or a text with commas between them; a comma in braces is part of a pattern."""
+    if not isinstance(value, str):
+        return texts(value)
+    return tuple(part.strip() for part in re.split(r",(?![^{}]*\})", value) if part.strip())
 
 
 def tools(value: Value) -> tuple[str, ...]:
@@ -180,6 +192,15 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
         "disable-model-invocation": FieldRule("disable_model_invocation", flag, denied=True),
         "user-invocable": FieldRule("user_invocable", flag, denied=False),
         "argument-hint": FieldRule("argument_hint", hint),
+        "arguments": FieldRule("argument_names", words),
+        "when_to_use": FieldRule("when_to_use", text),
+        "disallowed-tools": FieldRule("disallowed_tools", tools),
+        "paths": FieldRule("paths", globs),
+        "effort": FieldRule("effort", text),
+        "context": FieldRule("context", text),
+        "agent": FieldRule("agent", text),
+        "shell": FieldRule("shell", text),
+        "hooks": FieldRule("hooks", mapping),
         "triggers": FieldRule("triggers", triggers),
         "toolsets": FieldRule("toolsets", texts),
         "scripts": FieldRule("scripts", texts),

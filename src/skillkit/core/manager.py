@@ -30,7 +30,8 @@ from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.scanning import SaidOnce, scan, skill_filter
 from skillkit.core.skill import Skill, read_document
 from skillkit.core.skill_index import SkillIndex
-from skillkit.core.sources import Folder, build_sources
+from skillkit.core.sources import Folder, build_sources, project_root
+from skillkit.core.substitution import SESSION_ID, Surroundings
 from skillkit.core.toolbox import Toolbox, toolbox_for
 from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS
 
@@ -111,6 +112,7 @@ class SkillManager:
             include_nested=include_nested,
             rename=rename,
         )
+        self.project_dir = project_root()
         self._cache = ContentCache(max_cache_size)
         self._catalogue = SkillIndex()
         self._diagnostics: tuple[Diagnostic, ...] = ()
@@ -262,10 +264,13 @@ class SkillManager:
         skill = self.get_skill(name)
         return Skill(metadata=skill, base_directory=skill.base_dir)
 
-    def invoke_skill(self, name: str, arguments: str | None = "", *, sha256: str | None = None) -> str:
+    def invoke_skill(
+        self, name: str, arguments: str | None = "", *, sha256: str | None = None, session_id: str = ""
+    ) -> str:
         """The instructions of a skill with `arguments` in place, ready for a model.
 
-        With `sha256`, of that very file or ChangedContentError.
+        With `sha256`, of that very file or ChangedContentError. `session_id` stands for
+        `${CLAUDE_SESSION_ID}`.
         """
         skill = self._catalogue.get(name)
         arguments = checked(arguments, skill.name)
@@ -282,8 +287,9 @@ class SkillManager:
         document = read_document(skill, valid=self._discovery.known_stamp(path))
         if sha256 not in (None, document.sha256):
             raise ChangedContentError(f"Skill file has changed since it was judged: {path}. Try again.")
-        text = render(document.body, skill.base_dir, arguments, skill.name)
-        if document.stamp.is_settled():
+        around = Surroundings.of(skill, self.project_dir, session_id)
+        text = render(document.body, skill.base_dir, arguments, skill.name, around)
+        if document.stamp.is_settled() and SESSION_ID not in document.body:
             self._cache.put(path, arguments, document.stamp, text, document.sha256)
         logger.debug("Loaded skill '%s' from %s", skill.name, path)
         return text

@@ -130,6 +130,7 @@ class SkillMetadata:
     disable_model_invocation: bool = False
     source: SourceType | None = None
     plugin_name: str | None = None
+    plugin_root: Path | None = None
     source_label: str = ""
     license: str | None = None
     compatibility: str | None = None
@@ -138,6 +139,18 @@ class SkillMetadata:
     metadata: Mapping[str, object] = field(default_factory=dict, hash=False)
     user_invocable: bool = True
     argument_hint: str | None = None
+    argument_names: tuple[str, ...] = ()
+    """What `$name` in the instructions stands for, by position."""
+    when_to_use: str | None = None
+    """Part of the description, too."""
+    disallowed_tools: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    effort: str | None = None
+    context: str | None = None
+    agent: str | None = None
+    shell: str | None = None
+    hooks: Mapping[str, object] = field(default_factory=dict, hash=False)
+    """What other clients would run; never run here."""
     triggers: Triggers = NO_TRIGGERS
     toolsets: tuple[str, ...] = ()
     scripts: tuple[str, ...] | None = None

@@ -116,6 +116,10 @@ class _Parse:
             values["source"] = self.source.source_type
             values["source_label"] = self.source.label
             values["plugin_name"] = self.source.plugin_name
+            if self.source.plugin_name is not None:
+                values["plugin_root"] = self.source.directory
+        if values.get("when_to_use") and not self.strict:
+            description = f"{description} {values['when_to_use']}"
         values["name"], values["description"] = name, description
         return SkillMetadata(
             skill_path=self.path,

@@ -6,12 +6,12 @@ from os import PathLike, fspath
 
 from skillkit.core.exceptions import ArgumentProcessingError, SizeLimitExceededError
 from skillkit.core.older_names import older_names
+from skillkit.core.substitution import NOWHERE, Surroundings, replace_placeholders
 
 logger = logging.getLogger(__name__)
 
 MAX_ARGUMENT_BYTES = 1_000_000
 PLACEHOLDER = "$ARGUMENTS"
-_PLACEHOLDERS = re.compile(r"\$?\$ARGUMENTS")
 _MISSPELLED = re.compile(r"\$(?:arguments|Arguments|ARGUMENT)\b|\$ ARGUMENTS\b|\$\{ARGUMENTS\}")
 
 # Worth a line in the log, never a reason to refuse: plain look-ups, so that no argument costs time.
@@ -32,40 +32,27 @@ def render(
     base_directory: str | PathLike[str],
     arguments: str | None = "",
     skill_name: str = "",
+    around: Surroundings = NOWHERE,
 ) -> str:
     """Tier 2: where the skill lives, then its instructions with the arguments in place."""
-    return header(base_directory) + substitute(body, arguments, skill_name)
+    return header(base_directory) + substitute(body, arguments, skill_name, around)
 
 
 def header(base_directory: str | PathLike[str]) -> str:
     return f"Base directory for this skill: {fspath(base_directory)}\n\n"
 
 
-def substitute(body: str, arguments: str | None, skill_name: str = "") -> str:
-    """`body` with `arguments` for each `$ARGUMENTS`, or behind the body where there is none.
+def substitute(body: str, arguments: str | None, skill_name: str = "", around: Surroundings = NOWHERE) -> str:
+    """`body` with its placeholders replaced; the arguments stand behind it where it has no `$ARGUMENTS`.
 
     `$$ARGUMENTS` is a literal `$ARGUMENTS`. What the arguments contain is never looked at again.
     """
     arguments = checked(arguments, skill_name)
-    if PLACEHOLDER not in body:
-        if "$" in body and _MISSPELLED.search(body):
-            logger.info(
-                "Skill '%s' has something close to $ARGUMENTS; only that exact spelling counts",
-                skill_name,
-            )
-        return _appended(body, arguments)
-    if "$$ARGUMENTS" not in body:
-        return body.replace(PLACEHOLDER, arguments)
-    placed = False
-
-    def replacement(match: re.Match[str]) -> str:
-        nonlocal placed
-        if match.group() != PLACEHOLDER:
-            return PLACEHOLDER
-        placed = True
-        return arguments
-
-    text = _PLACEHOLDERS.sub(replacement, body)
+    if PLACEHOLDER not in body and "$" in body and _MISSPELLED.search(body):
+        logger.info(
+            "Skill '%s' has something close to $ARGUMENTS; only that exact spelling counts", skill_name
+        )
+    text, placed = replace_placeholders(body, arguments, around)
     return text if placed else _appended(text, arguments)
 
 

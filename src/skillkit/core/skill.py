@@ -12,6 +12,8 @@ from skillkit.core.header import split
 from skillkit.core.models import SkillMetadata
 from skillkit.core.parser import SkillParser
 from skillkit.core.processors import render
+from skillkit.core.sources import project_root
+from skillkit.core.substitution import Surroundings
 
 
 class Document(NamedTuple):
@@ -61,7 +63,8 @@ class Skill:
 
     def invoke(self, arguments: str | None = "") -> str:
         """The instructions, ready for a model."""
-        return render(self.content, self.base_directory, arguments, self.metadata.name)
+        around = Surroundings.of(self.metadata, project_root())
+        return render(self.content, self.base_directory, arguments, self.metadata.name, around)
 
     async def ainvoke(self, arguments: str | None = "") -> str:
         """`invoke` without blocking the event loop."""

@@ -47,6 +47,12 @@ MORE = (
 )
 
 
+def project_root() -> Path:
+    """The folder of the repository that we are in; outside of one, the folder that we are in."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
 def build_sources(
     project_skill_dir: Folder | None = None,
     anthropic_config_dir: Folder | None = None,

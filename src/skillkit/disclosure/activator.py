@@ -93,7 +93,12 @@ class Activator:
             identity = self.id_of(skill, name)
             before = session.get(identity)
             given = before.arguments if before is not None and not arguments else arguments
-            return identity, given, before, *self._read(identity, given, pin.sha256(skill.skill_path.name))
+            return (
+                identity,
+                given,
+                before,
+                *self._read(identity, given, pin.sha256(skill.skill_path.name), session.id),
+            )
 
         identity, arguments, before, text, resources = self._as_judged(name, session, read, by_user=by_user)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -141,9 +146,11 @@ class Activator:
                 continue
         raise SkillRefusedError("read_error", f"Skill '{skill.name}' keeps changing. Try again later.")
 
-    def _read(self, identity: str, arguments: str, sha256: str | None) -> tuple[str, list[Resource]]:
+    def _read(
+        self, identity: str, arguments: str, sha256: str | None, session_id: str
+    ) -> tuple[str, list[Resource]]:
         try:
-            text = self.manager.invoke_skill(identity, arguments, sha256=sha256)
+            text = self.manager.invoke_skill(identity, arguments, sha256=sha256, session_id=session_id)
             resources = self.manager.list_resources(identity)
         except ChangedContentError:
             raise

@@ -408,3 +408,15 @@ async def test_resources_by_every_road(manager: SkillManager, file: Path) -> Non
     assert str(manager.read_resource("pdf", "SKILL.md").text).endswith("Read $ARGUMENTS now.\n")
     with pytest.raises(PathSecurityError):
         await manager.aread_resource("pdf", "../x")
+
+
+def test_every_session_has_its_own_id_in_the_text(skills_dir: Path, write_skill) -> None:
+    write_skill("log", "Session ${CLAUDE_SESSION_ID} of $who in ${CLAUDE_PROJECT_DIR}.", arguments="[who]")
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="")
+    manager.discover()
+    ends = [manager.invoke_skill("log", "me", session_id=session) for session in ("one", "two")]
+    project = manager.project_dir
+    assert [body(text).partition("\n")[0] for text in ends] == [
+        f"Session {session} of me in {project}." for session in ("one", "two")
+    ]
+    assert manager.load_skill("log").invoke("me") == manager.invoke_skill("log", "me")

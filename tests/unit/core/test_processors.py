@@ -17,6 +17,7 @@ from skillkit.core.processors import (
     render,
     substitute,
 )
+from skillkit.core.substitution import Surroundings
 
 HEADER = "Base directory for this skill: /skills/pdf\n\n"
 
@@ -127,3 +128,38 @@ def test_the_processors_of_02_render_the_same_text() -> None:
 @pytest.mark.parametrize(("text", "normal"), [(None, ""), ("", ""), (" a \n b ", "a b")])
 def test_normalized_arguments(text: str | None, normal: str) -> None:
     assert normalize_arguments(text) == normal
+
+
+AROUND = Surroundings(("file", "month"), "/skills/pdf", "/project", "/plugin", "/data", "s-1")
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "expected"),
+    [
+        ("$ARGUMENTS[0] and $ARGUMENTS[1]", "a.csv march", "a.csv and march"),
+        ("$0 $1", "a.csv march", "a.csv march\n\nARGUMENTS: a.csv march"),
+        ("$0|$1 $ARGUMENTS", '"hello world" second', 'hello world|second "hello world" second'),
+        ("$ARGUMENTS[2] costs $2", "a b", "$ARGUMENTS[2] costs $2"),
+        ("$1 million", "", "$1 million"),
+        ("$file in $month $ARGUMENTS", "a.csv", "a.csv in  a.csv"),
+        ("$filename $ARGUMENTS", "x", "$filename x"),
+        (r"\$0 \$ARGUMENTS \$file \$other $ARGUMENTS", "x", r"$0 $ARGUMENTS $file \$other x"),
+        (r"\\$0 $ARGUMENTS", "x", r"\\x x"),
+        ("$$ARGUMENTS[0] $ARGUMENTS", "x", "$ARGUMENTS[0] x"),
+        (r"only \$ARGUMENTS", "x", "only $ARGUMENTS\n\nARGUMENTS: x"),
+        ("$0 'open $ARGUMENTS", "it's", "it's 'open it's"),
+        ("$ARGUMENTS", "$0 ${CLAUDE_SKILL_DIR} $ARGUMENTS[0]", "$0 ${CLAUDE_SKILL_DIR} $ARGUMENTS[0]"),
+        ("${CLAUDE_SKILL_DIR} {baseDir}", "", "/skills/pdf /skills/pdf"),
+        (r"\${CLAUDE_SKILL_DIR}", "", r"\/skills/pdf"),
+        ("${CLAUDE_PROJECT_DIR} ${CLAUDE_PLUGIN_ROOT} ${CLAUDE_PLUGIN_DATA}", "", "/project /plugin /data"),
+        ("${CLAUDE_SESSION_ID} ${CLAUDE_EFFORT} ${OTHER}", "", "s-1 ${CLAUDE_EFFORT} ${OTHER}"),
+        ("!`date` @notes.md", "", "!`date` @notes.md"),
+    ],
+)
+def test_the_placeholders_of_claude_code(body: str, arguments: str, expected: str) -> None:
+    assert substitute(body, arguments, "pdf", AROUND) == expected
+
+
+def test_what_is_not_known_leaves_its_placeholder() -> None:
+    body = "${CLAUDE_SKILL_DIR} {baseDir} ${CLAUDE_SESSION_ID}"
+    assert substitute(body, "") == body
