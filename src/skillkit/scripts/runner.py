@@ -1,7 +1,10 @@
 """Runs requests on this machine: environment, sandbox, capture, and a shared limit of concurrency."""
 
 import asyncio
+import contextlib
 import os
+import stat
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -43,6 +46,19 @@ def environment_folders() -> tuple[Path, ...]:
     return (agent_home() / "environments", _WIDE_STORE)
 
 
+def writable_folder(home: Path) -> Path:
+    """Return `home`, or where it cannot be written a private folder among the temporary ones."""
+    existing = next(path for path in (home, *home.parents) if path.exists())
+    if os.access(existing, os.W_OK):
+        return home
+    own = Path(tempfile.gettempdir()) / f"skillkit-{os.geteuid()}"
+    with contextlib.suppress(FileExistsError):
+        own.mkdir(mode=0o700)
+    found = own.lstat()
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return own if is_ours else Path(tempfile.mkdtemp(prefix="skillkit-"))
+
+
 class LocalRunner:
     """The ScriptRunner of this machine.
 
@@ -59,13 +75,14 @@ class LocalRunner:
         sandbox: str | None = None,
         progress: Callable[[str], None] = say_on_stderr,
     ) -> None:
-        self.environments = EnvironmentStore((home or agent_home()) / "environments", progress)
+        state = writable_folder(home or agent_home())
+        self.environments = EnvironmentStore(state / "environments", progress)
         self._wide = None if home is not None else EnvironmentStore(_WIDE_STORE, progress)
-        self.sandbox = SandboxSelection((home or agent_home()) / "cache", sandbox)
+        self.sandbox = SandboxSelection(state / "cache", sandbox)
         self._concurrency = concurrency or max(4, 2 * (os.cpu_count() or 1))
         self._pool = self._new_pool()
         self._process = os.getpid()
-        self._trees = TreeStore((home or agent_home()) / "trees")
+        self._trees = TreeStore(state / "trees")
         self._heads: dict[tuple[str, str], tuple[InlineMetadata, bytes]] = {}
 
     def run(self, request: ScriptRequest) -> ScriptResult:

@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from skillkit.core.authority import DefaultAuthority, TrustEverySkill
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import DigestMemo
+from skillkit.core.disk import remove_tree
 from skillkit.scripts import Grants, Limits, LocalRunner, Outcome, ScriptRequest, ScriptTools
 from skillkit.scripts.sandbox import seccomp
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
@@ -428,6 +429,8 @@ def test_every_run_leaves_a_span_with_its_attributes(workshop, spans):
     assert attributes.pop("skill.sandbox") in ("bwrap", "landlock")
     assert attributes == {
         "skill.name": "demo",
+        "gen_ai.skill.name": "demo",
+        "gen_ai.skill.resource.name": "scripts/good.py",
         "skill.script": "scripts/good.py",
         "skill.execution.status": "success",
         "skill.stdout_bytes": 2,
@@ -509,3 +512,22 @@ def test_what_a_sandbox_cannot_give_is_said(workshop):
     workshop.skill("demo", lock_py="import multiprocessing; multiprocessing.Lock()")
     answer = workshop.tools(sandbox="landlock").script_run("demo", "lock")
     assert "multiprocessing needs shared memory" in answer["message"]
+
+
+def test_a_home_that_cannot_be_written_does_not_keep_scripts_from_running(workshop, monkeypatch):
+    closed = workshop.folder / "closed"
+    closed.mkdir()
+    monkeypatch.setattr("skillkit.scripts.runner.os.access", lambda path, mode: path != closed)
+    base = workshop.skill("demo", tell_py="print(1)")
+    runner = LocalRunner(closed / "home")
+    workshop.runners.append(runner)
+    request = ScriptRequest("demo", base, DigestMemo().with_links(base).digest, "scripts/tell.py")
+    assert runner.run(request).stdout.data == b"1\n"
+    assert not list(closed.iterdir())
+    private = workshop.folder / ".tmp" / f"skillkit-{os.geteuid()}"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    private.chmod(0o777)
+    other = LocalRunner(closed / "home").environments.folder.parent
+    assert other != private
+    for folder in (private, other):
+        remove_tree(folder)
