@@ -40,7 +40,7 @@ def failure(code: str, message: str, meta: Payload | None = None) -> Payload:
     return payload if meta is None else {**payload, "meta": meta}
 
 
-def meta_of(request: ScriptRequest, result: ScriptResult) -> Payload:
+def run_meta(request: ScriptRequest, result: ScriptResult) -> Payload:
     """How the run went and what it was granted."""
     return {
         "backend": result.backend,
@@ -70,9 +70,9 @@ def _network(request: ScriptRequest, result: ScriptResult) -> Payload:
     return {"network": shown, "network_left_out": left} if left else {"network": shown}
 
 
-def of_run(name: str, request: ScriptRequest, result: ScriptResult, *, as_json: bool) -> Payload:
+def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_json: bool) -> Payload:
     """The answer of `script_run`."""
-    meta = meta_of(request, result)
+    meta = run_meta(request, result)
     if (failed := _failed(result, meta)) is not None:
         return {**failed, **_parsed_failure(result)} if as_json else failed
     stdout = result.stdout
@@ -90,9 +90,9 @@ def of_run(name: str, request: ScriptRequest, result: ScriptResult, *, as_json: 
     return success(parsed, f"Executed {name} script", meta)
 
 
-def of_help(name: str, request: ScriptRequest, result: ScriptResult) -> Payload:
+def help_payload(name: str, request: ScriptRequest, result: ScriptResult) -> Payload:
     """The answer of `script_help`."""
-    meta = meta_of(request, result)
+    meta = run_meta(request, result)
     if (failed := _failed(result, meta)) is not None:
         return failed
     said = result.stdout if result.stdout.total else result.stderr

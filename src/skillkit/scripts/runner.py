@@ -204,7 +204,7 @@ class LocalRunner:
             stdout=ended.stdout,
             stderr=ended.stderr,
             duration_ms=duration,
-            message=_said_of(ended.outcome, request, ended.stdout, ended.stderr),
+            message=_message_of(ended.outcome, request, ended.stdout, ended.stderr),
             network=attempts,
         )
 
@@ -226,7 +226,7 @@ class LocalRunner:
         return metadata, content[:256]
 
 
-def _said_of(outcome: Outcome, request: ScriptRequest, stdout: Captured, stderr: Captured) -> str:
+def _message_of(outcome: Outcome, request: ScriptRequest, stdout: Captured, stderr: Captured) -> str:
     limits = request.limits
     return {
         Outcome.TIMEOUT: f"Script timed out after {limits.timeout:g}s",

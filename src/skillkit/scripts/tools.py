@@ -43,8 +43,8 @@ class _Prepared:
 
     def payload(self, result: ScriptResult) -> Payload:
         if self.help:
-            return payloads.of_help(self.script.name, self.request, result)
-        return payloads.of_run(self.script.name, self.request, result, as_json=self.as_json)
+            return payloads.help_payload(self.script.name, self.request, result)
+        return payloads.run_payload(self.script.name, self.request, result, as_json=self.as_json)
 
 
 class ScriptTools:

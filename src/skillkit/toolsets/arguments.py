@@ -16,11 +16,11 @@ class ArgumentError(ValueError):
     """An argument is missing, unknown or not what its annotation says."""
 
 
-def converted(annotation: Any, value: object, what: str) -> object:
+def convert_value(annotation: Any, value: object, what: str) -> object:
     """`value` as `annotation` wants it; ArgumentError says what is wrong with `what`."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _validated(annotation, converted(arguments[0], value, what), what)
+        return _validated(annotation, convert_value(arguments[0], value, what), what)
     if annotation in (Any, object, inspect.Parameter.empty):
         return value
     if origin is Literal:
@@ -38,7 +38,7 @@ def converted(annotation: Any, value: object, what: str) -> object:
 
 def _validated(annotation: Any, value: object, what: str) -> object:
     """Numbers within what a `Field` says; other constraints are the function's own business."""
-    rules = of_metadata(get_args(annotation)[1:])
+    rules = read_metadata(get_args(annotation)[1:])
     if isinstance(value, (int, float)):
         checks: dict[str, Callable[[Any], bool]] = {
             "minimum": lambda limit: value >= limit,
@@ -57,7 +57,7 @@ def _any_of(alternatives: tuple[Any, ...], value: object, what: str) -> object:
     # The exact kind first: 1 given to `float | int` stays a whole number.
     for alternative in sorted(alternatives, key=lambda kind: kind is not type(value)):
         try:
-            return converted(alternative, value, what)
+            return convert_value(alternative, value, what)
         except ArgumentError as error:
             reasons.append(str(error))
     raise ArgumentError("; or ".join(reasons))
@@ -68,7 +68,7 @@ def _filled(origin: Any, arguments: tuple[Any, ...], value: object, what: str) -
         if not isinstance(value, Mapping):
             raise ArgumentError(f"{what} must be an object; got {value!r}")
         kind = arguments[1] if len(arguments) == 2 else Any
-        return {key: converted(kind, item, f"{what}[{key!r}]") for key, item in value.items()}
+        return {key: convert_value(kind, item, f"{what}[{key!r}]") for key, item in value.items()}
     if not issubclass(origin, (Sequence, Set)):
         return value
     if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, Set)):
@@ -76,8 +76,8 @@ def _filled(origin: Any, arguments: tuple[Any, ...], value: object, what: str) -
     if origin is tuple and arguments and arguments[-1] is not Ellipsis:
         if len(value) != len(arguments):
             raise ArgumentError(f"{what} must have {len(arguments)} items; got {len(value)}")
-        return tuple(converted(kind, item, what) for kind, item in zip(arguments, value, strict=True))
-    items = [converted(arguments[0], item, f"an item of {what}") for item in value]
+        return tuple(convert_value(kind, item, what) for kind, item in zip(arguments, value, strict=True))
+    items = [convert_value(arguments[0], item, f"an item of {what}") for item in value]
     return items if inspect.isabstract(origin) or origin is list else origin(items)
 
 
@@ -110,7 +110,10 @@ def _made(kind: Any, value: object, what: str) -> object:
         hints = get_type_hints(kind, include_extras=True)
         make = cast("Callable[..., object]", kind)
         return make(
-            **{name: converted(hints.get(name, Any), item, f"{what}.{name}") for name, item in value.items()}
+            **{
+                name: convert_value(hints.get(name, Any), item, f"{what}.{name}")
+                for name, item in value.items()
+            }
         )
     if isinstance(value, str) and callable(parse := getattr(kind, "fromisoformat", None)):
         return cast("object", parse(value))
@@ -126,7 +129,7 @@ def _kind(kind: type) -> str:
     return names.get(kind, kind.__name__)
 
 
-def of_metadata(metadata: tuple[object, ...]) -> dict[str, object]:
+def read_metadata(metadata: tuple[object, ...]) -> dict[str, object]:
     """What `Annotated` says: a text is the description, so is that of a pydantic `Field`."""
     found: dict[str, object] = {}
     for item in metadata:

@@ -71,23 +71,23 @@ def as_tool(method: Callable[..., Any], limits: Limits | None = None) -> Tool:
         try:
             converted = signature.convert(arguments)
         except ArgumentError as error:
-            return failed("invalid_arguments", str(error))
+            return failure_response("invalid_arguments", str(error))
         try:
             outcome = await worker.call(method, converted, limits.timeout)
         except ToolTimeoutError as error:
             logger.error("Tool %s: %s", signature.name, error)
-            return failed("timeout", f"{signature.name}: {error}")
+            return failure_response("timeout", f"{signature.name}: {error}")
         if outcome.printed:
             logger.info("Tool %s printed: %s", signature.name, escape_hidden(outcome.printed))
         try:
             if outcome.error is not None:
                 raise outcome.error
-            return answered(outcome.value, signature.name, limits.output)
+            return success_response(outcome.value, signature.name, limits.output)
         except TooLargeError as error:
-            return failed("result_too_large", f"{signature.name}: {error}")
+            return failure_response("result_too_large", f"{signature.name}: {error}")
         except BaseException as error:
             logger.exception("Tool %s failed", signature.name)
-            return failed("execution_failed", f"{type(error).__name__}: {error}")
+            return failure_response("execution_failed", f"{type(error).__name__}: {error}")
 
     return Tool(
         signature.name,
@@ -108,7 +108,7 @@ def _worker_of(method: Callable[..., Any]) -> Worker:
     return worker
 
 
-def answered(result: object, name: str, size: int) -> dict[str, object]:
+def success_response(result: object, name: str, size: int) -> dict[str, object]:
     """`result` in the standard response; a method may also give that response itself."""
     if isinstance(result, Mapping) and isinstance(result.get("success"), bool):
         given = plain(result, Budget(size))
@@ -122,5 +122,5 @@ def answered(result: object, name: str, size: int) -> dict[str, object]:
     return {"success": True, "result": plain(result, Budget(size)), "message": message}
 
 
-def failed(code: str, message: str) -> dict[str, object]:
+def failure_response(code: str, message: str) -> dict[str, object]:
     return {"success": False, "result": None, "error": code, "message": message}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
-from skillkit.toolsets.arguments import TEXTUAL, ArgumentError, converted, of_metadata
+from skillkit.toolsets.arguments import TEXTUAL, ArgumentError, convert_value, read_metadata
 from skillkit.toolsets.values import plain
 
 _SIMPLE: dict[object, dict[str, object]] = {
@@ -90,7 +90,7 @@ class Signature:
             if parameter.required and parameter.name not in arguments:
                 raise ArgumentError(f"{self.name} needs the argument '{parameter.name}'")
         return {
-            name: converted(known[name].annotation, value, f"'{name}' of {self.name}")
+            name: convert_value(known[name].annotation, value, f"'{name}' of {self.name}")
             for name, value in arguments.items()
         }
 
@@ -111,7 +111,7 @@ def _schema(annotation: Any, definitions: dict[str, object]) -> dict[str, object
         return dict(_SIMPLE[annotation])
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return {**_schema(arguments[0], definitions), **of_metadata(arguments[1:])}
+        return {**_schema(arguments[0], definitions), **read_metadata(arguments[1:])}
     if origin is Literal:
         return _enumeration(list(arguments))
     if origin in (Union, types.UnionType):
