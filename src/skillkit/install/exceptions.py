@@ -94,7 +94,7 @@ class LocalEditsError(DriftError):
 
 
 class LockFileError(InstallError):
-    """skills.lock cannot be used as it is."""
+    """The lock cannot be used as it is."""
 
 
 class RegistryError(InstallError, StateFileError):

@@ -1,8 +1,8 @@
 """SkillInstaller: moves skills from sources into the store, and back out again."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,10 @@ from skillkit.install.exceptions import (
     NotInstalledError,
     Remedy,
 )
-from skillkit.install.fetch import Choice, Chooser, Wanted, fetch, fetch_at, list_choices, manifest
+from skillkit.install.fetch import Chooser, Wanted, fetch, fetch_at, list_choices, manifest
+from skillkit.install.foreign_lock import ForeignSkill, find_all, sort_foreign
 from skillkit.install.inspection import InstallInspector, Skills
+from skillkit.install.lock_hashes import computed_hash
 from skillkit.install.lockfile import read_lock, write_lock
 from skillkit.install.plan import (
     Plan,
@@ -31,45 +33,20 @@ from skillkit.install.plan import (
     make_plan,
     offer,
     offer_of,
+    one_for_each_name,
     refuse_conflict,
     refuse_other_versions,
 )
 from skillkit.install.proposal import AskConsent, Proposal, ProposedSkill, refuse_unattended
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import MAX_PREVIOUS, InstallRegistry, RegistryState, RemovedSkill
+from skillkit.install.results import AddedSkills, Offered, Updated
 from skillkit.install.sources.kinds import parse_source
-from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sources.source import Access, OpenSource, OpenSources, Source
-from skillkit.install.sync import compare, fetch_locked, refuse_drift, unknown_sources
+from skillkit.install.sync import SyncPlan, compare, fetch_locked, refuse_drift
 from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
 
 _UNVOUCHED = "no branch or tag of the repository holds this commit: it may be anybody's, from a fork"
-
-
-class AddedSkills(list[InstalledSkill]):
-    """The skills that are installed now, and what of the source was left out."""
-
-    def __init__(self, skills: Iterable[InstalledSkill], left_out: Iterable[LeftOut]) -> None:
-        super().__init__(skills)
-        self.left_out = tuple(left_out)
-
-
-@dataclass(frozen=True, slots=True)
-class Offered:
-    """What a source holds."""
-
-    choices: tuple[Choice, ...]
-    left_out: tuple[LeftOut, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Updated:
-    """What became of one skill of many that were updated."""
-
-    name: str
-    before: InstalledSkill | None = None
-    after: InstalledSkill | None = None
-    error: SkillsUseError | None = None
 
 
 class SkillInstaller(InstallInspector):
@@ -124,7 +101,7 @@ class SkillInstaller(InstallInspector):
         if name is not None and len(fetched.skills) != 1:
             raise InstallError("Another name is for one skill", remedy=Remedy.CHOOSE)
         left_out = list(fetched.left_out)
-        plans = _without_twins(
+        plans = one_for_each_name(
             [make_plan(self.registry, skill, name) for skill in fetched.skills],
             left_out if everything else None,
         )
@@ -325,7 +302,7 @@ class SkillInstaller(InstallInspector):
     # Locking
 
     def lock(self, path: Path, names: Sequence[str] = ()) -> Skills:
-        """Write skills.lock from what is installed; refuses what is not as it was approved."""
+        """Write the lock from what is installed; refuses what is not as it was approved."""
         skills = self._selected(names)
         for check in self.verify([skill.name for skill in skills]):
             if not check.intact:
@@ -333,37 +310,64 @@ class SkillInstaller(InstallInspector):
                     f"'{check.skill.name}' was edited here; its edits are in no repository, so "
                     "they cannot be locked."
                 )
-        write_lock(path, skills)
+        write_lock(path, {skill.name: (skill, self._computed_hash(skill)) for skill in skills})
         return skills
 
-    def sync(self, path: Path, *, frozen: bool = False) -> Skills:
-        """Install exactly what skills.lock says, all of it or nothing; return what changed."""
-        locked = read_lock(path)
-        plan = compare(self.registry, self.registry.load(), locked)
-        if frozen:
-            refuse_drift(plan)
+    def _computed_hash(self, skill: InstalledSkill) -> str:
+        files = self._files(skill).files
+        return computed_hash({name: file.content for name, file in files.items()})
+
+    def sync(self, path: Path, *, frozen: bool = False) -> AddedSkills:
+        """Install exactly what the lock says, all of it or nothing; return what changed.
+
+        Of entries that other tools wrote the commit is found by their hash; what is not found is left out.
+        """
+        lock = read_lock(path)
         state = self.registry.load()
-        strange = unknown_sources(state, plan.wanted)
-        if strange:
-            offers = tuple(ProposedSkill(item.name, str(item.source), item.digest) for item in strange)
-            self._ask(Proposal("reach", offers, pinned=True))
-        found = fetch_locked(self.registry, state, plan.wanted, self.limits, self.access)
-        found += [(self._installed_plan(skill), ()) for skill in plan.unapproved]
-        if not found:
-            return []
-        plans = [item for item, _ in found]
+        known, strange, left_out = sort_foreign(lock, path.parent, state, self.store)
+        plan = compare(self.registry, state, [*lock.skills, *known])
+        self._ask_to_reach(state, plan, strange)
+        found, missing = find_all(strange, self.limits, self.access)
+        left_out += missing
+        locked = [*lock.skills, *known, *(item.locked for item in found)]
+        plan = compare(self.registry, state, locked)
+        if frozen:
+            refuse_drift(plan, left_out)
+        notes = {canonical_name(item.locked.name): (item.note,) for item in found}
+        proposed = fetch_locked(self.registry, state, plan.wanted, self.limits, self.access)
+        proposed += [(self._installed_plan(skill), ()) for skill in plan.unapproved]
+        if not proposed:
+            return AddedSkills([], left_out)
         offers = tuple(
-            offer_of(item, self.store, state.skills.get(item.skill.name_canonical), notes)
-            for item, notes in found
+            offer_of(
+                item,
+                self.store,
+                state.skills.get(item.skill.name_canonical),
+                (*said, *notes.get(item.skill.name_canonical, ())),
+            )
+            for item, said in proposed
         )
-        self._ask(Proposal("sync", offers, pinned=True))
+        self._ask(Proposal("sync", offers, pinned=True, left_out=tuple(left_out)))
         with self.registry.transaction() as state:
             if compare(self.registry, state, locked) != plan:
                 raise DriftError("Another process changed what is installed. Try again.")
-            for item in plans:
+            for item, _ in proposed:
                 if self.store.occupied(item.skill.name_canonical):
                     refuse_conflict(state, self.store, item)
-            return [self._install(state, item) for item in plans]
+            return AddedSkills([self._install(state, item) for item, _ in proposed], left_out)
+
+    def _ask_to_reach(self, state: RegistryState, plan: SyncPlan, strange: Sequence[ForeignSkill]) -> None:
+        """A lock is somebody's word: the user knows beforehand where it leads to."""
+        wanted = [(item.name, item.source, item.digest) for item in plan.wanted]
+        wanted += [(item.name, item.source, item.hash) for item in strange]
+        known = {(skill.source.kind, skill.source.location) for skill in state.skills.values()}
+        offers = tuple(
+            ProposedSkill(name, str(source), digest)
+            for name, source, digest in wanted
+            if (source.kind, source.location) not in known
+        )
+        if offers:
+            self._ask(Proposal("reach", offers, pinned=True))
 
     def _installed_plan(self, skill: InstalledSkill) -> Plan:
         info = self.info(skill.name)
@@ -440,24 +444,3 @@ class SkillInstaller(InstallInspector):
 
     async def arollback(self, name: str) -> InstalledSkill:
         return await asyncio.to_thread(self.rollback, name)
-
-
-def _without_twins(plans: Sequence[Plan], left_out: list[LeftOut] | None) -> list[Plan]:
-    """The plans with one for each name: copies are one skill, and of two that differ the first is taken.
-
-    The other goes to `left_out`, or is an error where that is None.
-    """
-    kept: dict[str, Plan] = {}
-    for plan in plans:
-        twin = kept.setdefault(plan.skill.name_canonical, plan)
-        if twin.skill.digest == plan.skill.digest:
-            continue
-        if left_out is None:
-            raise NameConflictError(
-                f"Two skills of the source are called '{plan.skill.name}': {twin.skill.origin} and "
-                f"{plan.skill.origin}. Add them one by one, under different names.",
-                remedy=Remedy.ANOTHER_NAME,
-            )
-        reason = f"another skill '{plan.skill.name}' of the source is taken, {twin.skill.subpath}"
-        left_out.append(LeftOut(plan.skill.subpath, reason))
-    return list(kept.values())

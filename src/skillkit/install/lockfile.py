@@ -1,7 +1,11 @@
-"""skills.lock: which exact skills a project uses. What is read from it is somebody else's word."""
+"""skills-lock.json: which exact skills a project uses, in a form that `npx skills` reads too.
+
+Beside the fields of `npx skills` each entry has `skillkit`, with what is needed to restore every byte.
+What is read from a lock is somebody else's word.
+"""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -17,8 +21,11 @@ from skillkit.install.record import InstalledSkill
 from skillkit.install.sources.kinds import parse_source, source_from_data, source_of_record, source_to_data
 from skillkit.install.sources.source import Source
 
-LOCK_FILE = "skills.lock"
-FORMAT = 2
+LOCK_FILE = "skills-lock.json"
+OLDER_LOCK_FILE = "skills.lock"
+FORMAT = 1
+"""Of the file, which is that of `npx skills`; files of ours before had 1 and 2 and other entries."""
+_READ = (1, 2)
 MAX_LOCK = 4 * 1024 * 1024
 MAX_SKILLS = 1000
 
@@ -36,8 +43,31 @@ class LockedSkill:
     files: Mapping[str, FileDigest] = field(hash=False)
 
 
-def read_lock(path: Path) -> list[LockedSkill]:
-    """The locked skills by name. Raises LockFileError for anything that is not a lock of ours."""
+@dataclass(frozen=True, slots=True)
+class ForeignEntry:
+    """An entry that another tool wrote."""
+
+    name: str
+    fields: Mapping[str, Any] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What a lock file says."""
+
+    skills: tuple[LockedSkill, ...]
+    foreign: tuple[ForeignEntry, ...] = ()
+
+
+def find_lock(folder: Path) -> Path:
+    """Return the lock of a project: the one of earlier versions only if there is no other."""
+    older = folder / OLDER_LOCK_FILE
+    today = folder / LOCK_FILE
+    return older if older.is_file() and not today.is_file() else today
+
+
+def read_lock(path: Path) -> Lock:
+    """Return the locked skills by name. Raises LockFileError for anything that cannot be used."""
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_LOCK + 1)
@@ -49,24 +79,34 @@ def read_lock(path: Path) -> list[LockedSkill]:
         raise LockFileError(f"{path} is larger than {MAX_LOCK:,} bytes")
     try:
         content = json.loads(data, object_pairs_hook=_without_doubles)
-        if content["version"] not in (1, FORMAT):
+        if content["version"] not in _READ:
             raise LockFileError(
                 f"{path} has the format {escape_hidden(str(content['version']))[:20]}; "
-                f"this skillkit reads up to {FORMAT}"
+                f"this skillkit reads up to {max(_READ)}"
             )
         entries = content["skills"]
         if len(entries) > MAX_SKILLS:
             raise LockFileError(f"{path} locks more than {MAX_SKILLS} skills")
-        locked = [_locked(name, entry) for name, entry in sorted(entries.items())]
+        foreign = [ForeignEntry(name, entry) for name, entry in sorted(entries.items()) if _is_foreign(entry)]
+        ours = [(name, entry) for name, entry in sorted(entries.items()) if not _is_foreign(entry)]
+        locked = [_locked(name, entry.get("skillkit", entry)) for name, entry in ours]
     except LockFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError, InstallError) as error:
         raise LockFileError(
             f"{path} is not a lock file that can be used: {escape_hidden(str(error))[:200]}"
         ) from error
-    if len({canonical_name(skill.name) for skill in locked}) != len(locked):
+    names = [*(skill.name for skill in locked), *(entry.name for entry in foreign)]
+    if len({canonical_name(name) for name in names}) != len(names):
         raise LockFileError(f"{path} locks two skills of one name")
-    return locked
+    unusable = [name for name in names if not installable(name)]
+    if unusable:
+        raise LockFileError(f"'{escape_hidden(unusable[0])[:80]}' cannot be the name of a skill")
+    return Lock(tuple(locked), tuple(foreign))
+
+
+def _is_foreign(entry: Mapping[str, Any]) -> bool:
+    return "computedHash" in entry and "skillkit" not in entry
 
 
 def _is_fixed(skill: InstalledSkill) -> bool:
@@ -87,10 +127,14 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def write_lock(path: Path, skills: Sequence[InstalledSkill]) -> None:
-    """Lock `skills`. One that came from a folder cannot be restored elsewhere and is refused."""
-    local = [skill.name for skill in skills if not skill.source.portable]
-    edited = [skill.name for skill in skills if skill.source.portable and not _is_fixed(skill)]
+def write_lock(path: Path, skills: Mapping[str, tuple[InstalledSkill, str]]) -> None:
+    """Lock skills, each with its `computedHash`; entries of other tools for other skills are kept.
+
+    One that came from a folder cannot be restored elsewhere and is refused.
+    """
+    installed = [skill for skill, _ in skills.values()]
+    local = [skill.name for skill in installed if not skill.source.portable]
+    edited = [skill.name for skill in installed if skill.source.portable and not _is_fixed(skill)]
     if edited:
         raise LockFileError(f"With edits that are in no repository: {', '.join(edited)}. Update them first.")
     if local:
@@ -98,20 +142,28 @@ def write_lock(path: Path, skills: Sequence[InstalledSkill]) -> None:
             f"Taken from a folder and so on no other machine: {', '.join(local)}. "
             "Add them from a repository, or name the skills to lock."
         )
-    entries = {
-        skill.name: {
-            "source": source_to_data(skill.source),
-            "revision": skill.revision,
-            "digest": skill.digest,
-            "files": {
-                name: {"sha256": file.sha256, "size": file.size, "executable": file.executable}
-                for name, file in sorted(skill.files.items())
-            },
-        }
-        for skill in sorted(skills, key=lambda skill: skill.name_canonical)
-    }
-    data = json.dumps({"version": FORMAT, "skills": entries}, indent=2) + "\n"
+    kept = {entry.name: dict(entry.fields) for entry in read_lock(path).foreign} if path.is_file() else {}
+    locked = {canonical_name(name) for name in skills}
+    entries = {name: fields for name, fields in kept.items() if canonical_name(name) not in locked}
+    entries |= {skill.name: _entry(skill, hash_) for skill, hash_ in skills.values()}
+    # npx sorts by UTF-16 code units; names are ASCII.
+    data = json.dumps({"version": FORMAT, "skills": dict(sorted(entries.items()))}, indent=2) + "\n"
     replace_file(path, data.encode())
+
+
+def _entry(skill: InstalledSkill, hash_: str) -> dict[str, Any]:
+    path = f"{skill.subpath}/SKILL.md" if skill.subpath else "SKILL.md"
+    files = {
+        name: {"sha256": file.sha256, "size": file.size, "executable": file.executable}
+        for name, file in sorted(skill.files.items())
+    }
+    source = {"source": source_to_data(skill.source), "revision": skill.revision}
+    return {
+        **skill.source.lock_fields(),
+        "skillPath": path,
+        "computedHash": hash_,
+        "skillkit": {**source, "digest": skill.digest, "files": files},
+    }
 
 
 def _locked(name: str, entry: Mapping[str, Any]) -> LockedSkill:

@@ -1,6 +1,6 @@
 """A skill on its way into the store: its record, its bytes, and how it is presented."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from skillkit.core.availability import out_of_range
@@ -16,6 +16,7 @@ from skillkit.install.paths import installable
 from skillkit.install.proposal import ProposedSkill
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry, RegistryState
+from skillkit.install.sources.layout import LeftOut
 from skillkit.install.store import LOW_SPACE, SkillStore
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
 
@@ -167,3 +168,24 @@ def _as_it_is(store: SkillStore, skill: InstalledSkill) -> tuple[SkillTree, Capa
 
 def _contents(tree: SkillTree) -> Mapping[str, bytes]:
     return {path: file.content for path, file in tree.files.items()}
+
+
+def one_for_each_name(plans: Sequence[Plan], left_out: list[LeftOut] | None) -> list[Plan]:
+    """The plans with one for each name: copies are one skill, and of two that differ the first is taken.
+
+    The other goes to `left_out`, or is an error where that is None.
+    """
+    kept: dict[str, Plan] = {}
+    for plan in plans:
+        twin = kept.setdefault(plan.skill.name_canonical, plan)
+        if twin.skill.digest == plan.skill.digest:
+            continue
+        if left_out is None:
+            raise NameConflictError(
+                f"Two skills of the source are called '{plan.skill.name}': {twin.skill.origin} and "
+                f"{plan.skill.origin}. Add them one by one, under different names.",
+                remedy=Remedy.ANOTHER_NAME,
+            )
+        reason = f"another skill '{plan.skill.name}' of the source is taken, {twin.skill.subpath}"
+        left_out.append(LeftOut(plan.skill.subpath, reason))
+    return list(kept.values())

@@ -1,4 +1,4 @@
-"""Restoring what skills.lock says: all of it, exactly, or nothing."""
+"""Restoring what a lock says: all of it, exactly, or nothing."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +12,7 @@ from skillkit.install.lockfile import LockedSkill
 from skillkit.install.plan import Plan, make_plan
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry, RegistryState
+from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sources.source import Access, OpenSource, Source
 from skillkit.install.tree import TreeLimits
 
@@ -59,20 +60,16 @@ def compare(registry: InstallRegistry, state: RegistryState, locked: Sequence[Lo
     return SyncPlan(tuple(missing), tuple(different), tuple(unapproved), tuple(unlocked))
 
 
-def refuse_drift(plan: SyncPlan) -> None:
-    """Raises DriftError when something installed is not what the lock says."""
+def refuse_drift(plan: SyncPlan, left_out: Sequence[LeftOut]) -> None:
+    """Raises DriftError when something is not what the lock says, or what it says cannot be had."""
+    if left_out:
+        raise DriftError(f"Cannot be restored: {'; '.join(map(str, left_out))}. Nothing was changed.")
     if plan.different:
         listed = ", ".join(
             f"{installed.name} ({installed.digest[7:15]}, locked {locked.digest[7:15]})"
             for locked, installed in plan.different
         )
-        raise DriftError(f"Not what skills.lock says: {listed}. Nothing was changed.")
-
-
-def unknown_sources(state: RegistryState, wanted: Sequence[LockedSkill]) -> list[LockedSkill]:
-    """Return what the lock wants from places that nothing installed came from."""
-    known = {(skill.source.kind, skill.source.location) for skill in state.skills.values()}
-    return [locked for locked in wanted if (locked.source.kind, locked.source.location) not in known]
+        raise DriftError(f"Not what the lock says: {listed}. Nothing was changed.")
 
 
 def fetch_locked(

@@ -36,6 +36,14 @@ class GitSource(Source):
     def to_data(self) -> dict[str, str]:
         return {"url": self.url, **({"ref": self.ref} if self.ref else {}), "path": self.path}
 
+    def lock_fields(self) -> dict[str, str]:
+        ref = self.tag or self.branch or self.ref
+        more = {"ref": ref} if ref else {}
+        if self.url.startswith("https://github.com/"):
+            return {"source": self.url.removeprefix("https://github.com/"), **more, "sourceType": "github"}
+        kind = "gitlab" if self.url.startswith("https://gitlab.com/") else "git"
+        return {"source": self.url, "sourceUrl": self.url, **more, "sourceType": kind}
+
     @property
     def location(self) -> str:
         return self.url

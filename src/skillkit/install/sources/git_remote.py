@@ -236,6 +236,25 @@ class GitRemote:
             max_pack=max_pack,
         )
 
+    def changes_of(self, commit: str, path: str, limit: int) -> list[str]:
+        """Return the commits before `commit` that changed `path`, the newest first."""
+        self.progress(f"Fetching the history of {self.url}")
+        whole = ["--unshallow"] if (self.scratch / "shallow").exists() else []
+        try:
+            self._remote(*_FETCH, *whole, "--filter=blob:none", _REMOTE, commit, config=_PROMISE)
+        except _FINAL:
+            raise
+        except GitError:
+            self._fetch_everything()
+        listed = self._local("log", f"--max-count={limit}", "--format=%H", commit, "--", path or ".")
+        return listed.decode().split()
+
+    def names(self, revisions: Sequence[str]) -> list[str | None]:
+        """Return the object that each revision names, None for one that is not here."""
+        send = "".join(f"{revision}\n" for revision in revisions).encode()
+        lines = self._local("cat-file", "--batch-check", send=send).decode().splitlines()
+        return [line.split()[0] if len(line.split()) == 3 else None for line in lines]
+
     def is_published(self, commit: str) -> bool:
         """Whether a branch or tag of the remote holds `commit`, which is here.
 

@@ -1,7 +1,7 @@
 """A git repository at one commit, read as objects and never checked out."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import GitError, InstallError, NetworkError
@@ -10,6 +10,8 @@ from skillkit.install.sources.git_tree import RepositoryTree, read_skills
 from skillkit.install.sources.layout import SKILL_FILE, Listing
 from skillkit.install.sources.source import OpenSource, Source
 from skillkit.install.tree import ANY_SIZE, MAX_HEADER_FILE, SkillTree, TreeLimits
+
+MAX_EARLIER = 100
 
 
 class OpenRepository(OpenSource):
@@ -57,6 +59,23 @@ class OpenRepository(OpenSource):
 
     def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
         return read_skills(self._remote, self._tree, paths, limits)
+
+    def earlier(self, path: str, limits: TreeLimits) -> Iterator[tuple[str | None, SkillTree]]:
+        self._tree  # noqa: B018 - what is newest is transferred first, and often it is enough
+        seen: set[str] = set()
+        for commit in self._commits_of(path):
+            oid = self._remote.names([f"{commit}:{path}"])[0]
+            if oid is None or oid in seen:
+                continue
+            seen.add(oid)
+            tree = RepositoryTree(self._remote, oid)
+            found = read_skills(self._remote, tree, [""], limits)[0]
+            if isinstance(found, SkillTree):
+                yield commit, found
+
+    def _commits_of(self, path: str) -> Iterator[str]:
+        yield self._commit
+        yield from self._remote.changes_of(self._commit, path, MAX_EARLIER)
 
     def is_vouched_for(self) -> bool:
         if self._resolved.branch or self._resolved.tag:

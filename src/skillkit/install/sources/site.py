@@ -46,6 +46,10 @@ class SiteSource(Source):
     def to_data(self) -> dict[str, str]:
         return {"url": self.url, "path": self.path}
 
+    def lock_fields(self) -> dict[str, str]:
+        host = urlsplit(self.url).netloc.removeprefix("www.")
+        return {"source": host, "sourceUrl": self.url, "sourceType": "well-known"}
+
     @property
     def location(self) -> str:
         return self.url

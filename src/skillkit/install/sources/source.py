@@ -74,6 +74,10 @@ class Source(ABC):
     def location(self) -> str:
         """The place without version and path: two skills of one location have one author."""
 
+    def lock_fields(self) -> dict[str, str]:
+        """Return the fields that `npx skills` has for the source in skills-lock.json."""
+        return {"source": self.location, "sourceType": self.kind}
+
     @property
     def pinned(self) -> bool:
         """Whether the source names the same bytes for ever."""
@@ -135,6 +139,12 @@ class OpenSource(ABC):
     @abstractmethod
     def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
         """Return the skills in these folders, complete and checked; an error in the place of a bad one."""
+
+    def earlier(self, path: str, limits: TreeLimits) -> Iterator[tuple[str | None, SkillTree]]:
+        """Return the skill at `path` as it is and as it was, the newest first, with the revisions."""
+        now = self.read([path], limits)[0]
+        if isinstance(now, SkillTree):
+            yield self.revision, now
 
     def is_vouched_for(self) -> bool:
         """Whether the source itself shows this revision, not only somebody who may add to it."""

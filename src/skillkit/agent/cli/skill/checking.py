@@ -1,7 +1,7 @@
 """Comparing what is installed: verify, outdated, sync."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,11 @@ from skillkit.agent.cli.options import (
 )
 from skillkit.agent.cli.skill.installing import installer
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from skillkit.install.record import InstalledSkill
+
 
 def register(app: typer.Typer) -> None:
     app.command("verify", epilog=examples("agent skill verify", "agent skill verify pdf --json"))(verify)
@@ -26,7 +31,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "sync",
         epilog=examples(
-            "agent skill sync                 (install what skills.lock says)",
+            "agent skill sync                 (install what the lock says)",
             "agent skill sync --frozen --yes  (in CI: refuse anything that differs)",
             "agent skill sync --write         (lock what is installed now)",
             "agent skill sync --write pdf     (lock only this one)",
@@ -85,7 +90,10 @@ def outdated(names: ManyInstalled = None, json: Json = False) -> None:
 def sync(
     names: ManyInstalled = None,
     *,
-    lock: Annotated[Path, typer.Option(help="The lock file.")] = Path("skills.lock"),
+    lock: Annotated[
+        Path | None,
+        typer.Option(help="The lock file; skills-lock.json if not given, or an older skills.lock."),
+    ] = None,
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Refuse if something installed differs from the lock.")
     ] = False,
@@ -96,20 +104,45 @@ def sync(
     trusted: Trusted = False,
     json: Json = False,
 ) -> None:
-    """Install exactly what skills.lock says, all of it or nothing."""
+    """Install exactly what skills-lock.json says; entries of other tools are found by their hash."""
+    from skillkit.install.lockfile import LOCK_FILE, find_lock
     from skillkit.install.tree import TreeLimits
     from skillkit.install.views import installed_view
 
     if names and not write:
         raise typer.BadParameter("names are for --write; a lock is restored as a whole")
-    with installer(yes=yes, trusted=trusted, limits=TreeLimits(max_files, max_bytes)) as (opened, _):
-        changed = opened.lock(lock, names or ()) if write else opened.sync(lock, frozen=frozen)
+    limits = TreeLimits(max_files, max_bytes)
+    with installer(yes=yes, trusted=trusted, limits=limits) as (opened, _):
+        if write:
+            target = lock or Path(LOCK_FILE)
+            locked = opened.lock(target, names or ())
+        else:
+            target = lock or find_lock(Path())
+            changed = opened.sync(target, frozen=frozen)
+    if write:
+        _say_locked(locked, target, json=json)
+        return
+    left_out = [{"path": left.path, "reason": left.reason} for left in changed.left_out]
     if json:
-        output.print_json({"locked" if write else "installed": [installed_view(item) for item in changed]})
-    elif write:
-        output.say(f"Locked {output.count(len(changed), 'skill')} in {lock}", "green")
-    elif not changed:
-        output.say("Everything is as skills.lock says.")
-    else:
-        for item in changed:
-            output.say(f"Installed {item.name} ({(item.revision or item.digest)[:8]})", "green")
+        output.print_json({"installed": [installed_view(item) for item in changed], "left_out": left_out})
+        raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
+    for item in changed:
+        output.say(f"Installed {item.name} ({(item.revision or item.digest)[:8]})", "green")
+    for left in changed.left_out:
+        output.remark(f"Not restored: {left}", "yellow")
+    if not changed and not left_out:
+        output.say(f"Everything is as {target.name} says.")
+    raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
+
+
+def _say_locked(locked: "Sequence[InstalledSkill]", target: Path, *, json: bool) -> None:
+    from skillkit.install.lockfile import OLDER_LOCK_FILE
+    from skillkit.install.views import installed_view
+
+    if json:
+        output.print_json({"locked": [installed_view(item) for item in locked]})
+        return
+    output.say(f"Locked {output.count(len(locked), 'skill')} in {target}", "green")
+    older = target.with_name(OLDER_LOCK_FILE)
+    if target.name != older.name and older.is_file():
+        output.remark(f"{older} is of an earlier version and is not read any more; it can be deleted")

@@ -28,7 +28,8 @@ from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from skillkit.agent.cli.asking import Asker
-    from skillkit.install.installer import SkillInstaller, Updated
+    from skillkit.install.installer import SkillInstaller
+    from skillkit.install.results import Updated
     from skillkit.install.tree import TreeLimits
 
 

@@ -1,0 +1,113 @@
+"""skills-lock.json, in both directions: of `npx skills` and for it."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from installing import Person
+from skill_repositories import Repository, skill_text
+
+from skillkit.install.exceptions import DriftError
+from skillkit.install.foreign_lock import parse_foreign
+from skillkit.install.installer import SkillInstaller
+from skillkit.install.lock_hashes import _locale_key, computed_hash, fitting_formula
+from skillkit.install.lockfile import read_lock
+
+FORMATS = Path(__file__).parents[4] / "shared" / "data" / "formats" / "skills-lock.json"
+
+
+def write_lock(path: Path, **entries: dict[str, str]) -> Path:
+    path.write_text(json.dumps({"version": 1, "skills": entries}))
+    return path
+
+
+def entry(repository: Repository, path: str, files: dict[str, str]) -> dict[str, str]:
+    digest = computed_hash({name: text.encode() for name, text in files.items()})
+    return {
+        "source": repository.url,
+        "sourceUrl": repository.url,
+        "sourceType": "git",
+        "skillPath": path,
+        "computedHash": digest,
+    }
+
+
+def test_the_commit_is_found_by_the_hash_and_what_is_not_found_is_named(
+    installer: SkillInstaller, person: Person, repository: Repository, tmp_path: Path
+) -> None:
+    first = {"SKILL.md": skill_text("pdf"), "a.md": "A"}
+    wanted = repository.commit({f"skills/pdf/{name}": text for name, text in first.items()})
+    for number in range(3):
+        repository.commit({"skills/pdf/SKILL.md": skill_text("pdf", body=f"Later {number}.")})
+    unknown = {**entry(repository, "skills/pdf/SKILL.md", first), "computedHash": "0" * 64}
+    lock = write_lock(
+        tmp_path / "skills-lock.json",
+        pdf=entry(repository, "skills/pdf/SKILL.md", first),
+        other=unknown,
+        strange={"source": "x", "sourceType": "node_modules", "computedHash": "1"},
+    )
+    changed = installer.sync(lock)
+    assert [(skill.name, skill.revision) for skill in changed] == [("pdf", wanted)]
+    assert "as it is" in " ".join(person.last.offers[0].notes)
+    assert {left.path for left in changed.left_out} == {"other", "strange"}
+    assert "none of 4 versions" in next(left.reason for left in changed.left_out if left.path == "other")
+    again = installer.sync(lock)
+    assert ([*again], len(again.left_out)) == ([], 2)
+    with pytest.raises(DriftError, match="Cannot be restored"):
+        installer.sync(lock, frozen=True)
+
+
+def test_line_ends_of_windows_and_the_formula_of_registries_are_recognised() -> None:
+    files = {"SKILL.md": b"a\nb\n", "pic.png": b"\0\n", "node_modules/x": b"?"}
+    windows = {"SKILL.md": b"a\r\nb\r\n", "pic.png": b"\0\n"}
+    assert fitting_formula(files, computed_hash(windows)) == "with the line ends of Windows"
+    lines = sorted(f"{path}:{hashlib.sha256(data).hexdigest()}" for path, data in list(files.items())[:2])
+    registry = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    assert fitting_formula(files, registry) == "by the formula of registries"
+    assert fitting_formula(files, "0" * 64) is None
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_paths_are_ordered_as_javascript_orders_them() -> None:
+    paths = "SKILL.md skill.md a/B.md a/b.md a-b.md a_b.md a.md A.md a/b/c s/x.py S/x.py a10 a9 .x _y ~z"
+    listed = [*paths.split(), "a b", "a(1)", "a+b", "a&b", "a@b", "a$b"]
+    program = "console.log(JSON.stringify(JSON.parse(process.argv[1]).sort((a, b) => a.localeCompare(b))))"
+    done = subprocess.run(
+        ["node", "-e", program, json.dumps(listed)], capture_output=True, text=True, check=True
+    )
+    assert sorted(listed, key=_locale_key) == json.loads(done.stdout)
+
+
+def test_our_lock_has_the_fields_of_npx_and_survives_its_rewriting(
+    installer: SkillInstaller, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"skills/pdf/SKILL.md": skill_text("pdf")})
+    [skill] = installer.add(repository.url)
+    lock = write_lock(
+        tmp_path / "skills-lock.json", theirs={"source": "o/r", "sourceType": "github", "computedHash": "2"}
+    )
+    installer.lock(lock)
+    content = json.loads(lock.read_text())
+    assert content["version"] == 1
+    assert list(content["skills"]) == ["pdf", "theirs"], "entries of other tools are kept"
+    ours = content["skills"]["pdf"]
+    assert ours["computedHash"] == computed_hash({"SKILL.md": skill_text("pdf").encode()})
+    assert (ours["skillPath"], ours["sourceType"]) == ("skills/pdf/SKILL.md", "git")
+    assert ours["skillkit"]["revision"] == skill.revision
+    del content["skills"]["theirs"], ours["skillkit"]
+    lock.write_text(json.dumps(content))
+    other = SkillInstaller(tmp_path / "other", consent=Person())
+    [restored] = other.sync(lock)
+    assert (restored.digest, restored.revision) == (skill.digest, skill.revision)
+    other.lock(lock)
+    assert json.loads(lock.read_text())["skills"]["pdf"]["skillkit"]["digest"] == skill.digest
+
+
+@pytest.mark.skipif(not FORMATS.is_dir(), reason="the collection of real locks is not beside the project")
+def test_every_entry_of_real_locks_has_a_source() -> None:
+    for path in sorted(FORMATS.glob("*.json")):
+        for found in read_lock(path).foreign:
+            assert parse_foreign(found, path.parent).hash
