@@ -1,6 +1,9 @@
 """Whether a skill that was found may be used, and if not, why."""
 
+import os
+import platform
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from skillkit._version import __version__
@@ -16,15 +19,43 @@ class Refusal:
     reason: str
 
 
-def unavailable(skill: SkillMetadata) -> Refusal | None:
-    """A command that `skill` needs and that this machine does not have."""
-    if not skill.required_commands:
+def unavailable(skill: SkillMetadata, has_skill: Callable[[str], object]) -> Refusal | None:
+    """What `skill` needs and is not here."""
+    needs = skill.requires
+    if not needs:
         return None
-    missing = [command for command in skill.required_commands if not _has_command(command)]
-    if not missing:
-        return None
-    commands = ", ".join(missing)
-    return Refusal("unavailable", f"Skill '{skill.name}' needs {commands}, which is not installed")
+    missing = [
+        *(f"{command}, which is not installed" for command in needs.commands if not _has_command(command)),
+        *(f"the variable {name}, which is not set" for name in needs.env if not os.environ.get(name)),
+        *(f"the skill '{name}', which is not here" for name in needs.skills if not has_skill(name)),
+    ]
+    if needs.python and not _fits(platform.python_version(), needs.python):
+        missing.append(f"Python {needs.python}; this is {platform.python_version()}")
+    return Refusal("unavailable", f"Skill '{skill.name}' needs {'; '.join(missing)}") if missing else None
+
+
+def _fits(version: str, wanted: str) -> bool:
+    """Whether a version is within `>=3.11,<4`; what cannot be understood is no reason to refuse."""
+    for part in wanted.replace(" ", "").split(","):
+        found = re.fullmatch(r"(>=|<=|==|>|<)?([0-9]+(?:\.[0-9]+)*)", part)
+        if found is None:
+            continue
+        here, there = _numbers(version), _numbers(found[2])
+        given = found[2].count(".") + 1
+        match found[1]:
+            case ">":
+                fits = here > there
+            case "<":
+                fits = here < there
+            case "<=":
+                fits = here[:given] <= there[:given]
+            case "==":
+                fits = here[:given] == there[:given]
+            case _:
+                fits = here >= there
+        if not fits:
+            return False
+    return True
 
 
 def out_of_range(skill: SkillMetadata, version: str = __version__) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from skillkit.core.cache import Stamp
+from skillkit.core.codex import codex_stamp, with_codex
 from skillkit.core.content import open_skill_file, stamp_of
 from skillkit.core.diagnostics import Diagnostic, Severity
 from skillkit.core.exceptions import (
@@ -42,6 +43,8 @@ class _Known(NamedTuple):
     """What was read of a file."""
 
     stamp: Stamp
+    beside: Stamp | None
+    """Of `agents/openai.yaml`."""
     settled: bool
     """Whether the file can be changed no more without changing the stamp."""
     label: str
@@ -101,7 +104,8 @@ class Discovery:
         known = self._known.get(found.path)
         if known and known.label != source.label:
             known = None
-        if known and known.settled and known.stamp == stamp_of(found.status):
+        beside = codex_stamp(found.path)
+        if known and known.settled and (known.stamp, known.beside) == (stamp_of(found.status), beside):
             return known.result
         path = Path(found.path)
         try:
@@ -111,15 +115,15 @@ class Discovery:
             return () if error.code is None else (_failure(path, error.code, str(error)),)
         result: _Result
         try:
-            result = self._named(self.parser.parse(head, path, source))
+            result = with_codex(self._named(self.parser.parse(head, path, source)))
         except SkillParsingError as error:
             result = error.diagnostics
-        settled = stamp.is_settled()
+        settled = stamp.is_settled() and (beside is None or beside.is_settled())
         if known and known.result == result:
             result = known.result
         elif known and not settled and _is_whole(known.result) and not _is_whole(result):
             return known.result  # most likely in the middle of being written: look again next time
-        self._known[found.path] = _Known(stamp, settled, source.label, result)
+        self._known[found.path] = _Known(stamp, beside, settled, source.label, result)
         return result
 
     def _named(self, skill: SkillMetadata) -> SkillMetadata:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from skillkit.core.hosts import is_request
-from skillkit.core.models import NO_PERMISSIONS, NO_TRIGGERS, Permissions, Triggers
+from skillkit.core.models import NO_PERMISSIONS, NO_TRIGGERS, Permissions, Requirements, Triggers
 from skillkit.core.simple_header import Value, shared
 from skillkit.core.text import escape_hidden
 
@@ -129,10 +129,32 @@ def permissions(value: Value) -> Permissions:
     return asked or NO_PERMISSIONS
 
 
-def required_commands(value: Value) -> tuple[str, ...]:
+def requirements(value: Value) -> Requirements:
+    """What is needed, in the spellings of several clients; a list names other skills."""
+    if isinstance(value, list):
+        return Requirements(skills=texts(value))
     if not isinstance(value, dict):
-        raise WrongTypeError("a mapping of commands")
-    return texts(value.get("commands", []))
+        raise WrongTypeError("a mapping of commands, env, skills, mcp, python, or a list of skills")
+    python = value.get("python")
+    return Requirements(
+        commands=texts(value.get("commands", [])) + texts(value.get("bins", [])),
+        env=texts(value.get("env", [])),
+        skills=texts(value.get("skills", [])),
+        mcp=texts(list(mcp) if isinstance(mcp := value.get("mcp", []), dict) else mcp),
+        python=text(python) if python is not None else None,
+    )
+
+
+def nested_requirements(metadata: Mapping[str, object]) -> Requirements | None:
+    """What OpenClaw, under each of its names, reads in `metadata`; None where there is nothing to be read."""
+    for client in ("openclaw", "clawdbot", "clawdis"):
+        settings = metadata.get(client)
+        if isinstance(settings, dict) and isinstance(settings.get("requires"), dict):
+            try:
+                return requirements(settings["requires"])
+            except WrongTypeError:
+                return None
+    return None
 
 
 def _seconds(value: Value) -> float | None:
@@ -206,7 +228,8 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
         "scripts": FieldRule("scripts", texts),
         "scripts_ignore": FieldRule("scripts_ignore", texts),
         "permissions": FieldRule("permissions", permissions),
-        "requires": FieldRule("required_commands", required_commands),
+        "requires": FieldRule("requires", requirements),
+        "depends": FieldRule("depends", texts),
         "min_agent_base_version": FieldRule("min_agent_base_version", semver),
         "max_agent_base_version": FieldRule("max_agent_base_version", semver),
     }

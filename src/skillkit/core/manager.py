@@ -245,7 +245,8 @@ class SkillManager:
 
     def refusal(self, skill: SkillMetadata) -> Refusal | None:
         """Why `skill` may not be used now: disabled, untrusted or unavailable."""
-        return self.authority.offer_refusal(skill, current_requester()) or unavailable(skill)
+        decided = self.authority.offer_refusal(skill, current_requester())
+        return decided or unavailable(skill, self._catalogue.find)
 
     def offered_skills(self) -> list[SkillMetadata]:
         """The skills a model may be told of."""

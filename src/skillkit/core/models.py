@@ -111,7 +111,23 @@ class Permissions:
         return bool(self.env or self.network or self.timeout or self.hosts)
 
 
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What a skill cannot work without."""
+
+    commands: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    mcp: tuple[str, ...] = ()
+    """Servers of tools; shown, since only the program knows which ones it has."""
+    python: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.commands or self.env or self.skills or self.mcp or self.python)
+
+
 NO_TRIGGERS = Triggers()
+NO_REQUIREMENTS = Requirements()
 NO_PERMISSIONS = Permissions()
 
 
@@ -157,11 +173,13 @@ class SkillMetadata:
     """Named by the author; None means what is found in `scripts/`."""
     scripts_ignore: tuple[str, ...] = ()
     permissions: Permissions = NO_PERMISSIONS
-    required_commands: tuple[str, ...] = ()
+    requires: Requirements = NO_REQUIREMENTS
     min_agent_base_version: str | None = None
     max_agent_base_version: str | None = None
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
     """Every field that skillkit does not know."""
+    display_name: str | None = None
+    short_description: str | None = None
     recovered: bool = False
     """The header was broken or missing and this is a guess: usable by name, not offered to a model."""
     diagnostics: tuple[Diagnostic, ...] = field(default=(), compare=False)
@@ -175,6 +193,10 @@ class SkillMetadata:
     def qualified_name(self) -> str:
         """`source:name`, which finds this skill even when another one has its name."""
         return f"{self.source_label}:{self.name}" if self.source_label else self.name
+
+    @property
+    def required_commands(self) -> tuple[str, ...]:
+        return self.requires.commands
 
     @property
     def file_path(self) -> Path:

@@ -1,6 +1,7 @@
 """Bytes of a SKILL.md → SkillMetadata and diagnostics; strict and lenient in one code path."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -14,9 +15,9 @@ from skillkit.core.exceptions import (
     RefusedYAMLError,
     SkillParsingError,
 )
-from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, unknown_field
+from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, nested_requirements, unknown_field
 from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Split, load, split
-from skillkit.core.models import SkillMetadata, SkillSource
+from skillkit.core.models import NO_REQUIREMENTS, SkillMetadata, SkillSource
 from skillkit.core.names import canonical_name, deviation, mended, refusal
 from skillkit.core.older_names import older_names
 from skillkit.core.recovery import first_heading, quoted_values, top_level_fields
@@ -352,12 +353,15 @@ class _Parse:
         raise MissingRequiredFieldError(f"Required field '{field}' {problem}{also}", field_name=field)
 
     def _fill_from_metadata(self, values: dict[str, Any]) -> None:
-        nested = values.get("metadata")
-        if not nested:
-            return
+        nested = values.get("metadata") or {}
         for name in ("version", "author"):
             if name not in values and isinstance(nested.get(name), str):
                 values[name] = nested[name]
+        if (needs := nested_requirements(nested)) is not None:
+            values.setdefault("requires", needs)
+        if depends := values.pop("depends", ()):
+            needs = values.get("requires", NO_REQUIREMENTS)
+            values["requires"] = replace(needs, skills=needs.skills + depends)
 
     # Saying so
 

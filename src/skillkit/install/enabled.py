@@ -92,7 +92,7 @@ class EnabledSkills:
             refusal=(
                 self.team.team_refusal(skill)
                 or self.authority.refusal_by(skill, standing)
-                or unavailable(skill)
+                or unavailable(skill, self.manager.find_skill)
             ),
             standing=standing,
             installed=self.authority.installed(skill),

@@ -309,3 +309,46 @@ async def test_the_names_of_02(skills_dir: Path, write_skill, caplog: pytest.Log
     assert discovery.scan_directory(skills_dir / "missing") == []
     assert discovery.scan_directory(paths[0]) == []
     assert "not a directory" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("needs", "reason"),
+    [
+        ("{env: [NO_SUCH_VARIABLE_XYZ]}", "the variable NO_SUCH_VARIABLE_XYZ, which is not set"),
+        ("{env: [HOME], commands: [sh], python: '>=3.11,<4', skills: [plain], mcp: [any]}", None),
+        ("{python: '>=99'}", "Python >=99"),
+        ("[no-such-skill]", "the skill 'no-such-skill', which is not here"),
+    ],
+)
+def test_what_is_missing_is_named(skills_dir: Path, write_skill, needs: str, reason: str | None) -> None:
+    write_skill("plain")
+    write_skill("needy", header=f"name: needy\ndescription: d\nrequires: {needs}")
+    manager = make_manager(skills_dir)
+    manager.discover()
+    refusal = manager.refusal(manager.get_skill("needy"))
+    if reason is None:
+        assert refusal is None
+    else:
+        assert refusal is not None
+        assert reason in refusal.reason
+
+
+def test_a_skill_that_codex_starts_only_by_name_is_not_offered(skills_dir: Path, write_skill) -> None:
+    folder = write_skill("explicit")
+    write_skill("broken")
+    (folder / "agents").mkdir()
+    (skills_dir / "broken" / "agents").mkdir()
+    (skills_dir / "broken" / "agents" / "openai.yaml").write_text("policy: [")
+    manager = make_manager(skills_dir)
+    manager.discover()
+    assert [skill.name for skill in manager.offered_skills()] == ["broken", "explicit"]
+    assert "openai-yaml" in codes(manager)
+    (folder / "agents" / "openai.yaml").write_text(
+        "interface:\n  display_name: Very  Explicit\n  short_description: s\npolicy:\n"
+        "  allow_implicit_invocation: false\ndependencies:\n  tools:\n    - {type: mcp, value: github}\n"
+    )
+    assert manager.refresh().changed == ("project:explicit",)
+    assert [skill.name for skill in manager.offered_skills()] == ["broken"]
+    skill = manager.get_skill("explicit")
+    assert (skill.display_name, skill.short_description) == ("Very Explicit", "s")
+    assert skill.requires.mcp == ("github",)

@@ -16,7 +16,7 @@ from skillkit.core.exceptions import (
     MissingRequiredFieldError,
     SkillParsingError,
 )
-from skillkit.core.models import Permissions, Severity, SkillMetadata, Triggers
+from skillkit.core.models import Permissions, Requirements, Severity, SkillMetadata, Triggers
 from skillkit.core.parser import RULES, SkillParser
 
 LENIENT = SkillParser(recover=True)
@@ -303,6 +303,7 @@ def test_recovery_never_gains_a_permission(path: Path, grants: str, kind: str) -
         ("toolsets: {a: b}", "toolsets", ()),
         ("allowed-tools: {a: b}", "allowed_tools", ()),
         ("requires: git", "required_commands", ()),
+        ("requires: {bins: {a: b}}", "required_commands", ()),
         ("requires: {commands: {a: b}}", "required_commands", ()),
         ("min_agent_base_version: newest", "min_agent_base_version", None),
         ("triggers: {keywords: {a: b}}", "triggers", Triggers()),
@@ -583,3 +584,40 @@ def test_whatever_the_bytes_only_our_errors_come_out(data: bytes) -> None:
             assert metadata.name
             assert metadata.description
             assert not metadata.recovered or not (metadata.permissions or metadata.toolsets)
+
+
+@pytest.mark.parametrize(
+    ("header", "needs"),
+    [
+        ("requires: {commands: [git], bins: [jq]}", Requirements(commands=("git", "jq"))),
+        ("requires: {env: [KEY], mcp: [github]}", Requirements(env=("KEY",), mcp=("github",))),
+        ("requires: {mcp: {github: {url: x}}}", Requirements(mcp=("github",))),
+        ("requires: [pdf, csv]", Requirements(skills=("pdf", "csv"))),
+        ("depends: [pdf]", Requirements(skills=("pdf",))),
+        ("requires: {skills: [a]}\ndepends: b", Requirements(skills=("a", "b"))),
+        ("requires: {python: '>=3.11'}", Requirements(python=">=3.11")),
+        ("metadata: {openclaw: {requires: {bins: [uv], env: [K]}}}", Requirements(("uv",), ("K",))),
+        ("metadata: {clawdbot: {requires: {bins: [uv]}}}", Requirements(("uv",))),
+        ("metadata: {openclaw: {requires: {bins: {a: b}}}}", Requirements()),
+    ],
+)
+def test_every_spelling_of_a_need_is_read(path: Path, header: str, needs: Requirements) -> None:
+    assert parsed(path, f"{MINIMAL}\n{header}").requires == needs
+
+
+def test_the_fields_of_claude_code_are_known(path: Path) -> None:
+    metadata = parsed(
+        path,
+        f"{MINIMAL}\nwhen_to_use: Also for scans.\narguments: file month\n"
+        f"paths: 'src/**/*.{{ts,tsx}}, *.md'\n"
+        "disallowed-tools: Bash, Write\ncontext: fork\nagent: Explore\neffort: high\nshell: bash\n"
+        "user-invocable: 0\ndisable-model-invocation: 1\nhooks: {Stop: []}",
+    )
+    assert metadata.diagnostics == ()
+    assert metadata.description == "Reads PDF files. Also for scans."
+    assert metadata.argument_names == ("file", "month")
+    assert metadata.paths == ("src/**/*.{ts,tsx}", "*.md")
+    assert metadata.disallowed_tools == ("Bash", "Write")
+    assert (metadata.context, metadata.agent, metadata.effort) == ("fork", "Explore", "high")
+    assert (metadata.user_invocable, metadata.disable_model_invocation) == (False, True)
+    assert metadata.hooks == {"Stop": []}

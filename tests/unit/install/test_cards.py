@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skillkit.core.models import Permissions, SkillMetadata
+from skillkit.core.models import Permissions, Requirements, SkillMetadata
 from skillkit.install.capabilities import Capabilities, capabilities, inline_dependencies
 from skillkit.install.changes import MAX_LINES, diff_lines, excerpt
 from skillkit.install.tree import SkillTree, TreeFile
@@ -54,7 +54,7 @@ def test_asked_for_and_named_things_are_listed() -> None:
         permissions=Permissions(env=("TOKEN",), network=True, hosts=("api.example.com",)),
         toolsets=("tools.x:Y",),
         allowed_tools=("Bash",),
-        required_commands=("git",),
+        requires=Requirements(commands=("git",)),
         recovered=True,
     )
     assert found.hosts == ("api.example.com", "stream.example.org")
