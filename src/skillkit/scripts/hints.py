@@ -1,4 +1,6 @@
-"""What a user can do about a failure whose cause is the sandbox and not the script."""
+"""What can be done about a failure whose cause lies around the script and not in it."""
+
+import re
 
 from skillkit.scripts.models import ScriptResult
 from skillkit.scripts.network.attempts import Attempt
@@ -9,6 +11,28 @@ _LANDLOCK = {
     b"SemLock": "multiprocessing needs shared memory, which the sandbox 'landlock' cannot give; "
     "install bubblewrap, or use threads",
 }
+_MISSING_MODULE = re.compile(rb"ModuleNotFoundError: No module named '([A-Za-z_][A-Za-z0-9_.]{0,200})'\s*$")
+_OWN_FOLDER = "scripts"
+_DISTRIBUTIONS = {
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "Crypto": "pycryptodome",
+    "cv2": "opencv-python",
+    "dateutil": "python-dateutil",
+    "docx": "python-docx",
+    "dotenv": "python-dotenv",
+    "fitz": "PyMuPDF",
+    "git": "GitPython",
+    "jwt": "PyJWT",
+    "OpenSSL": "pyOpenSSL",
+    "PIL": "pillow",
+    "pptx": "python-pptx",
+    "serial": "pyserial",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+"""Where the name of a package is not the name of its module; only these are known for sure."""
 
 
 def hint_for(result: ScriptResult) -> str:
@@ -19,12 +43,27 @@ def hint_for(result: ScriptResult) -> str:
             f"\nThe script tried to reach {shown}. What it may reach is what the skill asks for in "
             "permissions.hosts and you grant"
         )
+    said = result.stderr.ending(4096)
+    if (missing := _MISSING_MODULE.search(said)) is not None:
+        return f"\n{_missing_module(missing[1].decode())}"
     if result.backend != "landlock":
         return ""
-    said = result.stderr.ending(4096)
     return next((f"\n{hint}" for mark, hint in _LANDLOCK.items() if mark in said), "")
 
 
 def _attempted(attempt: Attempt) -> str:
     port = "" if attempt.port is None else f" ({attempt.port})"
     return f"{attempt.host}{port}: {attempt.reason}"
+
+
+def _missing_module(name: str) -> str:
+    top = name.partition(".")[0]
+    if top == _OWN_FOLDER:
+        return "The script imports its own folder by name, so it is meant to be run as a module of the skill"
+    package = _DISTRIBUTIONS.get(top)
+    wanted = f"'{package}'" if package else f"the package that has '{top}' (perhaps of the same name)"
+    return (
+        f"The script imports '{name}' and does not declare it. Nothing is installed by a guess: "
+        f"declare {wanted} in the script, "
+        f"as '# /// script', '# dependencies = [\"{package or '…'}\"]', '# ///'"
+    )

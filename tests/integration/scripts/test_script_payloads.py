@@ -337,3 +337,26 @@ def test_help_on_stderr_counts_when_stdout_is_empty(workshop):
     workshop.skill(tell_sh="echo 'Tell: does things' >&2\necho '  usage: tell [x]' >&2\n")
     answer = workshop.tools().script_help("demo", "tell")
     assert answer["result"]["usage"] == "  usage: tell [x]"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import yaml", "declare 'PyYAML' in the script"),
+        ("import openpyxl.styles", "the package that has 'openpyxl' (perhaps of the same name)"),
+        ("from scripts.lib import x", "meant to be run as a module of the skill"),
+    ],
+)
+def test_a_package_that_is_not_declared_is_said(workshop, code, said):
+    workshop.skill(tell_py=code)
+    assert said in workshop.tools().script_run("demo", "tell")["message"]
+
+
+def test_a_script_that_says_itself_what_is_missing_is_believed(workshop):
+    workshop.skill(
+        tell_py="""
+        import sys
+        sys.exit("ModuleNotFoundError: No module named 'x'; install it with conda")
+        """
+    )
+    assert "declare" not in workshop.tools().script_run("demo", "tell")["message"]
