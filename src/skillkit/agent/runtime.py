@@ -26,6 +26,7 @@ from skillkit.core.models import Severity
 if TYPE_CHECKING:
     from agent_framework import Agent
 
+    from skillkit.agent.models.examples import Example
     from skillkit.agent.skills import SkillProvider
     from skillkit.disclosure import Disclosure
     from skillkit.install.enabled import EnabledSkills
@@ -73,6 +74,7 @@ class AgentRuntime:
         self._skills: SkillProvider | None = None
         self._unsaved = UnsavedTurn("")
         self._save_problem = ""
+        self._examples: dict[str, list[Example]] = {}
         self._reported: set[str] = set()
 
     async def turn(self, text: str) -> AsyncIterator[str]:
@@ -219,6 +221,8 @@ class AgentRuntime:
             providers.append(Recollection(self.memory, self.observers.problem))
         self.client = self.client or ready(self.provider).client()
         describe_tool_errors(self.client, self.settings.tool_calls)
+        if hasattr(self.client, "examples"):
+            self.client.examples = self._skill_examples
         self._limits = TurnLimits(self.trace, self.settings.tool_calls, self.settings.turn_tokens)
         self._agent = Agent(
             self.client,
@@ -271,6 +275,15 @@ class AgentRuntime:
         if problem is not None:
             self.observers.problem(problem)
         return skills
+
+    def _skill_examples(self) -> "list[Example]":
+        """Return what the skills in use show of themselves, for a model that has to be shown."""
+        from skillkit.agent.models.examples import examples_of
+
+        for identity in self.active_skills:
+            if identity not in self._examples:
+                self._examples[identity] = examples_of(self.manager.get_skill(identity))
+        return [example for identity in self.active_skills for example in self._examples[identity]]
 
     def _skills_text(self) -> str:
         disclosed = self.skills.last

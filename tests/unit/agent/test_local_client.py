@@ -19,6 +19,8 @@ from skillkit.agent.models.prompt_states import PromptStates, shared_beginning
 class ScriptedEngine:
     """Writes the replies it was given, piece by piece, and keeps what it read."""
 
+    context = 8192
+
     def __init__(self, *replies: str) -> None:
         self.replies = list(replies)
         self.read: list[list[dict[str, str]]] = []

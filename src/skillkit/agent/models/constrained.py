@@ -1,4 +1,4 @@
-"""Tool calls of a small model: a grammar admits the disclosed tools or an answer, and nothing else."""
+"""Tool calls for a model not trained for them: a grammar admits the disclosed tools or an answer."""
 
 import json
 import re

@@ -95,11 +95,16 @@ DEMONSTRATION: list[Turn] = [
         ),
     ),
     *_said('Result of script_run: {"filled": 2}', _answer("2 copies of the form visa are filled in.")),
-    *_said("how many legs has a spider?", _answer("8")),
-    *_said("got any skills?", _answer("Yes, 2 skills: pdf-forms and trip-planner.")),
+    *_said("what is the weather like?", _answer("In which city?")),
+    *_said("which skills are loaded?", _answer("2 skills: pdf-forms and trip-planner.")),
     *_said("water the plants", _cannot("I cannot water plants.")),
     *_said("write one line about rain", _answer("Soft rain taps the window, asking to come in.")),
-    *_said("what is the highest mountain?", _answer("Mount Everest")),
+    *_said(
+        "what can you do?",
+        _answer(
+            "I answer questions. Skills: pdf-forms fills in PDF forms, trip-planner plans trips by train."
+        ),
+    ),
     *_said("what does the pdf-forms skill do?", _answer("It fills in, checks and counts PDF forms.")),
     *_said("explain trip-planner to me", _answer("The skill trip-planner plans trips by train.")),
 ]

@@ -4,7 +4,7 @@ import asyncio
 import json
 import secrets
 import threading
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from agent_framework import (
@@ -22,6 +22,7 @@ from agent_framework import (
 from agent_framework.observability import ChatTelemetryLayer
 
 from skillkit.agent.models.constrained import (
+    Answer,
     AnswerStream,
     Call,
     ToolSpec,
@@ -32,6 +33,8 @@ from skillkit.agent.models.constrained import (
 )
 from skillkit.agent.models.demonstration import Turn
 from skillkit.agent.models.engine import CONTEXT_TOKENS, MAX_ANSWER_TOKENS, LocalEngine, Reply
+from skillkit.agent.models.examples import Example, nearest
+from skillkit.agent.models.grounding import check_arguments
 from skillkit.disclosure.fence import defanged
 from skillkit.disclosure.tool_result import unfence
 
@@ -39,6 +42,7 @@ MAX_RESULT_CHARACTERS = 6_000
 CHARACTERS_PER_TOKEN = 3
 MAX_TOOL_CALLS = 6
 LOAD_SKILL = "load_skill"
+SCRIPT_RUN = "script_run"
 
 
 class LocalChatClient(
@@ -52,6 +56,8 @@ class LocalChatClient(
         super().__init__(function_invocation_configuration={"max_iterations": MAX_TOOL_CALLS})
         self.engine = engine
         self.model = model
+        self.examples: Callable[[], Sequence[Example]] = tuple
+        """The examples of the skills in use."""
         self._begun_with: tuple[str, frozenset[str]] = ("", frozenset())
 
     def _first_tools(self, instructions: str, tools: Sequence[ToolSpec]) -> frozenset[str]:
@@ -80,7 +86,8 @@ class LocalChatClient(
         instructions = str(options.get("instructions") or "")
         first = [tool for tool in tools if tool.name in self._first_tools(instructions, tools)]
         added = [tool for tool in tools if tool not in first]
-        turns = as_turns(messages, instructions, first, added, context=self.engine.context)
+        shown = self._demonstrations(messages, tools)
+        turns = as_turns(messages, instructions, first, added, shown, context=self.engine.context)
         schema = reply_schema(
             tools,
             answer=not tools or options.get("tool_choice") != "required",
@@ -94,12 +101,29 @@ class LocalChatClient(
             if isinstance(piece, Reply):
                 reply = piece
                 break
-            if shown := writing.feed(piece):
-                yield self._update(message_id, Content.from_text(shown))
+            if text := writing.feed(piece):
+                yield self._update(message_id, Content.from_text(text))
         assert reply is not None
-        yield self._end(reply, message_id, writing.started)
+        outcome = None if writing.started else parse(reply.text)
+        if isinstance(outcome, Call):
+            outcome = check_arguments(outcome, tools, conversation_text(messages))
+        yield self._end(reply, message_id, outcome)
 
-    def _end(self, reply: Reply, message_id: str, answered: bool) -> ChatResponseUpdate:
+    def _demonstrations(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Turn]:
+        """What the skills in use show of themselves, nearest to the request; only what can be called now."""
+        if not any(tool.name == SCRIPT_RUN for tool in tools):
+            return []
+        asked = next((message.text for message in reversed(messages) if message.role == "user"), "")
+        return [
+            turn
+            for example in nearest(asked, self.examples())
+            for turn in (
+                {"role": "user", "content": _plain(example.request)},
+                {"role": "assistant", "content": _plain(example.call())},
+            )
+        ]
+
+    def _end(self, reply: Reply, message_id: str, outcome: Call | Answer | None) -> ChatResponseUpdate:
         usage = UsageDetails(
             input_token_count=reply.prompt_tokens,
             output_token_count=reply.reply_tokens,
@@ -108,15 +132,13 @@ class LocalChatClient(
         )
         contents = [Content.from_usage(usage)] if reply.prompt_tokens else []
         finish = "length" if reply.cut else "stop"
-        if not answered:
-            outcome = parse(reply.text)
-            if isinstance(outcome, Call):
-                arguments = json.dumps(outcome.arguments, ensure_ascii=False)
-                call = Content.from_function_call(f"call-{message_id}", outcome.tool, arguments=arguments)
-                contents.insert(0, call)
-                finish = "tool_calls"
-            else:
-                contents.insert(0, Content.from_text(outcome.text))
+        if isinstance(outcome, Call):
+            arguments = json.dumps(outcome.arguments, ensure_ascii=False)
+            call = Content.from_function_call(f"call-{message_id}", outcome.tool, arguments=arguments)
+            contents.insert(0, call)
+            finish = "tool_calls"
+        elif outcome is not None:
+            contents.insert(0, Content.from_text(outcome.text))
         return self._update(message_id, *contents, finish=finish)
 
     def _update(self, message_id: str, *contents: Content, finish: Any = None) -> ChatResponseUpdate:
@@ -195,13 +217,14 @@ def as_turns(
     instructions: str,
     tools: Sequence[ToolSpec],
     added: Sequence[ToolSpec] = (),
+    examples: Sequence[Turn] = (),
     *,
     context: int = CONTEXT_TOKENS,
 ) -> list[Turn]:
     """The conversation as this model reads it, the oldest turns left out when it is too long.
 
     `added` are tools that came into reach during the conversation: naming them last leaves what was
-    processed before as it is.
+    processed before as it is. `examples` are turns that show how skills in use are used.
     """
     spoken = [text for message in messages if message.role == "system" and (text := message.text)]
     before = turns_before(_plain("\n\n".join([instructions, *spoken]).strip()), tools)
@@ -212,7 +235,7 @@ def as_turns(
         if content.type == "function_call"
     }
     turns = [turn for message in messages for turn in _turns(message, names)]
-    room = (context - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - _length(before)
+    room = (context - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - _length([*before, *examples])
     while len(turns) > 1 and _length(turns) > room:
         del turns[0]
     if added and turns:
@@ -221,7 +244,19 @@ def as_turns(
         asked = next((message.text for message in reversed(messages) if message.role == "user"), "")
         more = more_tools(added, _plain(asked) if loaded else "")
         turns[-1] = {**turns[-1], "content": turns[-1]["content"] + more}
-    return [*before, *turns]
+    return [*before, *examples, *turns]
+
+
+def conversation_text(messages: Sequence[Message]) -> str:
+    """All that the user said and that tools returned."""
+    parts = [message.text for message in messages if message.role == "user"]
+    parts += [
+        str(content.result)
+        for message in messages
+        for content in message.contents
+        if content.type == "function_result"
+    ]
+    return "\n".join(parts)
 
 
 def _length(turns: Sequence[Turn]) -> int:
