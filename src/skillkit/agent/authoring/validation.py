@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from skillkit.agent.authoring.clients import CLIENTS, treatments
+from skillkit.core.content import read_whole
 from skillkit.core.exceptions import ContentLoadError, SkillParsingError, SkillsUseError
+from skillkit.core.header import load, split
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.parser import SkillParser
 from skillkit.core.processors import render
@@ -43,6 +46,12 @@ class Validation:
     errors: tuple[Diagnostic, ...]
     warnings: tuple[Diagnostic, ...]
     verdicts: tuple[Verdict, ...]
+    fields: tuple[str, ...] = ()
+    """Of the header, in their order."""
+
+    def verdict(self, client: str) -> Verdict:
+        """Return what the client of that word, such as `codex`, does with the file."""
+        return next(verdict for verdict in self.verdicts if verdict.client == CLIENTS[client].title)
 
     def to_data(self) -> dict[str, object]:
         return {
@@ -55,6 +64,7 @@ class Validation:
                 {"client": verdict.client, "outcome": verdict.outcome, "reason": verdict.reason}
                 for verdict in self.verdicts
             ],
+            "fields": {client: treatments(client, self.fields) for client in CLIENTS},
         }
 
 
@@ -86,6 +96,7 @@ def validate_file(path: Path) -> Validation:
         tuple(errors),
         tuple(warnings),
         verdicts,
+        _fields(path) if readable else (),
     )
 
 
@@ -103,6 +114,16 @@ def _lenient(path: Path) -> SkillMetadata | None:
         return SkillParser(recover=True).parse_skill_file(path)
     except SkillsUseError:
         return None
+
+
+def _fields(path: Path) -> tuple[str, ...]:
+    data, _ = read_whole(path)
+    parts = split(data)
+    text = data[parts.header_start : parts.header_end].decode("utf-8", "replace")
+    try:
+        return tuple(dict.fromkeys(field.key for field in load(text, parts.first_line)))
+    except SkillParsingError:
+        return ()
 
 
 def _unloadable(skill: SkillMetadata) -> list[Diagnostic]:

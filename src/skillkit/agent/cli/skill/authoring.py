@@ -38,6 +38,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "agent skill validate ./skills/pdf",
             "agent skill validate skills examples/skills/*/SKILL.md",
+            "agent skill validate ./skills/pdf --for codex",
             "agent skill validate . --json",
         ),
     )(validate)
@@ -91,32 +92,64 @@ def validate(
             exists=True, help="SKILL.md files, folders of a skill, or folders of skills.", show_default=False
         ),
     ],
+    client: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="CLIENT",
+            help="What becomes of each field there: claude-code, codex, claude.ai, spec or all.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check skills against the specification and tell what well-known clients make of them.
 
-    Exit code 1 when a file has errors. Fields that skillkit adds to the specification are warnings.
+    Exit code 1 when a file has errors; with --for, when that client refuses it. Fields that skillkit adds to
+    the specification are warnings.
     """
+    from skillkit.agent.authoring.clients import CLIENTS
     from skillkit.agent.authoring.validation import validate_paths
 
+    if client not in (None, "all", *CLIENTS):
+        raise typer.BadParameter(f"'{client}' is none of {', '.join(CLIENTS)}, all", param_hint="--for")
+    clients = list(CLIENTS) if client == "all" else [client] if client else []
     results = validate_paths(paths)
+    refused = [
+        any(result.verdict(name).outcome == "refuses" for name in clients) if clients else result.errors
+        for result in results
+    ]
     if json:
         output.print_json({"files": [result.to_data() for result in results]})
     else:
         for result in results:
             if len(results) > 1:
                 output.console().print(output.shown(result.path.parent, "bold"), soft_wrap=True)
-            _show(result)
+            _show_for(result, clients) if clients else _show(result)
         errors = sum(len(result.errors) for result in results)
         warnings = sum(len(result.warnings) for result in results)
-        output.say(
-            f"{len(results)} checked: {output.count(errors, 'error')}, {output.count(warnings, 'warning')}",
-            "red" if errors else "green",
-        )
+        summed = f"{output.count(errors, 'error')}, {output.count(warnings, 'warning')}"
+        if clients:
+            summed = f"{sum(map(bool, refused))} refused"
+        output.say(f"{len(results)} checked: {summed}", "red" if any(refused) else "green")
     if not results:
         output.complain("No SKILL.md found there.")
         raise typer.Exit(outcome.ERROR)
-    raise typer.Exit(outcome.ERROR if any(result.errors for result in results) else outcome.OK)
+    raise typer.Exit(outcome.ERROR if any(refused) else outcome.OK)
+
+
+_MARKS = {"accepts": "✓", "warns": "!", "refuses": "✗"}
+
+
+def _show_for(result: "Validation", clients: list[str]) -> None:
+    from skillkit.agent.authoring.clients import treatments
+
+    for name in clients:
+        verdict = result.verdict(name)
+        line = f"  {_MARKS[verdict.outcome]} {verdict.client}: {verdict.reason}"
+        output.console().print(output.shown(line), soft_wrap=True)
+        for field, treatment in treatments(name, result.fields).items():
+            output.console().print(output.shown(f"      {field}: {treatment}"), soft_wrap=True)
 
 
 def _show(result: "Validation") -> None:
@@ -124,5 +157,5 @@ def _show(result: "Validation") -> None:
         style = "red" if found in result.errors else "yellow"
         output.console().print(output.shown(str(found), style), soft_wrap=True)
     for verdict in result.verdicts:
-        mark = {"accepts": "✓", "warns": "!", "refuses": "✗"}[verdict.outcome]
-        output.console().print(output.shown(f"  {mark} {verdict.client}: {verdict.reason}"), soft_wrap=True)
+        line = f"  {_MARKS[verdict.outcome]} {verdict.client}: {verdict.reason}"
+        output.console().print(output.shown(line), soft_wrap=True)
