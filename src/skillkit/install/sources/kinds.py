@@ -13,12 +13,13 @@ from skillkit.install.exceptions import SourceError
 from skillkit.install.sources.archive import ArchiveSource
 from skillkit.install.sources.folder import FolderSource
 from skillkit.install.sources.git import GitSource, source_from_git_fields
+from skillkit.install.sources.marketplace import MarketplaceSource
 from skillkit.install.sources.site import SiteSource
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
 
 GROUP = "skillkit.sources"
 MAX_TEXT = 2048
-_KINDS: tuple[type[Source], ...] = (ArchiveSource, FolderSource, SiteSource, GitSource)
+_KINDS: tuple[type[Source], ...] = (*(MarketplaceSource, ArchiveSource, FolderSource, SiteSource, GitSource),)
 _OURS = {kind.kind: kind for kind in _KINDS}
 
 

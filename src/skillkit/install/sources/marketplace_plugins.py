@@ -1,0 +1,211 @@
+"""Plugins of a marketplace, in the shapes of Claude, Cursor and Codex, and the skills in them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skillkit.core.text import escape_hidden
+from skillkit.install.exceptions import InstallError, SourceError
+from skillkit.install.sources.archive import ArchiveSource
+from skillkit.install.sources.git import GitSource
+from skillkit.install.sources.layout import LeftOut, Listing
+from skillkit.install.sources.source import OpenSource, Source, checked_path
+from skillkit.install.tree import SkillTree, TreeLimits
+
+MANIFESTS = (
+    ".claude-plugin/marketplace.json",
+    ".cursor-plugin/marketplace.json",
+    ".agents/plugins/marketplace.json",
+    ".agents/plugins/api_marketplace.json",
+    "marketplace.json",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One plugin of a marketplace."""
+
+    name: str
+    root: str = ""
+    """Its folder in the marketplace, or in `source`."""
+    source: Source | None = None
+    """Where it lies, when not in the marketplace itself."""
+    skills: tuple[str, ...] = ()
+    """The folders in it that are skills or hold some; empty for a search through all of it."""
+    error: str = ""
+    """Why it cannot be used."""
+
+
+def find_plugins(market: OpenSource, wanted: str = "") -> list[Plugin]:
+    """Return the plugins of an open marketplace, or the one that is wanted. Raises SourceError."""
+    for path in MANIFESTS:
+        data = market.read_file(path)
+        if data is not None:
+            plugins = read_plugins(data, path)
+            break
+    else:
+        raise SourceError(f"{market.followed} is no marketplace: it has no {MANIFESTS[0]}")
+    if not wanted:
+        return plugins
+    found = [plugin for plugin in plugins if plugin.name == wanted]
+    if not found:
+        names = ", ".join(plugin.name for plugin in plugins[:30])
+        raise SourceError(f"{market.followed} has no plugin '{escape_hidden(wanted)}'. It has: {names}")
+    if found[0].error:
+        raise SourceError(f"The plugin '{escape_hidden(wanted)}' cannot be used: {found[0].error}")
+    return found[:1]
+
+
+def read_plugins(data: bytes, shown: str) -> list[Plugin]:
+    """Return what a marketplace.json lists; an entry that cannot be used says why."""
+    try:
+        content = json.loads(data)
+        entries = content["plugins"]
+        root = (content.get("metadata") or {}).get("pluginRoot") or content.get("pluginRoot") or ""
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SourceError(f"{shown} is no list of plugins: {escape_hidden(str(error))[:100]}") from error
+    if isinstance(entries, dict):
+        entries = [{"name": name, **entry} for name, entry in entries.items() if isinstance(entry, dict)]
+    if not isinstance(entries, list):
+        raise SourceError(f"{shown} has no list of plugins")
+    plugins: dict[str, Plugin] = {}
+    for number, entry in enumerate(entries):
+        plugin = _plugin(entry, number, str(root))
+        plugins.setdefault(plugin.name, plugin)
+    return list(plugins.values())
+
+
+def _plugin(entry: Any, number: int, plugin_root: str) -> Plugin:
+    name = entry.get("name") if isinstance(entry, dict) else None
+    if not isinstance(name, str) or not name or "/" in name or not name.isprintable():
+        return Plugin(f"plugin-{number}", error="it has no name that can be used")
+    try:
+        root, source = _place(entry.get("source", "./"), plugin_root)
+        listed = entry.get("skills")
+        listed = [listed] if isinstance(listed, str) else listed if isinstance(listed, list) else []
+        skills = tuple(checked_path(str(path).removesuffix("/")) for path in listed)
+        # Only where the plugin is the whole repository is its list complete: elsewhere it adds to skills/.
+        return Plugin(name, root, source, skills if root == "" else ())
+    except (InstallError, KeyError, TypeError) as error:
+        return Plugin(name, error=str(error))
+
+
+def _place(source: Any, plugin_root: str) -> tuple[str, Source | None]:
+    """The folder of a plugin, and the source that it is in when that is another one."""
+    if isinstance(source, str):
+        bare = not source.startswith(".") and "/" not in source
+        return checked_path(f"{plugin_root}/{source}".lstrip("/") if bare and plugin_root else source), None
+    kind = source.get("source") or source.get("type")
+    if kind in ("local", "path", "directory"):
+        return checked_path(str(source["path"])), None
+    version = source.get("sha") or source.get("ref")
+    if kind == "archive":
+        digest = source.get("sha256")
+        return "", ArchiveSource.parse(source["url"] + (f"#sha256={digest}" if digest else ""))
+    if kind in ("github", "url", "git", "git-subdir"):
+        place = GitSource.parse(str(source.get("repo") or source.get("url") or source["repository"]))
+        if place is None:
+            raise SourceError("its address is none")
+        root = checked_path(str(source.get("path") or ""))
+        return root or place.path, (place if version is None else place.at(str(version))).within("")
+    raise SourceError(f"plugins of the kind '{escape_hidden(str(kind))[:40]}' cannot be fetched")
+
+
+class OpenMarketplace(OpenSource):
+    """The skills of plugins, each beneath the name of its plugin."""
+
+    def __init__(
+        self,
+        followed: Source,
+        revision: str | None,
+        market: OpenSource,
+        plugins: Sequence[Plugin],
+        opened: Mapping[str, OpenSource],
+    ) -> None:
+        self.followed = followed
+        self.revision = revision
+        self.notes = market.notes
+        self._market = market
+        self._plugins = {plugin.name: plugin for plugin in plugins}
+        self._opened = opened
+
+    def listing(self, start: str = "") -> Listing:
+        wanted, _, below = start.partition("/")
+        if wanted and wanted not in self._opened:
+            raise InstallError(f"{self.followed.location} has no plugin '{escape_hidden(wanted)}' here")
+        found: list[str] = []
+        left_out: list[LeftOut] = []
+        for name, plugin in self._plugins.items():
+            if wanted and name != wanted:
+                continue
+            if name not in self._opened:
+                elsewhere = f"it lies elsewhere, in {plugin.source}; add {name}@ in front of the marketplace"
+                left_out.append(LeftOut(name, plugin.error or elsewhere))
+                continue
+            try:
+                folders, left = self._skills_of(plugin, below)
+            except InstallError as error:
+                left_out.append(LeftOut(name, str(error)))
+                continue
+            found += folders
+            left_out += left
+        return Listing(tuple(found), tuple(left_out))
+
+    def _skills_of(self, plugin: Plugin, below: str) -> tuple[list[str], list[LeftOut]]:
+        opened = self._opened[plugin.name]
+        starts = [_join(plugin.root, path) for path in plugin.skills] or [plugin.root]
+        listings = [opened.listing(start) for start in ([_join(plugin.root, below)] if below else starts)]
+        inner = [path for listing in listings for path in listing.folders]
+        prefix = f"{plugin.root}/" if plugin.root else ""
+        paths = [_join(plugin.name, path[len(prefix) :] if path != plugin.root else "") for path in inner]
+        return paths, [left for listing in listings for left in listing.left_out]
+
+    def _inner(self, path: str) -> tuple[OpenSource, str]:
+        name, _, below = path.partition("/")
+        plugin = self._plugins.get(name)
+        if plugin is None or name not in self._opened:
+            raise InstallError(f"{self.followed.location} has no plugin '{escape_hidden(name)}' any more")
+        return self._opened[name], _join(plugin.root, below)
+
+    def headers(self, paths: Sequence[str]) -> list[bytes]:
+        found: dict[str, bytes] = {}
+        for opened, members in self._by_source(paths):
+            inner = [self._inner(path)[1] for path in members]
+            found |= zip(members, opened.headers(inner), strict=True)
+        return [found[path] for path in paths]
+
+    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
+        found: dict[str, SkillTree | InstallError] = {}
+        for opened, members in self._by_source(paths):
+            inner = [self._inner(path)[1] for path in members]
+            found |= zip(members, opened.read(inner, limits), strict=True)
+        return [found[path] for path in paths]
+
+    def _by_source(self, paths: Sequence[str]) -> list[tuple[OpenSource, list[str]]]:
+        groups: dict[int, tuple[OpenSource, list[str]]] = {}
+        for path in paths:
+            opened, _ = self._inner(path)
+            groups.setdefault(id(opened), (opened, []))[1].append(path)
+        return list(groups.values())
+
+    def holds(self, path: str, tree: SkillTree) -> bool:
+        opened, inner = self._inner(path)
+        return opened.holds(inner, tree)
+
+    def earlier(self, path: str, limits: TreeLimits) -> Iterator[tuple[str | None, SkillTree]]:
+        opened, inner = self._inner(path)
+        yield from opened.earlier(inner, limits)
+
+    def is_vouched_for(self) -> bool:
+        return all(opened.is_vouched_for() for opened in dict.fromkeys(self._opened.values()))
+
+    def moved(self, revision: str | None) -> list[str]:
+        return self._market.moved((revision or "").partition("+")[0] or None)
+
+    def history(self, revision: str | None) -> list[str]:
+        return self._market.history((revision or "").partition("+")[0] or None)
+
+
+def _join(*parts: str) -> str:
+    return "/".join(part for part in parts if part)
