@@ -18,8 +18,7 @@ from skillkit.agent.conversations import SavedConversation
 from skillkit.agent.exceptions import AgentError
 from skillkit.agent.instructions import ABOUT_USER
 from skillkit.agent.memory import Memory
-from skillkit.agent.skills import spoken
-from skillkit.agent.telemetry import Next
+from skillkit.agent.telemetry import Next, tool_result_text
 
 if TYPE_CHECKING:
     from agent_framework import SupportsAgentRun
@@ -73,7 +72,9 @@ class FinishedCalls(FunctionMiddleware):
 
     async def process(self, context: FunctionInvocationContext, call_next: Next) -> None:
         await call_next()
-        result = Content.from_function_result(str(context.metadata["call_id"]), result=spoken(context.result))
+        result = Content.from_function_result(
+            str(context.metadata["call_id"]), result=tool_result_text(context.result)
+        )
         self.runtime.conversation.results.append(message_data(Message("tool", [result])))
         self.runtime.save()
 

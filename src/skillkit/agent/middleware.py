@@ -1,4 +1,4 @@
-"""Between the framework and the outside: each request and call of a tool is noted, scripts need a yes."""
+"""Between the framework and the outside: each request and each call of a tool is noted."""
 
 import json
 from collections.abc import Callable
@@ -15,12 +15,7 @@ from agent_framework import (
     ResponseStream,
 )
 
-from skillkit.agent.approvals import Approvals, Ask, Question
-from skillkit.agent.skills import SkillFunction, spoken
-from skillkit.agent.telemetry import Next, Step, Stopwatch, TokenCount, Trace, count
-from skillkit.core.digest_memo import tree_digests
-from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.manager import SkillManager
+from skillkit.agent.telemetry import Next, Step, Stopwatch, TokenCount, Trace, count, tool_result_text
 
 
 class RequestTracer(ChatMiddleware):
@@ -100,43 +95,9 @@ class ToolTracer(FunctionMiddleware):
                 context.function.name,
                 watch.seconds,
                 arguments=json.dumps(_arguments(context), ensure_ascii=False, default=str),
-                result=spoken(context.result),
+                result=tool_result_text(context.result),
             )
         )
-
-
-class ScriptApproval(FunctionMiddleware):
-    """Asks the user before a script of a skill runs whose exact bytes were not approved yet."""
-
-    def __init__(self, manager: SkillManager, approvals: Approvals, ask: Ask | None) -> None:
-        self.manager = manager
-        self.approvals = approvals
-        self.ask = ask
-
-    async def process(self, context: FunctionInvocationContext, call_next: Next) -> None:
-        asks = isinstance(context.function, SkillFunction) and context.function.tool.asks
-        question = self._question(context) if asks else None
-        if question is None or self.ask is None:
-            await call_next()
-            return
-        self.approvals.decide(question, await self.ask(question))
-        try:
-            await call_next()
-        finally:
-            self.approvals.forget_once()
-
-    def _question(self, context: FunctionInvocationContext) -> Question | None:
-        arguments = _arguments(context)
-        try:
-            skill = self.manager.get_skill(str(arguments.get("skill_name")))
-            digest = tree_digests.with_links(skill.base_dir).digest
-        except SkillsUseError:
-            return None  # the tool answers what is wrong
-        if self.approvals.approved(skill, digest):
-            return None
-        given = ["--help"] if context.function.name == "script_help" else arguments.get("args") or []
-        script = str(arguments.get("script_name"))
-        return Question(skill, script, [str(argument) for argument in given], digest)
 
 
 def _activity(tool: str, arguments: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent_framework import Agent
 
     from skillkit.agent.models.examples import Example
-    from skillkit.agent.skills import SkillProvider
+    from skillkit.agent.skills import ProgramSkills
     from skillkit.disclosure import Disclosure
     from skillkit.install.enabled import EnabledSkills
 
@@ -71,7 +71,7 @@ class AgentRuntime:
         self.manager = self.enabled.manager
         self.approvals = Approvals(self.manager.authority, self.enabled.registry.consents)
         self._agent: Agent[Any] | None = None
-        self._skills: SkillProvider | None = None
+        self._skills: ProgramSkills | None = None
         self._unsaved = UnsavedTurn("")
         self._save_problem = ""
         self._examples: dict[str, list[Example]] = {}
@@ -142,7 +142,7 @@ class AgentRuntime:
         self.client = self._agent = None
 
     @property
-    def skills(self) -> "SkillProvider":
+    def skills(self) -> "ProgramSkills":
         """The skills of this conversation."""
         if self._skills is None:
             self._skills = self._build_skills()
@@ -210,7 +210,7 @@ class AgentRuntime:
         from agent_framework import Agent
 
         from skillkit.agent.history import ConversationHistory, FinishedCalls, Recollection
-        from skillkit.agent.middleware import RequestTracer, ScriptApproval, ToolTracer
+        from skillkit.agent.middleware import RequestTracer, ToolTracer
         from skillkit.agent.retries import RetryingRequests
         from skillkit.agent.tool_errors import ToolErrors, describe_tool_errors
         from skillkit.agent.turn_limits import TurnLimits
@@ -234,7 +234,6 @@ class AgentRuntime:
                 RequestTracer(self.trace, self._skills_text, self.observers.activity),
                 FinishedCalls(self),
                 ToolTracer(self.trace, self.observers.activity),
-                ScriptApproval(self.manager, self.approvals, self.ask),
                 ToolErrors(),
                 self._limits,
                 RetryingRequests(self.provider.name, self.observers.problem),
@@ -243,33 +242,33 @@ class AgentRuntime:
         )
         return self._agent
 
-    def _build_skills(self) -> "SkillProvider":
-        from skillkit.agent.skills import ScriptToolSource, SkillProvider, ToolsetSource
-        from skillkit.disclosure import DisclosureSettings, SkillContextProvider, ToolSource
+    def _build_skills(self) -> "ProgramSkills":
+        from skillkit.agent.skills import ProgramSkills, ScriptApproval
+        from skillkit.disclosure import DisclosureSettings, SkillContextProvider
+        from skillkit.integrations.conversation import default_sources
         from skillkit.matching import SkillMatcher
         from skillkit.scripts import ScriptTools
-        from skillkit.toolsets import ToolsetLoader
 
-        wishes = DisclosureSettings.from_environment()
-        loader = ToolsetLoader(self.manager)
-        sources: list[ToolSource] = [
-            ToolsetSource(self.manager, loader, self.observers.problem),
-            ScriptToolSource(self.manager, ScriptTools(self.manager, authority=self.approvals)),
-        ]
+        settings = DisclosureSettings.from_environment()
+        scripts = ScriptTools(self.manager, authority=self.approvals)
         small_model = self.provider.small
-        disclosure = SkillContextProvider(
+        provider = SkillContextProvider(
             self.manager,
-            wishes.max_skills,
-            fallback=wishes.fallback,
-            tool_sources=sources,
+            settings.max_skills,
+            fallback=settings.fallback,
+            tool_sources=default_sources(
+                self.manager, scripts, on_error=lambda error: self.observers.problem(str(error))
+            ),
             matcher=SkillMatcher(threshold=WORTH_A_TRY) if small_model else None,
         )
-        skills = SkillProvider(
-            disclosure,
+        skills = ProgramSkills(
+            provider,
+            ScriptApproval(self.manager, self.approvals, self.ask),
             self.observers.disclosed,
             HelloTools().tools(),
             small_model=small_model,
             said_before=lambda: self.conversation.said,
+            history=lambda: self.conversation.messages,
         )
         problem = skills.restore(self.conversation.state.get("skills"))
         if problem is not None:

@@ -132,3 +132,10 @@ def count(text: str) -> int:
 
 
 Next = Callable[[], Awaitable[None]]
+
+
+def tool_result_text(result: object) -> str:
+    """What a tool answered, in whichever form the framework holds it."""
+    if isinstance(result, list):
+        return "\n".join(str(getattr(part, "text", None) or getattr(part, "result", "")) for part in result)
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)

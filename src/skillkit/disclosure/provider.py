@@ -158,6 +158,25 @@ class SkillContextProvider:
         """The tools that a conversation has something to use on."""
         return self._tools(self.session if session is None else session, self._offers.current())
 
+    def lost_texts(self, messages: Messages, session: SkillSession) -> str:
+        """The texts of loaded skills that `messages`, all that the model will see, no longer carry.
+
+        From now on they are part of the instructions of every request.
+        """
+        missing = plan_compaction(messages, session).missing
+        for lost in missing:
+            session.bring_back(lost)
+        texts = []
+        for activation in session.active:
+            if activation.skill_id in missing:
+                try:
+                    texts.append(
+                        self._activator.deliver(activation.skill_id, "", session, activation.origin).text
+                    )
+                except SkillRefusedError as refused:
+                    logger.warning("Skill '%s' cannot be given again: %s", activation.skill_id, refused)
+        return "\n\n".join(texts)
+
     @property
     def finds_tools_at_once(self) -> bool:
         """Whether `tool` needs no thread: the skills are known and every source can look up one tool."""

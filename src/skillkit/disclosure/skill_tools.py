@@ -133,7 +133,7 @@ def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Too
         ),
         read_skill_resource,
         Effect.READS,
-        needs_active=True,
+        used_on=lambda skill: True,
     )
 
 

@@ -38,6 +38,16 @@ class WrappedTools:
         return None if found is None else self.wrap(found, session)
 
 
+class FixedTools:
+    """These tools, in every conversation."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = tuple(tools)
+
+    def tools(self, session: SkillSession) -> tuple[Tool, ...]:
+        return self._tools
+
+
 class JoinedTools:
     """The tools of several sources; of two with one name the first is used, a source that fails has none."""
 

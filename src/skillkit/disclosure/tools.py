@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.tool_result import ToolResult
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class Tool:
     effect: Effect = Effect.ACTS
     asks: bool = False
     """Whether the user is asked before each call."""
-    needs_active: bool = False
-    """Whether it is of use only once a skill is active."""
+    used_on: Callable[[SkillMetadata], bool] | None = None
+    """Which skills in use give it something to do; None for a tool that needs no skill in use."""
 
     async def call(self, arguments: object) -> ToolResult:
         """What the tool answers to arguments as a model wrote them; what goes wrong is an answer too."""

@@ -2,14 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 try:
     from agent_framework import (
         AgentSession,
+        ChatContext,
+        ChatMiddleware,
         ContextProvider,
+        FunctionInvocationContext,
+        FunctionMiddleware,
         FunctionTool,
+        Message,
         SessionContext,
         SkillFrontmatter,
         SkillResource,
@@ -29,33 +35,67 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import MAX_PAGE
 from skillkit.core.text import one_line
-from skillkit.disclosure import SkillContextProvider, SkillSession, Tool, ToolResult
+from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, Tool, ToolResult
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import resource_page
-from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
+from skillkit.disclosure.tool_sources import Approve
+from skillkit.integrations.conversation import Asks, Conversation, Skills, Wrap, default_provider
 from skillkit.scripts import ScriptTools, find_script
 
 __all__ = ["SkillKitSource", "SkillsContextProvider"]
 
 logger = logging.getLogger(__name__)
 
+_FAILED = "skillkit.failed"
 _MAX_DESCRIPTION = 1024
 _MAX_COMPATIBILITY = 500
 
 
 class SkillsContextProvider(ContextProvider):
-    """Adds the skills to each run of an agent; the session is kept in the agent session's state."""
+    """Adds the skills to each run of an agent; the session is kept in the agent session's state.
+
+    Without `approve` the framework asks for approval by its own means; with it, `approve` is asked.
+    """
 
     def __init__(
         self,
         skills: Skills,
         source_id: str = "skillkit",
         *,
+        approve: Approve | None = None,
         asks: Asks | None = None,
+        wrap: Wrap | None = None,
     ) -> None:
         super().__init__(source_id)
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
+        self.approve = approve
         self.asks = asks
+        self.wrap = wrap
+
+    def conversation(self, state: dict[str, Any]) -> Conversation:
+        """The conversation that a run belongs to, as `state` remembers it."""
+        saved = state.get("session")
+        session = SkillSession.from_data(saved) if saved else SkillSession()
+        return Conversation(self.provider, session, approve=self.approve, asks=self.asks, wrap=self.wrap)
+
+    def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
+        """Write what the conversation knows into `state`."""
+        state["session"] = dict(conversation.session.to_data())
+
+    def visible_messages(self, agent: SupportsAgentRun, context: ChatContext) -> Sequence[object] | None:
+        """All that the model will see of the conversation in a request; None where that is not known here.
+
+        With a conversation id the service has the history; an agent that keeps it per service call adds
+        it after this.
+        """
+        elsewhere = (context.options or {}).get("conversation_id") or getattr(
+            agent, "require_per_service_call_history_persistence", False
+        )
+        return None if elsewhere else context.messages
+
+    async def disclose(self, conversation: Conversation, messages: Sequence[Message]) -> Disclosure:
+        """What a run is given."""
+        return await conversation.adisclose(messages)
 
     async def before_run(
         self,
@@ -65,16 +105,69 @@ class SkillsContextProvider(ContextProvider):
         context: SessionContext,
         state: dict[str, Any],
     ) -> None:
-        saved = state.get("session")
-        memory = SkillSession.from_data(saved) if saved else SkillSession()
-        conversation = Conversation(self.provider, memory, asks=self.asks)
-        disclosure = await conversation.adisclose(context.input_messages)
-        state["session"] = dict(memory.to_data())
+        conversation = self.conversation(state)
+        disclosure = await self.disclose(conversation, context.get_messages(include_input=True))
+        self.remember(conversation, state)
         if disclosure.instructions:
             context.extend_instructions(self.source_id, disclosure.instructions)
-        context.extend_tools(
-            self.source_id, [_SkillTool(conversation, tool, state) for tool in disclosure.tools]
-        )
+        run = _Run(self, agent, conversation, state)
+        context.extend_tools(self.source_id, [_SkillTool(run, tool) for tool in disclosure.tools])
+        context.extend_middleware(self.source_id, [_SkillCalls(run), _SkillRequests(run)])
+
+
+@dataclass
+class _Run:
+    """What the tools and middlewares of one run share."""
+
+    provider: SkillsContextProvider
+    agent: SupportsAgentRun
+    conversation: Conversation
+    state: dict[str, Any]
+    failed: set[str] = field(default_factory=set)
+    """Ids of calls that failed."""
+
+
+class _SkillCalls(FunctionMiddleware):
+    """After each call of a tool, offers what it brought into reach and notes whether it failed."""
+
+    def __init__(self, run: _Run) -> None:
+        self.run = run
+
+    async def process(
+        self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
+    ) -> None:
+        run = self.run
+        before = run.conversation.session.active_ids
+        await call_next()
+        if isinstance(context.function, _SkillTool) and context.metadata.pop(_FAILED, False):
+            run.failed.add(str(context.metadata.get("call_id")))
+        if context.tools is not None and run.conversation.session.active_ids != before:
+            tools = await run.conversation.atools()
+            # Calls run in parallel: between this look and the addition nothing may wait.
+            known = {tool.name for tool in context.tools if isinstance(tool, FunctionTool)}
+            # The framework's add_tools warns that it is experimental; the list is documented to be live.
+            context.tools.extend(_SkillTool(run, tool) for tool in tools if tool.name not in known)
+
+
+class _SkillRequests(ChatMiddleware):
+    """Before each request, flags the results that are failures and puts back texts that left the history."""
+
+    def __init__(self, run: _Run) -> None:
+        self.run = run
+
+    async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        for message in context.messages:
+            for content in message.contents:
+                if content.type == "function_result" and content.call_id in self.run.failed:
+                    content.exception = content.exception or "The tool failed"
+        run, options = self.run, dict(context.options or {})
+        visible = run.provider.visible_messages(run.agent, context)
+        if visible is not None and (lost := await run.conversation.lost_texts(visible)):
+            instructions = str(options.get("instructions") or "")
+            options["instructions"] = f"{instructions}\n\n{lost}" if instructions else lost
+            context.options = options
+            run.provider.remember(run.conversation, run.state)
+        await call_next()
 
 
 class _Arguments(BaseModel):
@@ -84,13 +177,15 @@ class _Arguments(BaseModel):
 
 
 class _SkillTool(FunctionTool):
-    """A neutral tool; what it changes in the session is written into the state at once."""
+    """A neutral tool; what it changes in the session is remembered at once."""
 
-    def __init__(self, conversation: Conversation, tool: Tool, state: dict[str, Any]) -> None:
-        async def call(**arguments: object) -> str:
-            # The framework has asked for approval before it comes here.
-            result = await conversation.call(tool.name, arguments, approved=True)
-            state["session"] = dict(conversation.session.to_data())
+    def __init__(self, run: _Run, tool: Tool) -> None:
+        asked_by_framework = run.provider.approve is None
+
+        async def call(context: FunctionInvocationContext, **arguments: object) -> str:
+            result = await run.conversation.call(tool.name, arguments, approved=asked_by_framework)
+            run.provider.remember(run.conversation, run.state)
+            context.metadata[_FAILED] = result.failed
             return result.text
 
         super().__init__(
@@ -98,7 +193,7 @@ class _SkillTool(FunctionTool):
             description=tool.description,
             func=call,
             input_model=_Arguments,
-            approval_mode="always_require" if tool.asks else "never_require",
+            approval_mode="always_require" if tool.asks and asked_by_framework else "never_require",
         )
         self._neutral = tool
 

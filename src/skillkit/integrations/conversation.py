@@ -12,11 +12,11 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, Tool, ToolResult
 from skillkit.disclosure.messages import Messages
-from skillkit.disclosure.tool_sources import Approve, Approved, Asking, Limited, few_at_once
+from skillkit.disclosure.tool_sources import Approve, Approved, Asking, FixedTools, Limited, few_at_once
 from skillkit.disclosure.tools import ToolSource, find_tool
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.catalogue import find_scripts
-from skillkit.toolsets import ActiveToolsets, ToolsetLoader
+from skillkit.toolsets import ActiveToolsets, ToolsetError, ToolsetLoader
 
 Skills = SkillManager | SkillContextProvider
 """What an integration is made from; of a manager it makes the default provider."""
@@ -26,6 +26,9 @@ Arguments = Mapping[str, object] | str | None
 
 Asks = Callable[[Tool], bool]
 """Which tools the user is asked about, where the tools' own word (`Tool.asks`) is not what is wanted."""
+
+Wrap = Callable[[ToolSource], ToolSource]
+"""Puts wrappers of `skillkit.disclosure.tool_sources`, or of your own, around the tools of a conversation."""
 
 Answer = TypeVar("Answer")
 
@@ -44,22 +47,22 @@ class Conversation:
         *,
         approve: Approve | None = None,
         asks: Asks | None = None,
+        wrap: Wrap | None = None,
         requester: Requester | None = None,
     ) -> None:
         self.requester = requester
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.session = SkillSession() if session is None else session
         self._asks = asks
-        self._source: ToolSource = Limited(self.provider)
-        if asks is not None:
-            self._source = Asking(self._source, asks)
+        self._wrap = wrap
+        self._source = self._wrapped(Limited(self.provider))
         self._approving = Approved(self._source, approve)
 
     def disclose(self, messages: Messages = (), *, whole_history: bool = False) -> Disclosure:
         """What to add to the request that `messages` make: instructions and tools."""
         with asking_for(self.requester):
             disclosure = self.provider.disclose(messages, self.session, whole_history=whole_history)
-        return self._as_asked(disclosure)
+        return self._with_tools(disclosure)
 
     async def adisclose(self, messages: Messages = (), *, whole_history: bool = False) -> Disclosure:
         """`disclose` without blocking the event loop."""
@@ -68,7 +71,17 @@ class Conversation:
                 disclosure = await self.provider.before_request(
                     messages, self.session, whole_history=whole_history
                 )
-        return self._as_asked(disclosure)
+        return self._with_tools(disclosure)
+
+    async def lost_texts(self, messages: Messages) -> str:
+        """The texts of loaded skills that `messages` no longer carry.
+
+        From now on they are part of the instructions of every request.
+        """
+        if not any(activation.in_messages for activation in self.session.active):
+            return ""
+        with asking_for(self.requester):
+            return await asyncio.to_thread(self.provider.lost_texts, messages, self.session)
 
     def tools(self) -> tuple[Tool, ...]:
         """The neutral tools as they are at this moment."""
@@ -106,10 +119,16 @@ class Conversation:
         """`call` for frameworks that are not asynchronous."""
         return run_blocking(self.call(name, arguments, approved=approved))
 
-    def _as_asked(self, disclosure: Disclosure) -> Disclosure:
-        if (asks := self._asks) is None:
+    def _wrapped(self, source: ToolSource) -> ToolSource:
+        source = source if self._asks is None else Asking(source, self._asks)
+        return source if self._wrap is None else self._wrap(source)
+
+    def _with_tools(self, disclosure: Disclosure) -> Disclosure:
+        """The disclosure with its tools as this conversation has them, without making them again."""
+        if self._asks is None and self._wrap is None:
             return disclosure
-        tools = tuple(replace(tool, asks=asks(tool)) for tool in disclosure.tools)
+        with asking_for(self.requester):
+            tools = tuple(self._wrapped(FixedTools(disclosure.tools)).tools(self.session))
         return replace(disclosure, tools=tools)
 
 
@@ -146,9 +165,17 @@ def default_provider(manager: SkillManager, scripts: ScriptTools | None = None) 
     return _provider(manager, scripts)
 
 
+def default_sources(
+    manager: SkillManager,
+    scripts: ScriptTools,
+    on_error: Callable[[ToolsetError], object] | None = None,
+) -> list[ToolSource]:
+    """The scripts of all skills and the toolsets of active ones; `on_error` is told what cannot be loaded."""
+    return [ScriptSource(scripts, manager), ActiveToolsets(ToolsetLoader(manager), on_error)]
+
+
 def _provider(manager: SkillManager, scripts: ScriptTools) -> SkillContextProvider:
-    toolsets = ActiveToolsets(ToolsetLoader(manager))
-    return SkillContextProvider(manager, tool_sources=[ScriptSource(scripts, manager), toolsets])
+    return SkillContextProvider(manager, tool_sources=default_sources(manager, scripts))
 
 
 def run_blocking(coroutine: Coroutine[object, object, Answer]) -> Answer:

@@ -166,6 +166,7 @@ class ScriptTools:
                 _schema({"skill_name": {**name, "description": "All skills if left out"}}),
                 self._tool_list,
                 Effect.READS,
+                used_on=_has_scripts,
             ),
             Tool(
                 "script_help",
@@ -174,6 +175,7 @@ class ScriptTools:
                 self._tool_help,
                 Effect.RUNS_CODE,
                 asks=True,
+                used_on=_has_scripts,
             ),
             Tool(
                 SCRIPT_RUN,
@@ -199,6 +201,7 @@ class ScriptTools:
                 self._tool_run,
                 Effect.RUNS_CODE,
                 asks=True,
+                used_on=_has_scripts,
             ),
         )
 
@@ -370,6 +373,10 @@ class ScriptTools:
                 while len(self._help) > _HELP_TEXTS:
                     self._help.popitem(last=False)
         return payload
+
+
+def _has_scripts(skill: SkillMetadata) -> bool:
+    return bool(find_scripts(skill))
 
 
 def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:

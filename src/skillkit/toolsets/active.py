@@ -1,6 +1,7 @@
 """The toolsets of the skills that a conversation uses, and of no others."""
 
 import logging
+from collections.abc import Callable
 from threading import Lock
 
 from skillkit.core.exceptions import SkillNotFoundError
@@ -15,8 +16,12 @@ logger = logging.getLogger(__name__)
 class ActiveToolsets:
     """A ToolSource: what an active skill brings is offered, what another one would bring is not loaded."""
 
-    def __init__(self, loader: ToolsetLoader) -> None:
+    def __init__(
+        self, loader: ToolsetLoader, on_error: Callable[[ToolsetError], object] | None = None
+    ) -> None:
         self._loader = loader
+        self._on_error = on_error or (lambda error: logger.error("%s", error))
+        """Is told once of a toolset that cannot be loaded."""
         self._lock = Lock()
         self._loaded: dict[tuple[str, str], LoadedToolset | ToolsetError] = {}
 
@@ -46,7 +51,7 @@ class ActiveToolsets:
                 try:
                     known = self._loader.load_toolset(self._loader.skills.get_skill(skill_id), definition)
                 except ToolsetError as error:
-                    logger.error("%s", error)
+                    self._on_error(error)
                     known = error
                 self._loaded[skill_id, definition] = known
             return known

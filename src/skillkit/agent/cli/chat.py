@@ -207,7 +207,7 @@ class Chat:
         return runtime_for(options, ask=ask, show=self.tree, observers=observers)
 
     def _completions(self) -> list[str]:
-        names = self.runtime.skills.disclosure.get_skill_names()
+        names = self.runtime.skills.provider.get_skill_names()
         return [*(command for command in COMMANDS if command[1].islower()), *(f"/{name}" for name in names)]
 
     async def _lines(self) -> AsyncIterator[str]:

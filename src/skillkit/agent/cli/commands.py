@@ -107,7 +107,7 @@ class SkillSwitches:
         session = self.runtime.skills.session
         if session.get(identity) is None:
             [load] = [
-                tool for tool in self.runtime.skills.disclosure.tools(session) if tool.name == "load_skill"
+                tool for tool in self.runtime.skills.provider.tools(session) if tool.name == "load_skill"
             ]
             result = await load.call({"skill_id": identity})
             if session.get(identity) is None:
@@ -163,7 +163,7 @@ def show_why(runtime: "AgentRuntime") -> None:
         return
     matched = {match.skill.canonical_name: match for match in disclosed.matched}
     asked = {"role": "user", "content": runtime.skills.session.heard}
-    nearest = (*disclosed.left_out, *runtime.skills.disclosure.near([asked], runtime.skills.session))
+    nearest = (*disclosed.left_out, *runtime.skills.provider.near([asked], runtime.skills.session))
     near = {match.skill.canonical_name: match for match in nearest}
     rows = []
     for skill in runtime.manager.list_skills():
@@ -260,4 +260,4 @@ def _contents(path: Path) -> str:
 
 
 def is_name_of_skill(runtime: "AgentRuntime", command: str) -> bool:
-    return runtime.skills.disclosure.get_skill(canonical_name(command[1:])) is not None
+    return runtime.skills.provider.get_skill(canonical_name(command[1:])) is not None

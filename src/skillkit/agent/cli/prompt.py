@@ -120,10 +120,9 @@ def show_tools(options: Options) -> None:
 
     runtime = runtime_for(options)
     rows = [(tool.name, "no skill is active", tool.description) for tool in HelloTools().tools()]
-    disclosure = runtime.skills.disclosure
+    provider = runtime.skills.provider
     rows += [
-        (tool.name, _ACTIVE if tool.needs_active else _ANY_SKILL, tool.description)
-        for tool in disclosure.tools()
+        (tool.name, _ACTIVE if tool.used_on else _ANY_SKILL, tool.description) for tool in provider.tools()
     ]
     for skill in runtime.manager.offered_skills():
         rows += [(f"{skill.name}: {definition}", _ACTIVE, "toolset") for definition in skill.toolsets]

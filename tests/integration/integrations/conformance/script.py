@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from skillkit.disclosure import SkillContextProvider
+from skillkit.disclosure import SkillContextProvider, ToolSource
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,10 @@ class Driver(ABC):
     def __init__(self, provider: SkillContextProvider) -> None:
         self.provider = provider
         self.model = Model()
+
+    def narrowed(self, provider: SkillContextProvider) -> ToolSource:
+        """The tools that this integration offers of a provider's."""
+        return provider
 
     @abstractmethod
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:

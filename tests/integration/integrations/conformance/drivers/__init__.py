@@ -19,6 +19,7 @@ from conformance.drivers.openai_agents import (
     OpenAIAgentsStreamingDriver,
 )
 from conformance.drivers.plain import PlainDriver
+from conformance.drivers.program import ProgramDriver
 from conformance.drivers.pydantic_ai import (
     PydanticAIBlockingDriver,
     PydanticAIDriver,
@@ -45,4 +46,5 @@ DRIVERS: tuple[type[Driver], ...] = (
     AgentFrameworkStreamingDriver,
     MCPDriver,
     LegacyMCPDriver,
+    ProgramDriver,
 )

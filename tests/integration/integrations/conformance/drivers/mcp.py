@@ -27,6 +27,7 @@ class MCPDriver(Driver):
         "user_command": "the client starts a skill by its prompt",
         "script_approved": ASKS,
         "script_refused": ASKS,
+        "script_help": ASKS,
     }
 
     def __init__(self, provider: SkillContextProvider) -> None:
