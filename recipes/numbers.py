@@ -6,6 +6,7 @@ from recipes.pictures import sessions, tiers
 from recipes.pictures.charts import recorded
 
 PERCENT, TIMES = r"[\d.]+ %", r"[\d.]+ ×"
+FOUND = rf"{PERCENT} / {PERCENT}"
 
 
 def sentences() -> list[tuple[re.Pattern[str], str]]:
@@ -13,7 +14,10 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
     skills, catalogue = tiers.measured()
     [kalshi] = [skill for skill in skills if skill.name == "kalshi-markets"]
     entry, instructions = round(kalshi.entry, -1), round(kalshi.instructions, -1)
-    found = f"FTS5 {_found('SQLite FTS5 (BM25)')}, embeddings {_found('MiniLM embeddings')}"
+    found = (
+        f"{_found('skillkit lexical')}; FTS5 {_found('SQLite FTS5 (BM25)')}, "
+        f"embeddings {_found('MiniLM embeddings')}"
+    )
     return [
         (re.compile(r"!\[Tokens of the three tiers[^\]]*\]"), f"![{tiers.description(skills, catalogue)}]"),
         (
@@ -24,7 +28,12 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
         (re.compile(rf"{PERCENT} / {PERCENT} / {PERCENT} of all instructions"), _tokens()),
         (re.compile(r"carries [\d,]+ tokens of ours(?: with|,)[^.]*\."), _request()),
         (re.compile(r"`skills \d+` is the catalogue[^;]*; `tools \d+`"), _answer(skills, catalogue)),
-        (re.compile(rf"FTS5 {PERCENT} / {PERCENT}, embeddings {PERCENT} / {PERCENT}"), found),
+        (
+            re.compile(
+                rf"{PERCENT} / {PERCENT}; FTS5 {PERCENT} / {PERCENT}, embeddings {PERCENT} / {PERCENT}"
+            ),
+            found,
+        ),
         (re.compile(rf"{TIMES} the bare interpreter; `uv run` {TIMES}"), _script()),
     ]
 

@@ -11,6 +11,8 @@ from recipes import numbers
 from recipes.pictures import charts
 from recipes.reference import brought_up_to_date
 
+from skillkit.matching import Mode, SkillMatcher
+
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text()
 KALSHI = ROOT / "src" / "skillkit" / "bundled" / "kalshi-markets"
@@ -79,14 +81,8 @@ def test_every_sentence_with_a_number_is_still_there():
     assert [len(pattern.findall(pages)) for pattern, _ in numbers.sentences()] == [1] * 8
 
 
-def test_what_is_said_of_matching_is_the_same_everywhere():
-    page = (ROOT / "docs" / "matching.md").read_text()
-    unseen = re.findall(r"^\| \w+ \| `hybrid` \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
-    told = re.search(r"not learned from \| (\d+) % / (\d+) %", README).groups()
-    for number, column in zip(told, zip(*unseen, strict=True), strict=True):
-        assert int(number) == pytest.approx(sum(map(float, column)) / len(column), abs=0.5)
-    fitted = re.findall(r"^\| `(lexical|hybrid)` \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
-    recorded = {row["what"]: row for row in charts.recorded("matching")["contenders"]}
-    for mode, first, three in fitted:
-        row = recorded[f"skillkit {mode}"]
-        assert [row["first"], row["among three"]] == pytest.approx([float(first), float(three)], abs=0.3)
+def test_the_figures_of_matching_are_those_of_the_mode_that_is_the_default():
+    [row] = [row for row in charts.recorded("matching")["contenders"] if row["what"] == "skillkit lexical"]
+    told = re.search(r"(\d+) % / (\d+) %; FTS5", README).groups()
+    assert SkillMatcher().mode is Mode.LEXICAL
+    assert [int(number) for number in told] == [round(row["first"]), round(row["among three"])]
