@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -71,6 +71,8 @@ def build_sources(
     if more_defaults:
         for default in MORE:
             sources += _default(default)
+        above = [default for default in MORE if default.source_type is SourceType.PROJECT]
+        sources += _in_parents([*above, ANTHROPIC] if anthropic_config_dir is None else above)
     sources += _plugins(plugin_dirs or ())
     sources += _custom(additional_search_paths or ())
     if packages:
@@ -99,6 +101,17 @@ def _default(default: DefaultFolder) -> list[SkillSource]:
     if not os.path.isdir(path):
         return []
     return [SkillSource(default.source_type, path.resolve(), default.priority, label=default.label)]
+
+
+def _in_parents(defaults: Sequence[DefaultFolder]) -> Iterator[SkillSource]:
+    """The same folders of each parent up to the root of the repository, the nearest first."""
+    here, root = Path.cwd(), project_root()
+    for folder in here.parents[: len(here.parts) - len(root.parts)]:
+        if folder == Path.home():
+            return  # what is there is the user's own
+        for default in defaults:
+            if os.path.isdir(path := folder / default.path):
+                yield SkillSource(default.source_type, path.resolve(), default.priority, label=default.label)
 
 
 def _plugins(folders: Iterable[Folder]) -> list[SkillSource]:

@@ -155,6 +155,29 @@ def test_the_defaults_are_those_that_exist_in_the_documented_order(project: Path
     assert labels(build_sources("", "", more_defaults=False)) == []
 
 
+def test_parents_are_searched_up_to_the_root_of_the_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_home: Path
+) -> None:
+    here = tmp_path / "outside" / "repository" / "package" / "part"
+    for folder in (here, *here.parents[:3]):
+        (folder / ".claude" / "skills").mkdir(parents=True)
+    (here.parent.parent / ".agents" / "skills").mkdir(parents=True)
+    monkeypatch.chdir(here)
+    assert [source.directory for source in build_sources(more_defaults=True)] == [here / ".claude" / "skills"]
+    (here.parent.parent / ".git").mkdir()
+    found = [(source.label, source.directory) for source in build_sources(more_defaults=True)]
+    assert found == [
+        ("agents", here.parent.parent / ".agents" / "skills"),
+        ("anthropic", here / ".claude" / "skills"),
+        ("anthropic-2", here.parent / ".claude" / "skills"),
+        ("anthropic-3", here.parent.parent / ".claude" / "skills"),
+    ]
+    assert build_sources(anthropic_config_dir="", more_defaults=True)[0].label == "agents"
+    monkeypatch.setenv("HOME", str(here.parent))
+    labels = [source.label for source in build_sources(more_defaults=True)]
+    assert labels == ["anthropic", "user-claude"], "what lies in the home folder is the user's own"
+
+
 def test_agent_home_moves_the_users_skills(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_home: Path
 ) -> None:
