@@ -111,7 +111,8 @@ class LocalChatClient(
 
     def _demonstrations(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Turn]:
         """What the skills in use show of themselves, nearest to the request; only what can be called now."""
-        if not any(tool.name == SCRIPT_RUN for tool in tools):
+        answering = bool(messages) and messages[-1].role == "tool"  # from the result, and from nothing else
+        if answering or not any(tool.name == SCRIPT_RUN for tool in tools):
             return []
         asked = next((message.text for message in reversed(messages) if message.role == "user"), "")
         return [
