@@ -19,8 +19,8 @@ from skillkit.install.sources.source import Access, OpenSource, Source, checked_
 
 GROUP = "skillkit.sources"
 MAX_TEXT = 2048
-_KINDS: tuple[type[Source], ...] = (*(MarketplaceSource, ArchiveSource, FolderSource, SiteSource, GitSource),)
-_OURS = {kind.kind: kind for kind in _KINDS}
+KINDS: tuple[type[Source], ...] = (MarketplaceSource, ArchiveSource, FolderSource, SiteSource, GitSource)
+_OURS = {kind.kind: kind for kind in KINDS}
 
 
 @cache
