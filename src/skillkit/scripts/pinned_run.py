@@ -16,7 +16,7 @@ from skillkit.scripts.models import ScriptRequest
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.sandbox.backend import SEARCH_PATH, Backend, Confinement, Mount
 
-_PYTHON_OPTIONS = ("-E", "-s", "-B", "-X", "utf8")
+_PYTHON_OPTIONS = ("-s", "-B", "-X", "utf8")
 _LOCALE = frozenset(
     "LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME LC_ADDRESS "
     "LC_IDENTIFICATION LC_MEASUREMENT LC_NAME LC_PAPER LC_TELEPHONE".split()
@@ -52,6 +52,8 @@ class PinnedRun:
     tree: Path
     backend: Backend
     cancellation: Cancellation
+    imports_own_folder: bool = False
+    """Whether the script writes `from scripts.x import …`, as a module of the skill would."""
 
     def gateway(self) -> Gateway | None:
         """Return what serves the hosts that were granted by name, if any; HostsError if it cannot be."""
@@ -96,7 +98,9 @@ class PinnedRun:
             readable.update(interpreter.folders)
             programs.append(os.path.dirname(interpreter.command[0]))
         else:
-            command = (str(environment.program), *_PYTHON_OPTIONS, *interpreter.command, os.fspath(script))
+            # PYTHON… variables count only where the skill's folder is put on the path by one.
+            options = _PYTHON_OPTIONS if self.imports_own_folder else ("-E", *_PYTHON_OPTIONS)
+            command = (str(environment.program), *options, *interpreter.command, os.fspath(script))
             readable.update((environment.folder, environment.python.prefix))
             programs.append(os.fspath(environment.folder / "bin"))
         search = SEARCH_PATH if backend.confines else os.environ.get("PATH", SEARCH_PATH)
@@ -107,6 +111,7 @@ class PinnedRun:
             **{name: value for name, value in os.environ.items() if name in _LOCALE},
             # Forbidden where there are no mounts, and git gives up on what it may not read.
             **({} if backend.mounts else {"GIT_CONFIG_NOSYSTEM": "1"}),
+            **({"PYTHONPATH": os.fspath(base_dir)} if self.imports_own_folder else {}),
             "SKILL_NAME": request.skill,
             "SKILL_BASE_DIR": os.fspath(base_dir),
             "SKILL_VERSION": request.version or "",

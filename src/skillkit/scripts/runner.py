@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 import os
+import re
 import stat
 import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from skillkit.core.disk import agent_home, remove_tree
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
@@ -39,6 +42,7 @@ from skillkit.scripts.trees import ChangedTreeError, TreeStore
 _WIDE_STORE = Path("/var/cache/skillkit/environments")
 """Where root keeps environments when its own folder is closed to the user that scripts run as."""
 _KEPT_HEADS = 1024
+_IMPORTS_OWN_FOLDER = re.compile(rb"^[ \t]*(?:from|import)[ \t]+scripts(?:[. \t]|$)", re.MULTILINE)
 
 
 def environment_folders() -> tuple[Path, ...]:
@@ -83,7 +87,7 @@ class LocalRunner:
         self._pool = self._new_pool()
         self._process = os.getpid()
         self._trees = TreeStore(state / "trees")
-        self._heads: dict[tuple[str, str], tuple[InlineMetadata, bytes]] = {}
+        self._heads: dict[tuple[str, str], _Head] = {}
 
     def run(self, request: ScriptRequest) -> ScriptResult:
         """Run one request to its end. Interrupting the caller kills the script."""
@@ -149,13 +153,14 @@ class LocalRunner:
 
     def _prepare(self, run: PinnedRun) -> ScriptResult:
         request = run.request
-        metadata, first_bytes = self._read_head(run)
-        interpreter = find_interpreter(request.script, first_bytes)
+        head = self._read_head(run)
+        run = replace(run, imports_own_folder=head.imports_own_folder)
+        interpreter = find_interpreter(request.script, head.first_bytes)
         if interpreter.kind != PYTHON:
             return self._start(run, interpreter, None)
         with self._store_for(run.backend).in_use(
             run.tree / request.script,
-            metadata,
+            head.metadata,
             Allowances(request.source_builds, request.other_sources),
             reachable=needs_reachable_files(run.backend),
             cancellation=run.cancellation,
@@ -208,8 +213,8 @@ class LocalRunner:
             network=attempts,
         )
 
-    def _read_head(self, run: PinnedRun) -> tuple[InlineMetadata, bytes]:
-        """The PEP 723 block and the first bytes of the script, read once for each digest."""
+    def _read_head(self, run: PinnedRun) -> "_Head":
+        """What the script itself says about how it is run, read once for each digest."""
         key = (run.request.digest, run.request.script)
         if (known := self._heads.get(key)) is not None:
             return known
@@ -222,8 +227,15 @@ class LocalRunner:
         metadata = parse_inline_metadata(content.decode("utf-8", "replace") if is_python else "")
         if len(self._heads) >= _KEPT_HEADS:
             self._heads.clear()
-        self._heads[key] = metadata, content[:256]
-        return metadata, content[:256]
+        own = _IMPORTS_OWN_FOLDER.search(content) is not None
+        self._heads[key] = head = _Head(metadata, content[:256], own)
+        return head
+
+
+class _Head(NamedTuple):
+    metadata: InlineMetadata
+    first_bytes: bytes
+    imports_own_folder: bool
 
 
 def _message_of(outcome: Outcome, request: ScriptRequest, stdout: Captured, stderr: Captured) -> str:

@@ -344,7 +344,7 @@ def test_help_on_stderr_counts_when_stdout_is_empty(workshop):
     [
         ("import yaml", "declare 'PyYAML' in the script"),
         ("import openpyxl.styles", "the package that has 'openpyxl' (perhaps of the same name)"),
-        ("from scripts.lib import x", "meant to be run as a module of the skill"),
+        ("__import__('scripts.lib')", "meant to be run as a module of the skill"),
     ],
 )
 def test_a_package_that_is_not_declared_is_said(workshop, code, said):
@@ -360,3 +360,9 @@ def test_a_script_that_says_itself_what_is_missing_is_believed(workshop):
         """
     )
     assert "declare" not in workshop.tools().script_run("demo", "tell")["message"]
+
+
+def test_a_script_may_import_its_own_folder_by_name(workshop):
+    """As several skills do that were written to be run with `python -m scripts.x`."""
+    workshop.skill(tell_py="from scripts.lib import VALUE\nprint(VALUE)", lib_py="VALUE = 7")
+    assert workshop.tools().script_run("demo", "tell")["result"] == 7
