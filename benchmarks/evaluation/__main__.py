@@ -45,8 +45,10 @@ def main() -> None:
         if arguments.only is None:
             routing.measure(corpus.parent / "matching", SEED)
             library = work / "library"
-            for number, folder in enumerate(skills.sound_folders(corpus, work / "corpus", 1000, SEED)):
-                shutil.copytree(folder, library / str(number) / folder.name)
+            for number, manifest in enumerate(skills.manifests(corpus, work / "corpus", 1000)):
+                target = library / str(number) / manifest.parent.name
+                target.mkdir(parents=True)
+                shutil.copyfile(manifest, target / "SKILL.md")
             routing.cost(library)
 
 

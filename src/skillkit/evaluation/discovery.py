@@ -1,6 +1,7 @@
 """Finding files of cases beneath a folder, and the skill that each is about."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ _MAYBE_FOLDERS = frozenset({"test", "tests", "testing", "tasks", "cases"})
 _RESULT_FOLDERS = frozenset(
     {"results", "result", "runs", "recordings", "files", "fixtures", "outputs", "snapshots", "reports"}
 )
-_WORDS = ("eval", "trigger", "activation", "test_cases", "test-cases", "queries")
+_WORDS = frozenset("eval evals evaluations trigger triggers activation queries".split())
 _NEVER = frozenset({"package.json", "package-lock.json", "tsconfig.json", "plugin.json", "marketplace.json"})
 
 
@@ -76,9 +77,9 @@ def _candidates(places: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
                 return
             known = folders | (inside & _FOLDERS)
             name = path.name.lower()
-            if name in _NEVER or known & _RESULT_FOLDERS:
+            if name in _NEVER or name.endswith(".schema.json") or known & _RESULT_FOLDERS:
                 continue
-            hinted = any(word in name for word in _WORDS)
+            hinted = bool(_WORDS & set(re.split(r"[^a-z]+", name)))
             if hinted or known & _FOLDERS:
                 yield path, hinted or path.parent.name.lower() in _FOLDERS
             elif known & _MAYBE_FOLDERS:
@@ -98,7 +99,6 @@ def _walk(
                 ".claude",
                 ".agents",
                 ".agent",
-                ".github",
                 ".apm",
             )
             if depth < MAX_DEPTH and not hidden and entry.name not in _SKIPPED:

@@ -10,7 +10,7 @@ from skillkit.evaluation.routing import RoutedCase, run_routing
 from skillkit.matching.matcher import SkillMatcher
 from skillkit.matching.terms import terms
 
-MOST_SKILLS = 20
+MOST_SKILLS = 10
 MOST_WORDS = 4
 MOST_CASES = 2000
 LONGEST_DESCRIPTION = 1024
@@ -64,22 +64,27 @@ def _best(
     before: Sequence[Result],
     missed: Sequence[RoutedCase],
 ) -> Wording | None:
-    best: Wording | None = None
+    tried: list[tuple[int, list[str], SkillMetadata]] = []
     try:
         for words in _candidates(skill, missed):
             description = _with(skill.description, words)
-            if len(description) > LONGEST_DESCRIPTION:
-                continue
-            matcher.add(replace(skill, description=description))
-            after = run_routing(matcher, cases)
-            gained = [new.id for old, new in zip(before, after, strict=True) if _improved(old, new)]
-            lost = [new.id for old, new in zip(before, after, strict=True) if _improved(new, old)]
-            better = best is None or _net(gained, lost) > _net(best.gained, best.lost)
-            if len(gained) > len(lost) and better:
-                best = Wording(skill.name, description, tuple(words), tuple(gained), tuple(lost))
+            if len(description) <= LONGEST_DESCRIPTION:
+                changed = replace(skill, description=description)
+                matcher.add(changed)
+                turned = sum(result.data.get("matched") is True for result in run_routing(matcher, missed))
+                tried.append((turned, words, changed))
+        turned, words, changed = max(tried, key=lambda each: each[0], default=(0, [], skill))
+        if not turned:
+            return None
+        matcher.add(changed)  # all other cases are asked for the best one only
+        after = run_routing(matcher, cases)
     finally:
         matcher.add(skill)
-    return best
+    gained = [new.id for old, new in zip(before, after, strict=True) if _improved(old, new)]
+    lost = [new.id for old, new in zip(before, after, strict=True) if _improved(new, old)]
+    if len(gained) <= len(lost):
+        return None
+    return Wording(skill.name, changed.description, tuple(words), tuple(gained), tuple(lost))
 
 
 def _candidates(skill: SkillMetadata, missed: Sequence[RoutedCase]) -> Iterator[list[str]]:
@@ -113,7 +118,3 @@ def _improved(old: Result, new: Result) -> bool:
         )
 
     return bad(old) and not bad(new)
-
-
-def _net(gained: Sequence[str], lost: Sequence[str]) -> int:
-    return len(gained) - 2 * len(lost)

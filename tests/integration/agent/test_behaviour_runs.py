@@ -6,6 +6,7 @@ from pathlib import Path
 from openai_server import CallTool, OpenAIServer, Say
 
 from skillkit.agent.behaviour_tests import BehaviourOptions, run_behaviour
+from skillkit.agent.judge_agreement import AGREEMENTS
 from skillkit.evaluation import Outcome, SkillTester, find_targets
 
 CASE = {
@@ -38,3 +39,12 @@ def test_a_skill_is_compared_with_its_absence(online: OpenAIServer, tmp_path: Pa
     assert "Add up every row" in result.data["with"][0]["calls"][0]["result"]
     replayed = run_behaviour(tester, BehaviourOptions(replay=True), lambda estimate: False, print)
     assert replayed.results == report.results
+
+
+def test_the_embedded_model_judges_nothing_that_it_was_not_measured_good_at() -> None:
+    agreement = AGREEMENTS["local"]
+    trusted = {
+        kind for kind, (right, asked) in agreement.shares.items() if right / asked > 0.9 and asked >= 10
+    }
+    kinds = {*agreement.shares, "quality"}
+    assert {kind for kind in kinds if agreement.trusted(kind)} == trusted

@@ -154,3 +154,19 @@ def test_published_files_are_read_unmodified():
     refused = [found for file in files if isinstance(found := read_cases_file(file), Unreadable)]
     broken = [found for found in refused if not any(reason in found.reason for reason in NO_CASES)]
     assert len(broken) <= 0.05 * len(files), broken
+
+
+SINGLE = {
+    "one case a file": ({"id": "x", "scenario": {"user_query": "Do it"}}, ["Do it"]),
+    "expects": ({"skills": ["me"], "expects": [{"query": "Do it", "checks": ["It is done"]}]}, ["Do it"]),
+    "tasks with prompts": ({"skill": "me", "tasks": [{"id": "t", "prompt": "Do it"}]}, ["Do it"]),
+}
+
+
+@pytest.mark.parametrize("shape", SINGLE)
+def test_other_shapes_that_were_found_in_public(tmp_path, shape):
+    document, prompts = SINGLE[shape]
+    suite = read_cases_file(written(tmp_path, document), "me")
+    assert isinstance(suite, Suite), suite
+    assert [case.prompts[0] for case in suite.cases] == prompts
+    assert {case.skill for case in suite.cases} == {"me"}

@@ -18,7 +18,8 @@ from skillkit.evaluation.formats.script_items import script_call
 
 LIST_KEYS = (
     "evals", "cases", "queries", "tests", "test_cases", "testCases", "content_evals", "trigger_evals",
-    "triggers", "prompts", "scripts", "variants", "items", "examples", "eval_cases", "samples",
+    "triggers", "prompts", "scripts", "variants", "items", "examples", "eval_cases", "samples", "expects",
+    "tasks",
     "trigger_tests", "train", "validation", "val", "test", "holdout",
 )  # fmt: skip
 TEXT_LISTS = ("queries", "prompts", "cases", "train", "validation", "val", "test", "holdout")
@@ -26,7 +27,7 @@ TEXT_LISTS = ("queries", "prompts", "cases", "train", "validation", "val", "test
 SKILL_KEYS = ("skill_name", "skill", "skillName", "skill_id", "target_skill")
 PROMPT_KEYS = (
     "prompt", "query", "question", "q", "request", "user_prompt", "user_message", "input", "message",
-    "user_input", "utterance", "text", "task", "initial_prompt",
+    "user_input", "utterance", "text", "task", "initial_prompt", "user_query", "user_request",
 )  # fmt: skip
 _WANTED_KEYS = (
     "should_trigger", "shouldTrigger", "should", "should_activate", "shouldActivate", "should_fire",
@@ -59,9 +60,10 @@ _RESULT_KEYS = frozenset(
 def read_items(document: object, path: Path, skill: str | None) -> Suite:
     """Cases from a list, from lists in a mapping, or from lists of requests by what they should do."""
     top = mapping_of(document)
-    about = text_of(top, *SKILL_KEYS) or skill
+    about = text_of(top, *SKILL_KEYS) or next(iter(texts_of(top.get("skills"))), None) or skill
     cases: list[Case] = []
-    for item, should, split in _items(document):
+    alone = bool(top) and bool(_prompts(top, path))  # the file is one case
+    for item, should, split in [(document, None, "")] if alone else _items(document):
         case = _case(item, len(cases) + 1, about, should, path)
         if case is not None:
             cases.append(replace(case, split=split) if split and not case.split else case)
@@ -166,8 +168,9 @@ def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
             ]
             if any(said):
                 return tuple(text for text in said if text)
-    if text := text_of(mapping_of(item.get("input")) or mapping_of(item.get("inputs")), *PROMPT_KEYS):
-        return (text,)
+    for key in ("input", "inputs", "scenario"):
+        if text := text_of(mapping_of(item.get(key)), *PROMPT_KEYS):
+            return (text,)
     if (file := text_of(item, "file", "prompt_file")) and (
         text := _prompt_file(path.parent / file, path.parent)
     ):
@@ -227,7 +230,16 @@ def _said(item: Mapping[str, object]) -> Should:
 
 def _checks(item: Mapping[str, object]) -> tuple[Check, ...]:
     found: list[Check] = []
-    for key in ("assertions", "expectations", "asserts", "assert", "criteria", "graders", "success_criteria"):
+    for key in (
+        "assertions",
+        "expectations",
+        "asserts",
+        "assert",
+        "criteria",
+        "graders",
+        "validators",
+        "success_criteria",
+    ):
         if key in item:
             found.extend(checks_of(item[key]))
     behaviour = item.get("expected_behavior")
