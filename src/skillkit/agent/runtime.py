@@ -19,6 +19,7 @@ from skillkit.agent.models.provider import ChatProvider, ready
 from skillkit.agent.settings import Settings
 from skillkit.agent.telemetry import Step, Trace, span
 from skillkit.agent.unfinished import UnsavedTurn, refuse_unfinished
+from skillkit.core.authority import Requester
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
@@ -269,6 +270,7 @@ class AgentRuntime:
             small_model=small_model,
             said_before=lambda: self.conversation.said,
             history=lambda: self.conversation.messages,
+            requester=Requester("agent", self.conversation.id),
         )
         problem = skills.restore(self.conversation.state.get("skills"))
         if problem is not None:

@@ -16,6 +16,7 @@ from agent_framework import (
 
 from skillkit.agent.approvals import Approvals, Ask, Question
 from skillkit.agent.telemetry import span
+from skillkit.core.authority import Requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
@@ -74,9 +75,12 @@ class ProgramSkills(SkillsContextProvider):
         small_model: bool = False,
         said_before: Callable[[], str] = str,
         history: Callable[[], Sequence[object]] = tuple,
+        requester: Requester | None = None,
     ) -> None:
         super().__init__(provider, STATE, approve=approvals.ask_about, wrap=self._narrowed)
         self.observer = observer
+        self.requester = requester
+        """On whose behalf the authority is asked."""
         self.small_model = small_model
         """Takes every tool it sees, so it sees fewer: skills to load when the request is near them, or else
         those of the agent's own tools of which a word was said."""
@@ -102,7 +106,13 @@ class ProgramSkills(SkillsContextProvider):
         return None
 
     def conversation(self, state: dict[str, Any]) -> Conversation:
-        return Conversation(self.provider, self.session, approve=self.approve, wrap=self.wrap)
+        return Conversation(
+            self.provider,
+            self.session,
+            approve=self.approve,
+            wrap=self.wrap,
+            requester=self.requester,
+        )
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
         """Nothing: the runtime saves the session with the conversation."""
