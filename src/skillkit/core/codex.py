@@ -11,15 +11,18 @@ from skillkit.core.diagnostics import Diagnostic, Severity
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 
-FILE = os.path.join("agents", "openai.yaml")
+FILE = "agents/openai.yaml"
 _MAX_BYTES = 64 * 1024
 _MAX_NAME, _MAX_TEXT = 64, 1024
 
 
 def codex_stamp(skill_path: str) -> Stamp | None:
     """The state of the file beside a SKILL.md; None where there is none."""
+    path = f"{skill_path.rpartition('/')[0]}/{FILE}"
+    if not os.access(path, os.F_OK):  # nearly always, and cheaper than an exception
+        return None
     try:
-        return stamp_of(os.stat(os.path.join(os.path.dirname(skill_path), FILE)))
+        return stamp_of(os.stat(path))
     except OSError:
         return None
 
@@ -27,8 +30,6 @@ def codex_stamp(skill_path: str) -> Stamp | None:
 def with_codex(skill: SkillMetadata) -> SkillMetadata:
     """`skill` with what its `agents/openai.yaml` says; as Codex does, a broken file changes nothing."""
     path = skill.base_dir / FILE
-    if not os.path.lexists(path):
-        return skill
     try:
         content = _read(path)
     except (SkillsUseError, OSError, ValueError) as error:

@@ -115,7 +115,9 @@ class Discovery:
             return () if error.code is None else (_failure(path, error.code, str(error)),)
         result: _Result
         try:
-            result = with_codex(self._named(self.parser.parse(head, path, source)))
+            result = self._named(self.parser.parse(head, path, source))
+            if beside is not None:
+                result = with_codex(result)
         except SkillParsingError as error:
             result = error.diagnostics
         settled = stamp.is_settled() and (beside is None or beside.is_settled())

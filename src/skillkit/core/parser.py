@@ -357,7 +357,7 @@ class _Parse:
         for name in ("version", "author"):
             if name not in values and isinstance(nested.get(name), str):
                 values[name] = nested[name]
-        if (needs := nested_requirements(nested)) is not None:
+        if nested and (needs := nested_requirements(nested)) is not None:
             values.setdefault("requires", needs)
         if depends := values.pop("depends", ()):
             needs = values.get("requires", NO_REQUIREMENTS)
