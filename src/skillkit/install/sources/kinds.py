@@ -14,12 +14,16 @@ from skillkit.install.sources.archive import ArchiveSource
 from skillkit.install.sources.folder import FolderSource
 from skillkit.install.sources.git import GitSource, source_from_git_fields
 from skillkit.install.sources.marketplace import MarketplaceSource
+from skillkit.install.sources.npm import NpmSource
 from skillkit.install.sources.site import SiteSource
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
 
 GROUP = "skillkit.sources"
 MAX_TEXT = 2048
-KINDS: tuple[type[Source], ...] = (MarketplaceSource, ArchiveSource, FolderSource, SiteSource, GitSource)
+KINDS: tuple[type[Source], ...] = (
+    *(MarketplaceSource, NpmSource, ArchiveSource),
+    *(FolderSource, SiteSource, GitSource),
+)
 _OURS = {kind.kind: kind for kind in KINDS}
 
 
