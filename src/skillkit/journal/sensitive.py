@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from skillkit.core.events import Json
 
@@ -19,11 +19,25 @@ def sensitive_data_enabled(environ: Mapping[str, str] = os.environ) -> bool:
     return environ.get("ENABLE_SENSITIVE_DATA", "").strip().lower() in _TRUE
 
 
+def secrets_in(environ: Mapping[str, str] = os.environ) -> tuple[tuple[str, str], ...]:
+    """Return the values of variables that hold secrets, as they are and as JSON spells them, with a name each."""
+    return tuple(
+        (spelled, f"[{name}]")
+        for name, value in environ.items()
+        if len(value) >= _SHORTEST_SECRET and any(part in name.upper() for part in _SECRET_NAMES)
+        for spelled in {value, json.dumps(value)[1:-1]}
+    )
+
+
 def redacted(text: str, environ: Mapping[str, str] = os.environ) -> str:
     """Return `text` without the values of variables that hold secrets."""
-    for name, value in environ.items():
-        if len(value) >= _SHORTEST_SECRET and any(part in name.upper() for part in _SECRET_NAMES):
-            text = text.replace(value, f"[{name}]").replace(json.dumps(value)[1:-1], f"[{name}]")
+    return without(text, secrets_in(environ))
+
+
+def without(text: str, secrets: Iterable[tuple[str, str]]) -> str:
+    """Return `text` with each secret's name in the place of its value."""
+    for value, name in secrets:
+        text = text.replace(value, name)
     return text
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from skillkit.core.events import Event, Kind
 from skillkit.core.place import here
-from skillkit.journal.sensitive import redacted
+from skillkit.journal.sensitive import secrets_in, without
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class SqliteJournal:
                 # SQLite does not survive a fork with a database open: none is open while nothing is written.
                 with self._open, closing(open_for_writing(self.path)) as database:
                     while batch.events or batch.waiters:
-                        _insert(database, [_row(event) for event in batch.events])
+                        _insert(database, rows_of(batch.events))
                         for waiter in batch.waiters:
                             waiter.set()
                         written += len(batch.events)
@@ -245,8 +245,14 @@ def _insert(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
         raise
 
 
-def _row(event: Event) -> Row:
-    data = redacted(json.dumps(event.data, ensure_ascii=False, separators=(",", ":"), default=str))
+def rows_of(events: Sequence[Event]) -> list[Row]:
+    """Return events as they are stored, without secrets whatever is in them."""
+    secrets = secrets_in()
+    return [_row(event, secrets) for event in events]
+
+
+def _row(event: Event, secrets: Sequence[tuple[str, str]]) -> Row:
+    data = without(json.dumps(event.data, ensure_ascii=False, separators=(",", ":"), default=str), secrets)
     data = data.encode("utf-8", "replace").decode()
     if len(data) > MAX_DATA:
         data = json.dumps({"too_large": len(data)})
