@@ -74,7 +74,7 @@ def events(scratch: Path, number: int) -> list[list[str]]:
     reader = JournalReader(scratch / "ours.sqlite")
     rows = [["write all of them", duration(ours), f"{ours / plain:.2f}"]]
     questions: list[tuple[str, Callable[[], object], str]] = [
-        ("the newest page", lambda: reader.events(), "SELECT * FROM event ORDER BY id DESC LIMIT 100"),
+        ("the newest page", reader.events, "SELECT * FROM event ORDER BY id DESC LIMIT 100"),
         (
             "a page of one skill",
             lambda: reader.events(EventFilter(skill="skill-7")),

@@ -20,7 +20,7 @@ def sensitive_data_enabled(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def secrets_in(environ: Mapping[str, str] = os.environ) -> tuple[tuple[str, str], ...]:
-    """Return the values of variables that hold secrets, as they are and as JSON spells them, with a name each."""
+    """Return the values of secret variables, as they are and as JSON spells them, each with its name."""
     return tuple(
         (spelled, f"[{name}]")
         for name, value in environ.items()
