@@ -79,9 +79,14 @@ class TreeStore:
             except FileNotFoundError:
                 self._add(source, entry, digest)
                 continue
-            if self._holds(entry, descriptor, digest):
+            holds = False
+            try:
+                holds = self._holds(entry, descriptor, digest)
+            finally:
+                if not holds:
+                    os.close(descriptor)
+            if holds:
                 return descriptor, entry / "tree"
-            os.close(descriptor)
         raise ChangedTreeError(f"The copy of {source} in {self.folder} changes while it is looked at")
 
     def _holds(self, entry: Path, descriptor: int, digest: str) -> bool:

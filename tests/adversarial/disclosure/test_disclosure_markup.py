@@ -214,9 +214,9 @@ async def test_a_hostile_skill_stays_inside_its_envelope_in_every_way_out(hostil
     session = SkillSession()
     disclosed = await hostile.before_request(f"/evil {HOSTILE[1]}", session)
     _, read, search = disclosed.tools
-    loaded = await hostile.tools(SkillSession())[0].call({"skill_id": "evil", "arguments": HOSTILE[1]})
-    page = await read.call({"skill_id": "evil", "path": "plain.md"})
-    found = await search.call({"query": f"zebra {HOSTILE[0]}"})
+    loaded = (await hostile.tools(SkillSession())[0].call({"skill_id": "evil", "arguments": HOSTILE[1]})).text
+    page = (await read.call({"skill_id": "evil", "path": "plain.md"})).text
+    found = (await search.call({"query": f"zebra {HOSTILE[0]}"})).text
     for envelope_text in (disclosed.skills, loaded):
         tags = [match.group() for match in OURS.finditer(envelope_text) if "resources" not in match.group()]
         assert tags == SCAFFOLD
@@ -246,7 +246,7 @@ async def test_a_file_that_learns_the_nonce_gets_another_one(write_skill, skills
 async def test_removed_characters_are_counted_for_the_reader(write_skill, skills_dir):
     write_skill("tagged", "Hidden:\U000e0041\U000e0042\u200b.\n")
     provider = lexical(skills_dir)
-    answer = await provider.tools()[0].call({"skill_id": "tagged"})
+    answer = (await provider.tools()[0].call({"skill_id": "tagged"})).text
     assert "Hidden:." in answer
     assert "3 invisible characters were removed" in answer
 
@@ -258,7 +258,8 @@ async def test_nothing_of_the_environment_reaches_a_prompt(write_skill, skills_d
     )
     provider = lexical(skills_dir)
     disclosed = await provider.before_request("zebra ${SECRET_TOKEN}")
-    answer = await provider.tools(SkillSession())[0].call({"skill_id": "leaky", "arguments": "$SECRET_TOKEN"})
+    load = provider.tools(SkillSession())[0]
+    answer = (await load.call({"skill_id": "leaky", "arguments": "$SECRET_TOKEN"})).text
     assert "hunter2" not in disclosed.instructions + answer
 
 
@@ -268,8 +269,8 @@ async def test_nothing_of_the_environment_reaches_a_prompt(write_skill, skills_d
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 async def test_no_arguments_make_a_tool_raise(hostile, arguments):
     for tool in hostile.tools(SkillSession()):
-        answer = await tool.call(arguments)
-        assert isinstance(answer, str) or answer["error"] == "invalid_arguments"
+        answer = (await tool.call(arguments)).text
+        assert isinstance(answer, str)
 
 
 @given(st.lists(JSON, max_size=4))

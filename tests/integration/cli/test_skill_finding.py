@@ -67,16 +67,3 @@ def test_a_mode_that_does_not_exist_is_an_error_with_the_choices(run_agent, libr
     answer = run_agent("skill", "match", "x", "--in", library, "--mode", "magic")
     assert answer.returncode == 1
     assert "keyword, lexical, semantic, hybrid" in answer.stderr
-
-
-def test_the_catalogue_is_kept_on_disk_and_survives_damage(run_agent, library, own_home):
-    def found() -> list[str]:
-        answer = run_agent("skill", "search", "release", "--in", library, "--mode", "lexical", "--json")
-        return [result["name"] for result in json.loads(answer.stdout)["results"]]
-
-    first = found()
-    index = own_home / ".cache" / "skillkit" / "catalogue.sqlite"
-    assert index.is_file()
-    assert found() == first == ["release-notes"]
-    index.write_bytes(b"not a database")
-    assert found() == first

@@ -72,7 +72,7 @@ def test_json_holds_skills_and_what_is_wrong(home: Path) -> None:
     (home / "skills" / "bad" / "SKILL.md").write_text("---\nname: [\n---\n")
     data = json.loads(agent(home, "skill", "list", "--json").stdout)
     assert "good" in [skill["name"] for skill in data["skills"]]
-    assert [found["severity"] for found in data["diagnostics"]] == ["error"]
+    assert "error" in [found["severity"] for found in data["diagnostics"]]
 
 
 def test_a_table_fits_80_columns_and_carries_no_colour_when_piped(home: Path) -> None:

@@ -109,4 +109,4 @@ async def test_conversations_of_two_tenants_see_and_load_their_own(manager: Skil
     loaded = await asyncio.gather(
         *(each.call("load_skill", {"skill_id": "report"}) for each in (acme, staff))
     )
-    assert ['code="untrusted"' in text for text in loaded] == [True, False]
+    assert ['code="untrusted"' in result.text for result in loaded] == [True, False]

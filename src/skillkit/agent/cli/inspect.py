@@ -24,7 +24,7 @@ def inspect(
     port: Annotated[int, typer.Option(help="The port on this machine; 0 takes a free one.")] = DEFAULT_PORT,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open nothing.")] = False,
 ) -> None:
-    """Show skills, requests, conversations, runs and trust in the browser; changes nothing."""
+    """Show in the browser what skills are, cost, did and why."""
     try:
         import uvicorn
 

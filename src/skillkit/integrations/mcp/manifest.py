@@ -55,7 +55,7 @@ def frontmatter(skill: SkillMetadata) -> dict[str, object]:
     except (SkillParsingError, ContentLoadError, UnicodeDecodeError):
         return known
     written = {field.key: _plain(field.value) for field in fields}
-    return written if {"name", "description"} <= written.keys() else known
+    return {**written, "name": skill.name} if {"name", "description"} <= written.keys() else known
 
 
 def index(manager: SkillManager) -> str:

@@ -13,7 +13,7 @@ class SkillCommands(FamilyGroup):
         f"{__name__}.finding": ("search", "find", "match"),
         f"{__name__}.measuring": ("cost",),
         f"{__name__}.testing": ("test",),
-        f"{__name__}.installing": ("add", "install", "update", "remove", "uninstall", "rollback"),
+        f"{__name__}.installing": ("add", "update", "remove", "install", "uninstall", "rollback"),
         f"{__name__}.checking": ("verify", "outdated", "sync"),
         f"{__name__}.trusting": ("trust", "enable", "disable"),
         f"{__name__}.running": ("run",),

@@ -104,7 +104,10 @@ def sync(
     trusted: Trusted = False,
     json: Json = False,
 ) -> None:
-    """Install exactly what skills-lock.json says; entries of other tools are found by their hash."""
+    """Install exactly what skills-lock.json says.
+
+    Entries of other tools are found by their hash.
+    """
     from skillkit.install.lockfile import LOCK_FILE, find_lock
     from skillkit.install.tree import TreeLimits
     from skillkit.install.views import installed_view

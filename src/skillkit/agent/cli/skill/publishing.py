@@ -25,7 +25,10 @@ def publish(
     ],
     json: Json = False,
 ) -> None:
-    """Write skills and an index with digests into a site, for every client that can install from it."""
+    """Write skills and an index with digests into a site.
+
+    Every client that knows well-known addresses can install from it.
+    """
     from skillkit.install.publishing import publish as write_site
     from skillkit.install.publishing import published_view
 

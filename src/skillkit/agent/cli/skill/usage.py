@@ -28,7 +28,7 @@ def usage(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show how often each skill was matched, loaded, read and run, and which never was."""
+    """Show how often each skill was used, and which never was."""
     from skillkit.agent.cli.journal import days
     from skillkit.agent.cli.overview import enabled_skills
     from skillkit.agent.journal import journal_path
