@@ -159,7 +159,7 @@ def test_a_lock_is_written_restored_and_refused(agent: Agent, repository: Reposi
     agent("skill", "update", "--trusted")
     assert agent("skill", "sync", "--frozen", "--yes").returncode == 3
     assert agent("skill", "sync", "pdf").returncode == 2
-    assert (project / "skills.lock").read_text().startswith("{")
+    assert (project / "skills-lock.json").read_text().startswith("{")
 
 
 def test_enable_and_disable_are_remembered(agent: Agent, repository: Repository) -> None:
