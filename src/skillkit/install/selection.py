@@ -5,12 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.install.registry import InstallRegistry
 
 VARIABLE = "AGENT_SKILLS"
 Mode = Literal["none", "all", "all-untrusted", "names"]
+
+
+_STAND_ALONE = frozenset(("all", "all-untrusted", "none"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,11 @@ class Selection:
         if word.lower() == "all-untrusted":
             return Selection("all-untrusted")
         names = frozenset(canonical_name(name) for name in word.split(",") if name.strip())
+        if alone := sorted(names & _STAND_ALONE) if len(names) > 1 else []:
+            raise ConfigurationError(
+                f"{VARIABLE}={word}: '{alone[0]}' stands alone. Set it to that, or to names with commas",
+                VARIABLE,
+            )
         return Selection("names", names) if names else Selection("none")
 
     @staticmethod

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from openai_server import CallTool, OpenAIServer, Say
-from terminal import CTRL_D, Terminal
+from terminal import CTRL_C, CTRL_D, Terminal
 
 from skillkit.agent.cli.chat import quoted
 from skillkit.core.disk import agent_home
@@ -165,3 +165,8 @@ def test_a_chat_from_a_pipe_that_came_to_nothing_is_an_error(talk, home: Path, m
     done = talk("hi")
     assert done.code == 1
     assert "needs a key" in done.stderr
+
+
+def test_a_server_at_a_terminal_says_what_it_is_and_ends_at_once(home: Path) -> None:
+    serving = start("serve", "--mcp").expect("Serving skills").expect("configuration.").press(CTRL_C)
+    assert serving.end() == 130

@@ -6,6 +6,7 @@ import pytest
 from skill_repositories import skill_text
 
 from skillkit.core.authority import Requester
+from skillkit.core.exceptions import ConfigurationError
 from skillkit.install.enabled import NO_TRUSTED, EnabledSkills
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.selection import Selection
@@ -54,6 +55,12 @@ def test_the_words_of_agent_skills(text: str | None, mode: str, names: set[str])
     selection = Selection.parse(text)
     assert (selection.mode, set(selection.names)) == (mode, names)
     assert Selection.parse(str(selection)) == selection
+
+
+@pytest.mark.parametrize("text", ["all,pdf", "pdf, None", "all-untrusted,all"])
+def test_a_word_for_all_or_none_stands_alone(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="stands alone"):
+        Selection.parse(text)
 
 
 def test_installed_and_approved_skills_are_active_when_they_are_selected(

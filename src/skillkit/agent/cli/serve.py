@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import signal
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.outcome import INTERRUPTED
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.exceptions import ConfigurationError
 
@@ -79,9 +81,31 @@ def serve(
     tokens = dict(_token(given) for given in token_env or ())
     server = _server(paths or [], allow or [], scripts=scripts, watch=watch)
     if http is None:
+        _greet_people()
         asyncio.run(server.run_stdio())
     else:
         _run_http(server, host, port, tokens, origin or [])
+
+
+def _greet_people() -> None:
+    """At a terminal, where a program should be: say what this is, and end at the first Ctrl-C.
+
+    The thread that reads standard input cannot be stopped, so the process ends as it is; a client has
+    nothing half done to lose.
+    """
+    if not sys.stdin.isatty():
+        return
+    output.remark(
+        "Serving skills over standard input and output, to a program that starts this one. "
+        "Ctrl-C ends it; --print-config shows what to write into a client's configuration."
+    )
+
+    def end(*_: object) -> None:
+        sys.stderr.write("\n")
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
+
+    signal.signal(signal.SIGINT, end)
 
 
 def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) -> "SkillServer":
