@@ -251,7 +251,7 @@ class AgentRuntime:
         from skillkit.scripts import ScriptTools
 
         settings = DisclosureSettings.from_environment()
-        scripts = ScriptTools(self.manager, authority=self.approvals)
+        scripts = ScriptTools(self.manager, authority=self.enabled.team.around(self.approvals))
         small_model = self.provider.small
         provider = SkillContextProvider(
             self.manager,

@@ -2,15 +2,17 @@
 
     {"version": 1,
      "allow": [{"skill": "acme-*"}, {"skill": "pdf", "digest": "sha256:…"}],
-     "deny":  [{"skill": "old-*"}, {"digest": "sha256:…"}]}
+     "deny":  [{"skill": "old-*"}, {"digest": "sha256:…"}, {"host": "*.example.net"}]}
 
-A denied skill is never used. With `allow`, a skill has to be named there, too. A file that cannot be
-understood denies everything: a rule that is not obeyed is worse than work that waits.
+A denied skill is never used. With skills in `allow`, a skill has to be named there, too; with hosts in
+it, scripts reach no others. A file that cannot be understood denies everything: a rule that is not
+obeyed is worse than work that waits.
 """
 
 import os
 import stat
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -34,19 +36,23 @@ class Rule:
 
     skill: str = ""
     digest: str = ""
+    host: str = ""
+    """A host, or a pattern of hosts, that scripts may or may not reach; such a rule is about nothing else."""
 
     @classmethod
     def from_data(cls, data: Any) -> "Rule":
         """Raises TypeError or ValueError for what is no rule."""
         rule = cls(**data)
-        if not all(isinstance(text, str) for text in (rule.skill, rule.digest)):
+        if not all(isinstance(text, str) for text in (rule.skill, rule.digest, rule.host)):
             raise TypeError("a rule with something other than text in it")
-        if not rule.skill and not rule.digest:
-            raise ValueError("a rule about nothing")
+        if bool(rule.host) == bool(rule.skill or rule.digest):
+            raise ValueError("a rule is about a skill or about a host")
         return rule
 
     def covers(self, skill: SkillMetadata, digest: str) -> bool:
         """Return whether the rule is about this skill with these bytes."""
+        if self.host:
+            return False
         named = not self.skill or fnmatchcase(skill.canonical_name, canonical_name(self.skill))
         return named and (not self.digest or self.digest == digest)
 
@@ -90,11 +96,38 @@ class TeamPolicy:
             )
         if any(rule.covers(skill, digest) for rule in self.deny):
             return Refusal("disabled", f"Skill '{skill.name}' is denied by the policy {self.path}")
-        if self.allow is None or any(rule.covers(skill, digest) for rule in self.allow):
+        allowed = None if self.allow is None else [rule for rule in self.allow if not rule.host]
+        only_hosts = bool(self.allow) and not allowed
+        if allowed is None or only_hosts or any(rule.covers(skill, digest) for rule in allowed):
             return None
         return Refusal(
             "disabled", f"Skill '{skill.name}' is not among those that the policy {self.path} allows"
         )
+
+    def restricted(self, grants: Grants) -> Grants:
+        """Return `grants` without the hosts that the team does not want, and without the whole network."""
+        allowed = [rule.host for rule in self.allow or () if rule.host]
+        denied = [rule.host for rule in self.deny if rule.host]
+        if not allowed and not denied:
+            return grants
+
+        def kept(hosts: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(
+                host
+                for host in hosts
+                if (not allowed or any(_within(host, each) for each in allowed))
+                and not any(_within(host, each) or _within(each, host) for each in denied)
+            )
+
+        return replace(
+            grants, network=False, hosts=kept(grants.hosts), private_hosts=kept(grants.private_hosts)
+        )
+
+
+def _within(host: str, pattern: str) -> bool:
+    """Whether every name that `host` stands for, itself perhaps a pattern, is one of `pattern`."""
+    name, wanted = (text.lower().rpartition("://")[2].partition(":")[0] for text in (host, pattern))
+    return fnmatchcase(name, wanted)
 
 
 class TeamAuthority:
@@ -114,7 +147,16 @@ class TeamAuthority:
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         if (refused := self.team_refusal(skill, digest)) is not None:
             return Grants(run=False, reason=refused.reason)
-        return self._base.grants(skill, digest, requester)
+        grants = self._base.grants(skill, digest, requester)
+        for policy in self.policies:
+            grants = policy.restricted(grants)
+        return grants
+
+    def around(self, base: Authority) -> "TeamAuthority":
+        """Return the same policies around another authority."""
+        other = copy(self)
+        other._base = base
+        return other
 
     def team_refusal(self, skill: SkillMetadata, digest: str | None = None) -> Refusal | None:
         """Return what the first policy that refuses says; `digest` is that of the tree if it is known."""

@@ -8,6 +8,7 @@ import pytest
 from skillkit import SkillManager
 from skillkit.core.authority import Requester, TrustEverySkill
 from skillkit.core.digest import tree_digest
+from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.installer import SkillInstaller
@@ -113,3 +114,26 @@ def test_the_user_cannot_approve_what_the_team_denies(tmp_path: Path, write_skil
         assert not status.active
         assert status.refusal is not None
         assert "denied by the policy" in status.refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("rules", "kept"),
+    [
+        ({"allow": [{"host": "*.acme.com"}]}, ("api.acme.com", "*.eu.acme.com")),
+        ({"deny": [{"host": "api.acme.com"}]}, ("*.eu.acme.com", "example.org:8443")),
+        ({"deny": [{"host": "x.eu.acme.com"}]}, ("api.acme.com", "example.org:8443")),
+        ({"deny": [{"host": "*"}]}, ()),
+    ],
+)
+def test_scripts_reach_only_hosts_that_the_team_wants(tmp_path: Path, skills, rules, kept) -> None:
+    class Generous(TrustEverySkill):
+        def grants(self, skill, digest, requester):
+            return Grants(network=True, hosts=("api.acme.com", "*.eu.acme.com", "example.org:8443"))
+
+    write_policy(tmp_path / "home" / "policy.json", {"version": 1, **rules})
+    authority = TeamAuthority(TrustEverySkill(), tmp_path / "home", system=tmp_path / "none").around(
+        Generous()
+    )
+    assert authority.offer_refusal(skills["pdf"], NOBODY) is None
+    granted = authority.grants(skills["pdf"], "sha256:0", NOBODY)
+    assert (granted.run, granted.network, granted.hosts) == (True, False, kept)
