@@ -7,7 +7,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from benchmarks.evaluation import judging, routing, skills
+from benchmarks.evaluation import judging, routing, scripts, skills
 from benchmarks.evaluation.planting import KINDS, Kind
 from benchmarks.measure import record, table
 from skillkit.evaluation import Outcome, SkillTester, find_targets
@@ -43,6 +43,7 @@ def main() -> None:
         kinds = [kind for kind in KINDS if arguments.only in (None, kind.name)]
         measure(kinds, texts, coded, work, arguments.each, show=arguments.show)
         if arguments.only is None:
+            scripts.measure(work / "scripts")
             routing.measure(corpus.parent / "matching", SEED)
             library = work / "library"
             for number, manifest in enumerate(skills.manifests(corpus, work / "corpus", 1000)):

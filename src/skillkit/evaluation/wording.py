@@ -76,15 +76,32 @@ def _best(
         turned, words, changed = max(tried, key=lambda each: each[0], default=(0, [], skill))
         if not turned:
             return None
-        matcher.add(changed)  # all other cases are asked for the best one only
-        after = run_routing(matcher, cases)
+        matcher.add(changed)
+        concerned = [
+            (case, result)
+            for case, result in zip(cases, before, strict=True)
+            if _is_concerned(case, result, skill, words)
+        ]
+        after = run_routing(matcher, [case for case, _ in concerned])
     finally:
         matcher.add(skill)
-    gained = [new.id for old, new in zip(before, after, strict=True) if _improved(old, new)]
-    lost = [new.id for old, new in zip(before, after, strict=True) if _improved(new, old)]
+    pairs = [(old, new) for (_, old), new in zip(concerned, after, strict=True)]
+    gained = [new.id for old, new in pairs if _improved(old, new)]
+    lost = [new.id for old, new in pairs if _improved(new, old)]
     if len(gained) <= len(lost):
         return None
     return Wording(skill.name, changed.description, tuple(words), tuple(gained), tuple(lost))
+
+
+def _is_concerned(case: RoutedCase, result: Result, skill: SkillMetadata, words: Sequence[str]) -> bool:
+    """Whether a change of this description can change the case: by its skill or its words."""
+    name = skill.canonical_name
+    if name in case.wanted or name in case.unwanted:
+        return True
+    found = result.data.get("found")
+    if any(each["skill"] == skill.name for each in (found if isinstance(found, list) else ())):
+        return True
+    return not set(terms(" ".join(words))).isdisjoint(terms(case.request))
 
 
 def _candidates(skill: SkillMetadata, missed: Sequence[RoutedCase]) -> Iterator[list[str]]:
