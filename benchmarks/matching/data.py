@@ -60,15 +60,21 @@ class Library:
         names = {skill.name for skill in self.skills}
         strangers = [skill for skill in others.skills if skill.name not in names]
         random.Random(SEED).shuffle(strangers)
-        skills, bodies = list(self.skills), dict(self.bodies)
-        round_ = 0
-        while len(skills) < size and strangers:
-            for skill in strangers[: size - len(skills)]:
-                name = f"{skill.name}-{round_}" if round_ else skill.name
-                skills.append(replace(skill, name=name))
-                bodies[name] = others.bodies[skill.name]
-            round_ += 1
-        return Library(f"{self.name}@{size}", tuple(skills[:size]), bodies, self.cases)
+        grown = Library("", tuple(strangers), others.bodies, ()).repeated(size)
+        skills = (*self.skills, *grown.skills)[:size]
+        return Library(f"{self.name}@{size}", skills, {**grown.bodies, **self.bodies}, self.cases)
+
+    def repeated(self, size: int) -> "Library":
+        """`size` skills: these, and under new names once more, as often as it takes."""
+        skills: list[SkillMetadata] = []
+        bodies: dict[str, str] = {}
+        for number in range(size if self.skills else 0):
+            round_, place = divmod(number, len(self.skills))
+            skill = self.skills[place]
+            name = f"{skill.name}-{round_}" if round_ else skill.name
+            skills.append(replace(skill, name=name))
+            bodies[name] = self.bodies[skill.name]
+        return Library(self.name, tuple(skills), bodies, self.cases)
 
 
 def folder(argument: str | None) -> Path:

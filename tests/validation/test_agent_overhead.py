@@ -61,7 +61,7 @@ def test_instructions_and_tools_together_stay_below_the_promise(
 @pytest.mark.parametrize(("skills", "most"), [("", 300), (BOTH, 600)])
 def test_instructions_alone_stay_small(ask: Ask, counter: EncodingCounter, skills: str, most: int) -> None:
     system = ask(IRRELEVANT, skills).system
-    assert ("<available_skills>" in system) is bool(skills)
+    assert ("## Agent Skills" in system) is bool(skills)
     assert counter.count(system) <= most
 
 

@@ -7,7 +7,6 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import InitMode, SkillMetadata
 from skillkit.core.resources import Resource
 from skillkit.disclosure.catalogue import (
-    DEFAULT_BUDGET,
     CatalogueStyle,
     entry_tokens,
     render_catalogue,
@@ -73,8 +72,8 @@ class CostReport:
 def cost_report(
     manager: SkillManager,
     *,
-    budget: int = DEFAULT_BUDGET,
-    style: CatalogueStyle | str = CatalogueStyle.ID,
+    budget: int | None = None,
+    style: CatalogueStyle | str = CatalogueStyle.COMPACT,
     counter: TokenCounter | None = None,
 ) -> CostReport:
     """Read and count everything once. A file beyond 256 KiB is counted by its beginning."""
@@ -88,7 +87,7 @@ def cost_report(
     return CostReport(
         skills=tuple(sorted(skills, key=lambda skill: (-(skill.tier2 or 0), skill.id))),
         catalogue=catalogue.tokens,
-        budget=budget,
+        budget=CatalogueStyle(style).budget if budget is None else budget,
         listed=catalogue.listed,
         unlisted=catalogue.unlisted,
         static=sum(skill.tier2 or 0 for skill in skills if skill.offered),

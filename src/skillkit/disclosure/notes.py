@@ -2,15 +2,13 @@
 
 from collections.abc import Collection, Sequence
 
-from skillkit.core.text import one_line
-from skillkit.disclosure.budget import cut
-from skillkit.disclosure.catalogue import Catalogue, skill_id
-from skillkit.disclosure.fence import escaped, escaped_line
+from skillkit.disclosure.catalogue import Catalogue, skill_id, skill_line
+from skillkit.disclosure.fence import escaped_line
 from skillkit.disclosure.matches import Match
+from skillkit.disclosure.tokens import TokenCounter
 
 REVIEW = "No skill matched this request by itself. Review the whole list before you answer without one."
 _NAMED = 5
-_DESCRIBED = 160
 
 
 def changed(before: Collection[str], after: Collection[str]) -> str:
@@ -41,14 +39,15 @@ def withdrawn(identity: str, code: str) -> str:
     return f"Skill {_named([identity])} is no longer available ({code}); do not follow it any more."
 
 
-def suggested(matches: Sequence[Match]) -> str:
-    """Skills near the request that the catalogue had to cut: it saves the model a search."""
-    entries = "\n".join(
-        f"<skill><id>{escaped_line(skill_id(match.skill))}</id>"
-        f"<description>{escaped(cut(one_line(match.skill.description), _DESCRIBED))}</description></skill>"
-        for match in matches
-    )
-    return f"Perhaps useful for this request; load_skill loads them:\n{entries}" if matches else ""
+def nearby(matches: Sequence[Match], counter: TokenCounter, budget: int) -> str:
+    """The skills nearest to a request, in lines, as many as `budget` tokens hold."""
+    text = "Perhaps useful for this request; load_skill loads them:"
+    for match in matches:
+        longer = f"{text}\n{skill_line(match.skill)}"
+        if counter.count(longer) * (1 + counter.margin) > budget:
+            break
+        text = longer
+    return text if "\n" in text else ""
 
 
 def show_all(shown: Catalogue, in_full: Catalogue) -> str:

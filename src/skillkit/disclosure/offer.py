@@ -9,7 +9,6 @@ from threading import RLock
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import InitMode, SkillMetadata
 from skillkit.disclosure.catalogue import (
-    DEFAULT_BUDGET,
     NO_SKILLS,
     Catalogue,
     CatalogueStyle,
@@ -19,9 +18,6 @@ from skillkit.disclosure.catalogue import (
     skill_id,
 )
 from skillkit.disclosure.tokens import TokenCounter
-
-_LOOKED_INTO = 200
-_LONG = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,11 +29,9 @@ class Offer:
     catalogue: Catalogue
     digest: str
     """Of everything the catalogue depends on."""
-    has_resources: bool
-    """Whether any of the skills has a file beside its SKILL.md, or one so long that it is read in pages."""
 
 
-NO_OFFER = Offer((), (), NO_SKILLS, "", False)
+NO_OFFER = Offer((), (), NO_SKILLS, "")
 
 
 class Offers:
@@ -48,8 +42,8 @@ class Offers:
         manager: SkillManager,
         *,
         counter: TokenCounter,
-        budget: int = DEFAULT_BUDGET,
-        style: CatalogueStyle = CatalogueStyle.ID,
+        budget: int | None = None,
+        style: CatalogueStyle = CatalogueStyle.COMPACT,
         rank: Rank = by_distance,
     ) -> None:
         self.manager = manager
@@ -72,9 +66,11 @@ class Offers:
                 self._offer = self._made(skills)
             return self._offer
 
-    def under(self, budget: int) -> Catalogue:
-        """The current offer under another budget."""
-        return self._rendered(self.current().skills, budget)
+    def in_full(self, budget: int | None = None) -> Catalogue:
+        """The current offer as XML, under this budget, the one that was chosen or the usual one."""
+        style = CatalogueStyle.ID if self.style is CatalogueStyle.COMPACT else self.style
+        chosen = self.budget if budget is None else budget
+        return self._rendered(self.current().skills, chosen, style)
 
     def _made(self, skills: list[SkillMetadata]) -> Offer:
         if not skills:
@@ -83,13 +79,14 @@ class Offers:
         return Offer(
             skills=tuple(ordered),
             ids=tuple(skill_id(skill) for skill in ordered),
-            catalogue=self._rendered(ordered, self.budget),
+            catalogue=self._rendered(ordered, self.budget, self.style),
             digest=self._digest(ordered),
-            has_resources=len(skills) > _LOOKED_INTO or any(_has_pages(skill) for skill in ordered),
         )
 
-    def _rendered(self, skills: Sequence[SkillMetadata], budget: int) -> Catalogue:
-        return render_catalogue(skills, budget=budget, style=self.style, counter=self.counter, rank=self.rank)
+    def _rendered(
+        self, skills: Sequence[SkillMetadata], budget: int | None, style: CatalogueStyle
+    ) -> Catalogue:
+        return render_catalogue(skills, budget=budget, style=style, counter=self.counter, rank=self.rank)
 
     def _digest(self, skills: list[SkillMetadata]) -> str:
         digest = hashlib.sha256(f"{self.style.value} {self.budget}\0".encode())
@@ -98,13 +95,3 @@ class Offers:
             if self.style is CatalogueStyle.LOCATION:
                 digest.update(os.fsencode(skill.skill_path) + b"\0")
         return digest.hexdigest()
-
-
-def _has_pages(skill: SkillMetadata) -> bool:
-    try:
-        with os.scandir(skill.base_dir) as entries:
-            return any(
-                entry.name != skill.skill_path.name or entry.stat().st_size > _LONG for entry in entries
-            )
-    except OSError:
-        return False

@@ -17,7 +17,7 @@ from skillkit.core.resources import MAX_PAGE
 from skillkit.disclosure import envelope, notes
 from skillkit.disclosure.activator import Activator, Delivery
 from skillkit.disclosure.analytics import MatchAnalytics
-from skillkit.disclosure.catalogue import DEFAULT_BUDGET, CatalogueStyle, Rank, by_distance, skill_id
+from skillkit.disclosure.catalogue import CatalogueStyle, Rank, by_distance, skill_id
 from skillkit.disclosure.compaction import plan_compaction
 from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
@@ -39,10 +39,11 @@ KINDS: tuple[ResourceKind, ...] = ("scripts", "references", "assets")
 MAX_ACTIVE = 10
 FALLBACK_BUDGET = 8000
 MAX_RESOURCE_TEXT = 8 * 1024 * 1024
-SUGGESTED = 3
+NEARBY_TOKENS = 190
+"""Of the lines that name the skills nearest to a request."""
 NEAREST = 10
-"""Skills whose scores are written into the journal beside those that matched."""
-WORTH_NAMING = 0.01
+"""Skills that are named with a request, and written into the journal, beside those that matched."""
+WORTH_NAMING = 0.05
 """The confidence below which a skill is not even named."""
 _BEYOND_LIMIT = 10
 _COMMAND = re.compile(r"[/$]([^\s/$]+)(?:\s+(.*))?", re.DOTALL)
@@ -61,8 +62,8 @@ class SkillContextProvider:
         max_skills: int = DEFAULT_MAX_SKILLS,
         *,
         matcher: Matcher | None = None,
-        budget: int = DEFAULT_BUDGET,
-        style: CatalogueStyle | str = CatalogueStyle.ID,
+        budget: int | None = None,
+        style: CatalogueStyle | str = CatalogueStyle.COMPACT,
         fallback: FallbackMode | str = FallbackMode.NONE,
         max_active: int = MAX_ACTIVE,
         counter: TokenCounter | None = None,
@@ -133,7 +134,7 @@ class SkillContextProvider:
         for delivery in delivered.values():
             if delivery.fresh:
                 self._record(session, activation_event(delivery, self.counter.count(delivery.text)))
-        candidates, advice = self._advise(None if matched else request, offer, session, quiet=bool(parts))
+        candidates, advice = self._advise(request, offer, session, quiet=bool(parts or matched))
         skills = "\n\n".join(part for part in (*parts, advice, "\n".join(told)) if part)
         tools = self._tools(session, offer)
         tokens = TokenUse(
@@ -196,8 +197,14 @@ class SkillContextProvider:
         own = SkillToolSource(self._activator, offer, self._current_matcher, self.analytics)
         return Journaled(JoinedTools((own, *self.tool_sources)), self.manager.journal)
 
+    def catalogue(self, session: SkillSession | None = None) -> str:
+        """The list of skills as `session` sees it; empty when no skill is on offer."""
+        session = self.session if session is None else session
+        _freeze(self._offers.current(), session)
+        return session.catalogue
+
     def near(
-        self, messages: Messages, session: SkillSession | None = None, limit: int = SUGGESTED
+        self, messages: Messages, session: SkillSession | None = None, limit: int = NEAREST
     ) -> tuple[Match, ...]:
         """The skills nearest to the request, matched or not, that are not active and worth naming."""
         session = self.session if session is None else session
@@ -207,10 +214,9 @@ class SkillContextProvider:
     # The three tiers, one by one
 
     def tier1_context(self, session: SkillSession | None = None) -> str:
-        """The catalogue as `session` sees it; empty when no skill is on offer."""
-        session = self.session if session is None else session
-        _freeze(self._offers.current(), session)
-        return session.catalogue
+        """The list of skills as XML; empty when no skill is on offer."""
+        self.catalogue(session)
+        return self._offers.in_full().text
 
     async def tier2_context(self, name: str) -> str | None:
         """The instructions of a skill, or None when there is no such skill or it may not be used."""
@@ -345,14 +351,14 @@ class SkillContextProvider:
             return (), ""
         unmatched = not (quiet or session.active)
         if unmatched and self.fallback is FallbackMode.SHOW_ALL:
-            return (), notes.show_all(offer.catalogue, self._offers.under(FALLBACK_BUDGET))
+            return (), notes.show_all(offer.catalogue, self._offers.in_full(FALLBACK_BUDGET))
         if unmatched and self.fallback is FallbackMode.ASK_USER:
             nearest = self._near(request, offer, session, max(1, self.max_skills))
             return nearest, notes.ask_user(nearest)
         if offer.catalogue.complete:
             return (), ""
-        nearest = self._near(request, offer, session, SUGGESTED)
-        return nearest, notes.suggested(nearest)
+        nearest = self._near(request, offer, session, NEAREST)
+        return nearest, notes.nearby(nearest, self.counter, NEARBY_TOKENS)
 
     def _near(self, request: str, offer: Offer, session: SkillSession, limit: int) -> tuple[Match, ...]:
         """The nearest skills that are not active, as far as there is a reason to name them."""

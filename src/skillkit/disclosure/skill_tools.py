@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from skillkit.disclosure.analytics import MatchAnalytics
     from skillkit.disclosure.matches import Matcher
 
-MAX_ENUM = 100
+MAX_ENUM = 20
 MAX_READ = 64 * 1024
 MAX_FOUND = 20
 LOAD_SKILL = "load_skill"
@@ -40,7 +40,9 @@ class SkillToolSource:
         found = []
         if self.offer.skills:
             found.append(self._load(session))
-        if self.offer.has_resources or session.active:
+        if (
+            self.offer.skills or session.active
+        ):  # from the first request on: changing tools end a prompt cache
             found.append(read_skill_resource_tool(self.activator, session))
         if not self.offer.catalogue.complete:
             found.append(search_skills_tool(self.activator, self.matcher))
@@ -90,11 +92,11 @@ def load_skill_tool(
 
     return Tool(
         LOAD_SKILL,
-        "Load the instructions of a skill from the list.",
+        "Load a skill.",
         _schema(
             {
                 "skill_id": _id_schema(ids),
-                "arguments": {"type": "string", "description": "Input for the skill"},
+                "arguments": {"type": "string"},
             },
             "skill_id",
         ),
@@ -108,7 +110,7 @@ def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Too
 
     def read(name: str, path: str, offset: int, limit: int) -> ToolResult:
         try:
-            page = activator.page(name, path, offset, limit, session)
+            page = activator.page(name, path, max(0, offset), max(1, min(limit, MAX_READ)), session)
         except SkillRefusedError as refused:
             return _refused(name, refused)
         return ToolResult(envelope.resource_page(name, page))
@@ -120,13 +122,12 @@ def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Too
 
     return Tool(
         "read_skill_resource",
-        "Read a file of a skill, a page at a time.",
+        "Read a skill's file.",
         _schema(
             {
                 "skill_id": {"type": "string"},
                 "path": {"type": "string"},
-                "offset": {"type": "integer", "minimum": 0},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_READ},
+                "offset": {"type": "integer"},
             },
             "skill_id",
             "path",
@@ -134,6 +135,7 @@ def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Too
         read_skill_resource,
         Effect.READS,
         used_on=lambda skill: True,
+        unlisted={"limit": {"type": "integer"}},
     )
 
 
@@ -144,7 +146,7 @@ def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]") -
         offered = {id(skill) for skill in activator.manager.offered_skills()}
         found = [
             SearchHit(skill_id(match.skill), match.skill.description, match.reasons)
-            for match in matcher().rank(query, limit)
+            for match in matcher().rank(query, max(1, min(limit, MAX_FOUND)))
             if id(match.skill) in offered and match.reasons
         ]
         return ToolResult(envelope.search_result(query, found))
@@ -154,16 +156,16 @@ def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]") -
 
     return Tool(
         "search_skills",
-        "Find skills by what they do, also those that are not listed.",
+        "Find skills.",
         _schema(
             {
                 "query": {"type": "string"},
-                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND},
             },
             "query",
         ),
         search_skills,
         Effect.READS,
+        unlisted={"limit": {"type": "integer"}},
     )
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -43,10 +43,12 @@ class Tool:
     """Whether the user is asked before each call."""
     used_on: Callable[[SkillMetadata], bool] | None = None
     """Which skills in use give it something to do; None for a tool that needs no skill in use."""
+    unlisted: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Arguments that are accepted and not shown: hardly any call needs them, and every request would pay."""
 
     async def call(self, arguments: object) -> ToolResult:
         """What the tool answers to arguments as a model wrote them; what goes wrong is an answer too."""
-        accepted = accept(arguments, self.parameters)
+        accepted = accept(arguments, self._accepted)
         if isinstance(accepted, str):
             return ToolResult.failure(self.name, "invalid_arguments", f"{self.name}: {accepted}")
         try:
@@ -55,6 +57,15 @@ class Tool:
             logger.exception("Tool %s failed", self.name)
             return ToolResult.failure(self.name, "execution_failed", f"{type(error).__name__}: {error}")
         return answer if isinstance(answer, ToolResult) else ToolResult.from_data(self.name, answer)
+
+    @property
+    def _accepted(self) -> Mapping[str, object]:
+        if not self.unlisted:
+            return self.parameters
+        return {
+            **self.parameters,
+            "properties": {**_mapping(self.parameters.get("properties")), **self.unlisted},
+        }
 
     def with_choices(self, **choices: Sequence[str]) -> "Tool":
         """The same tool with these values, and no others, named for some of its arguments."""

@@ -118,9 +118,9 @@ LEXICAL = LexicalWeights(
 SEMANTIC_SHARE = 2.0
 
 CALIBRATIONS = {
-    ("lexical",): Calibration(middle=0.384, length=0.1, size=0.08, slope=4.43, margin=0.5),
-    ("semantic",): Calibration(middle=0.284, length=0.0, size=0.008, slope=17.71, margin=0.05),
-    ("lexical", "body"): Calibration(middle=0.97, length=0.4, size=0.07, slope=2.93, margin=0.5),
-    ("lexical", "semantic"): Calibration(middle=1.068, length=0.0, size=0.08, slope=4.03, margin=0.5),
-    ("lexical", "body", "semantic"): Calibration(middle=1.25, length=0.4, size=0.06, slope=2.7, margin=0.5),
+    ("lexical",): Calibration(middle=1.093, length=0.0, size=0.08, slope=2.18, margin=0.5),
+    ("semantic",): Calibration(middle=0.276, length=0.02, size=0.008, slope=13.09, margin=0.05),
+    ("lexical", "body"): Calibration(middle=1.033, length=0.4, size=0.08, slope=2.0, margin=0.5),
+    ("lexical", "semantic"): Calibration(middle=0.448, length=0.3, size=0.08, slope=3.1, margin=0.5),
+    ("lexical", "body", "semantic"): Calibration(middle=1.564, length=0.3, size=0.06, slope=2.64, margin=0.5),
 }

@@ -213,6 +213,8 @@ class SkillMatcher:
         others = [
             one for one in found if not one.ordered and one.score >= self.threshold and self._offered(one)
         ]
+        if fitting:
+            others = [one for one in others if one.declared]  # an order says what is wanted
         if others:
             margin = self._scorer.calibration.margin if self._scorer else 0.0
             best = max(one.raw for one in others)

@@ -15,6 +15,7 @@ from skillkit.core.text import HIDDEN, one_line
 from skillkit.disclosure import SkillContextProvider, SkillSession, envelope, notes, render_catalogue
 from skillkit.disclosure.envelope import SearchHit
 from skillkit.disclosure.fence import defanged, fenced, nonce_for
+from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.matching import Match, SkillMatcher
 
 HOSTILE = [
@@ -83,6 +84,17 @@ def test_the_catalogue_is_valid_xml_with_one_entry_a_skill(entries, style):
     assert shown == sorted(one_line(description) for _, description in entries)
     assert visible(catalogue.text)
     assert "\n" not in title + intro
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8), st.integers(100, 4_000))
+@example([("a\n- b", "x\n- c: y\u2028- d")], 4_000)
+def test_a_skill_has_one_line_of_the_compact_list_and_no_markup(entries, budget):
+    catalogue = render_catalogue([skill(*entry) for entry in entries], style="compact", budget=budget)
+    _, _, *lines = catalogue.text.split("\n")
+    assert len(lines) == (len(entries) if catalogue.complete and catalogue.listed else 1)
+    assert "<" not in catalogue.text
+    assert len(catalogue.text.splitlines()) == len(lines) + 2
+    assert visible(catalogue.text)
 
 
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=30), st.integers(0, 600))
@@ -173,7 +185,7 @@ def test_names_in_our_own_sentences_cannot_leave_their_tags(entries):
         notes.withdrawn(ids[0], "untrusted"): 1,
         notes.unusable(ids[0], "read_error"): 1,
         notes.ask_user(matches): min(5, len(ids)),
-        notes.suggested(matches): len(ids),
+        notes.nearby(matches, TokenEstimator(), 10_000): None,
     }
     for sentence, count in sentences.items():
         tree = ElementTree.fromstring(f"<p>{sentence}</p>")
@@ -207,14 +219,15 @@ def hostile(skills_dir):
     (folder / "<resource>&\n\u202e<execution_directive>.md").write_text(HOSTILE[1], encoding="utf-8")
     (folder / "plain.md").write_text("\n".join(HOSTILE[:-3]), encoding="utf-8")
     manager = SkillManager(project_skill_dir=skills_dir)
-    return SkillContextProvider(manager, budget=150, matcher=SkillMatcher(mode="lexical"))
+    return SkillContextProvider(manager, budget=40, matcher=SkillMatcher(mode="lexical"))
 
 
 async def test_a_hostile_skill_stays_inside_its_envelope_in_every_way_out(hostile):
     session = SkillSession()
     disclosed = await hostile.before_request(f"/evil {HOSTILE[1]}", session)
     _, read, search = disclosed.tools
-    loaded = (await hostile.tools(SkillSession())[0].call({"skill_id": "evil", "arguments": HOSTILE[1]})).text
+    load = hostile.tools(SkillSession())[0]
+    loaded = (await load.call({"skill_id": "evil", "arguments": HOSTILE[1]})).text
     page = (await read.call({"skill_id": "evil", "path": "plain.md"})).text
     found = (await search.call({"query": f"zebra {HOSTILE[0]}"})).text
     for envelope_text in (disclosed.skills, loaded):
@@ -259,8 +272,8 @@ async def test_nothing_of_the_environment_reaches_a_prompt(write_skill, skills_d
     provider = lexical(skills_dir)
     disclosed = await provider.before_request("zebra ${SECRET_TOKEN}")
     load = provider.tools(SkillSession())[0]
-    answer = (await load.call({"skill_id": "leaky", "arguments": "$SECRET_TOKEN"})).text
-    assert "hunter2" not in disclosed.instructions + answer
+    answer = await load.call({"skill_id": "leaky", "arguments": "$SECRET_TOKEN"})
+    assert "hunter2" not in disclosed.instructions + answer.text
 
 
 @given(
@@ -269,8 +282,8 @@ async def test_nothing_of_the_environment_reaches_a_prompt(write_skill, skills_d
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 async def test_no_arguments_make_a_tool_raise(hostile, arguments):
     for tool in hostile.tools(SkillSession()):
-        answer = (await tool.call(arguments)).text
-        assert isinstance(answer, str)
+        answer = await tool.call(arguments)
+        assert visible(answer.text)
 
 
 @given(st.lists(JSON, max_size=4))

@@ -17,7 +17,7 @@ def test_a_request_that_needs_no_skill_carries_no_instructions(agent, online: Op
     done = agent("-p", "What is 2+2?")
     assert (done.code, done.stdout, done.stderr) == (0, "OK\n", "")
     (request,) = online.requests
-    assert "<available_skills>" in request.system
+    assert "## Agent Skills" in request.system
     assert BODY not in request.system
     assert "script_run" not in request.tools
     assert "greet_in_language" not in request.tools
@@ -95,7 +95,7 @@ def test_without_skills_the_agent_has_its_own_tools_and_no_catalogue(
     assert agent("-p", "Say bonjour to Alice").stdout == "Bonjour, Alice !\n"
     first, second = online.requests
     assert first.tools == ["greet_user", "hello_world"]
-    assert "available_skills" not in first.system
+    assert "## Agent Skills" not in first.system
     assert "Bonjour, Alice !" in second.spoken[-1][1]
 
 

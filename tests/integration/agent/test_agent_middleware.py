@@ -101,7 +101,7 @@ async def test_each_kind_sees_what_it_is_for(skills, online: OpenAIServer, strea
     assert await run(skills, runs, requests, calls, stream=stream) == "Rain."
     assert runs.seen == ([REQUEST] if stream else [REQUEST, "Rain."])
     assert len(requests.instructions) == 2
-    assert all("<available_skills>" in text for text in requests.instructions)
+    assert all("## Agent Skills" in text for text in requests.instructions)
     assert calls.seen == [CALL]
     assert TEXT in online.requests[-1].spoken[-1][1]
 

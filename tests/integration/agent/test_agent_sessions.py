@@ -102,7 +102,7 @@ def test_facts_are_remembered_across_conversations(agent, online: OpenAIServer) 
     agent("-p", "What's my name?")
     assert "- My name is Alice" in online.requests[-1].system
     agent("-p", "Greet my colleague in French")
-    assert "<available_skills>" in online.requests[-1].system
+    assert "## Agent Skills" in online.requests[-1].system
     assert "hello-extended" in online.requests[-1].system
     (fact,) = json.loads(agent("memory", "list", "--json").stdout)
     assert json.loads(agent("memory", "search", "name", "--json").stdout) == [fact]

@@ -28,7 +28,6 @@ def test_it_answers_and_the_request_knows_nothing_of_skills(agent, bare: OpenAIS
     (request,) = bare.requests
     for of_skills in (
         "## Agent Skills",
-        "<available_skills>",
         "<skill_context",
         "load_skill",
         "hello-extended",

@@ -51,7 +51,7 @@ def check(driver: Driver) -> None:
     turn = driver.model.turn
     for seen in turn.seen:
         assert seen.instructions.startswith(PROMPT)
-        assert "<available_skills>" in seen.instructions
+        assert "## Agent Skills" in seen.instructions
         assert {"own_tool", "load_skill"} <= set(seen.tools)
     said, loaded = turn.results
     assert "<<ahoy>>" in said
@@ -141,7 +141,7 @@ async def test_openai_agents(library: Library, own_class: bool):
     assert result.final_output == "Done."
     for call in model.calls:
         assert (call.system_instructions or "").startswith(PROMPT)
-        assert "<available_skills>" in (call.system_instructions or "")
+        assert "## Agent Skills" in (call.system_instructions or "")
         assert {"own_tool", "load_skill"} <= {tool.name for tool in call.tools}
     last: Any = model.calls[-1].input
     outputs = [item["output"] for item in last if item.get("type") == "function_call_output"]

@@ -273,7 +273,7 @@ async def test_each_client_has_the_skills_it_is_trusted_with(library: Library, e
             ]
             tools = {tool.name for tool in (await client.list_tools()).tools}
             assert ("load_skill" in tools) == bool(seen[name])
-            assert ("<id>runner</id>" in (client.session.instructions or "")) == (name == "ci")
+            assert ("- runner" in (client.session.instructions or "")) == (name == "ci")
             if name == "editor":
                 refused: Any = await client.call_tool("load_skill", {"skill_id": "tide-tables"})
                 assert 'code="untrusted"' in refused.content[0].text

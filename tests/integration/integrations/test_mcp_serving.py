@@ -65,7 +65,7 @@ async def test_a_client_starts_the_server_and_loads_a_skill(skills: Path, era: A
         command=AGENT, args=["serve", "--mcp", str(skills)], env=dict(os.environ), cwd=skills
     )
     async with Client(parameters, mode=era) as client:
-        assert "<id>pdf-forms</id>" in (client.session.instructions or "")
+        assert "- pdf-forms" in (client.session.instructions or "")
         answer: Any = await client.call_tool("load_skill", {"skill_id": "pdf-forms"})
         assert "Fill in" in answer.content[0].text
 

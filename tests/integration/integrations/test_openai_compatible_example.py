@@ -63,7 +63,7 @@ def test_the_example_loads_a_skill_and_answers():
     assert done.stdout == "Forty rows, no oddities.\n", done.stderr
     first, second, third = seen
     assert first["messages"][-1] == {"role": "user", "content": "Good morning"}
-    assert "<id>csv-report</id>" in first["messages"][0]["content"]
+    assert "- csv-report: " in first["messages"][0]["content"]
     assert [tool["function"]["name"] for tool in first["tools"]] == ["load_skill", "read_skill_resource"]
     assert "first 50 rows of sales.csv" in second["messages"][-1]["content"]
     assert second["messages"][-1]["tool_call_id"] == "call_1"

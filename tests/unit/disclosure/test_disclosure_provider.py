@@ -126,10 +126,19 @@ async def test_no_skills_no_words_no_tools(provide):
 
 
 async def test_tools_are_disclosed_only_when_there_is_something_to_use_them_on(library, write_skill, provide):
-    assert names(provide().tools()) == ["load_skill"]
-    (library / "names.md").write_text("Names")
     assert names(provide().tools()) == ["load_skill", "read_skill_resource"]
-    assert names(provide(budget=150).tools()) == ["load_skill", "read_skill_resource", "search_skills"]
+    assert names(provide(budget=50).tools()) == ["load_skill", "read_skill_resource", "search_skills"]
+
+
+async def test_the_list_and_the_tools_are_the_same_bytes_in_every_turn(library, provide):
+    provider, session = provide(), SkillSession()
+    turns = [
+        await provider.before_request(request, session)
+        for request in ("Hi there", GREETING, "What is 2+2?", "/hello Bob", "Thanks", "prices of markets")
+    ]
+    assert {turn.catalogue for turn in turns} == {turns[0].catalogue}
+    schemas = {json.dumps([[tool.name, tool.parameters] for tool in turn.tools]) for turn in turns}
+    assert len(schemas) == 1
 
 
 class Extra:
@@ -149,7 +158,7 @@ class Extra:
 
 async def test_higher_layers_add_tools_and_a_collision_keeps_the_first(library, provide, caplog):
     provider = provide(tool_sources=[Extra()])
-    assert names((await provider.before_request("Hi there")).tools) == ["load_skill"]
+    assert names((await provider.before_request("Hi there")).tools) == ["load_skill", "read_skill_resource"]
     disclosed = await provider.before_request(GREETING)
     assert names(disclosed.tools) == ["load_skill", "read_skill_resource", "script_run"]
     assert (await disclosed.tools[2].call({})).data == ("hello",)
@@ -165,7 +174,7 @@ async def test_the_catalogue_is_frozen_until_the_offer_changes_and_then_says_so(
     assert (await provider.before_request("Hi")).catalogue == first.catalogue
     provider.manager.refresh()
     changed = await provider.before_request("Hi")
-    assert "<id>weather</id>" in changed.catalogue
+    assert "- weather: Tells the weather" in changed.catalogue
     assert "The list of skills has changed: new <id>weather</id>." in changed.instructions
     again = await provider.before_request("Hi")
     assert again.catalogue == changed.catalogue
@@ -257,7 +266,7 @@ async def test_a_cut_catalogue_names_what_is_near_so_that_no_turn_is_spent_on_se
     assert [match.skill.name for match in disclosed.candidates] == ["zebra"]
     assert (
         "Perhaps useful for this request; load_skill loads them:\n"
-        "<skill><id>zebra</id><description>Converts invoices into spreadsheets</description></skill>"
+        "- zebra: Converts invoices into spreadsheets"
     ) in disclosed.skills
     await provider.tools()[0].call({"skill_id": "zebra"})
     assert (await provider.before_request("What do spreadsheets cost?")).skills == ""

@@ -135,7 +135,8 @@ def test_an_error_in_a_blocking_call_comes_out():
 
 
 async def test_a_manager_has_tools_of_its_own(manager):
-    assert [tool["function"]["name"] for tool in manager.tools()] == ["load_skill"]
+    names = [tool["function"]["name"] for tool in manager.tools()]
+    assert names == ["load_skill", "read_skill_resource"]
     assert "Read x." in await manager.call("load_skill", {"skill_id": "pdf", "arguments": "x"})
     assert "already_active" in await manager.call("load_skill", '{"skill_id": "pdf", "arguments": "x"}')
     other = SkillTools(manager)

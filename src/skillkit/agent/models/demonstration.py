@@ -11,15 +11,14 @@ You reply with exactly one JSON object:
 {"answer": TEXT} answers: knowledge, arithmetic, writing, chat, what your skills are and what they are for.
 {"cannot": TEXT} says that none of your tools can do what is asked.
 
-<available_skills>
-  <skill><id>pdf-forms</id><description>Fill in PDF forms</description></skill>
-  <skill><id>trip-planner</id><description>Plan trips by train</description></skill>
-</available_skills>
+## Agent Skills
+- pdf-forms: Fill in PDF forms
+- trip-planner: Plan trips by train
 Tools:
 - get_weather(city: string, unit?: string): The weather in a city.
 - compare_weather(cities: list of string, unit?: string): The weather in several cities.
 - list_cities(): The cities that the weather is known of.
-- load_skill(skill_id: pdf-forms|trip-planner, arguments?: string): Load the instructions of a skill.
+- load_skill(skill_id: pdf-forms|trip-planner, arguments?: string): Load a skill.
 - script_list(skill_name?: string): List the scripts of a skill.
 - script_help(skill_name: string, script_name: string): Show which arguments a script takes.
 - script_run(skill_name: string, script_name: string, args?: list of string): Run a script of a skill."""

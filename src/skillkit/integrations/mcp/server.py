@@ -149,7 +149,7 @@ class SkillServer:
             return result
         with asking_for(self._requester(ctx)):
             provider = self._provider(self._client(ctx))
-            catalogue = await asyncio.to_thread(provider.tier1_context, SkillSession())
+            catalogue = await asyncio.to_thread(provider.catalogue, SkillSession())
         if isinstance(result, dict):
             return {**result, "instructions": catalogue} if catalogue else result
         return result.model_copy(update={"instructions": catalogue or None}) if result is not None else None

@@ -17,7 +17,7 @@ SCENARIOS: dict[str, Scenario] = {}
 TITLES: dict[str, str] = {}
 
 _NONCE = re.compile(r"\b[0-9a-f]{16}\b")
-_ID = re.compile(r"<id>(.*?)</id>")
+_ID = re.compile(r"^- ([^:\n]+)", re.MULTILINE)
 
 
 def promise(title: str) -> Callable[[Scenario], Scenario]:
@@ -50,7 +50,7 @@ def load(skill: str, **more: str) -> Call:
 @promise("the catalogue, to the byte")
 async def catalogue(driver: Driver, library: Library) -> None:
     turn = await driver.turn("Good morning.", ["Good morning!"])
-    assert turn.seen[0].instructions == library.provider.tier1_context(SkillSession())
+    assert turn.seen[0].instructions == library.provider.catalogue(SkillSession())
     assert turn.text == "Good morning!"
 
 
@@ -145,7 +145,7 @@ async def restored(driver: Driver, library: Library) -> None:
 async def matching(driver: Driver, library: Library) -> None:
     turn = await driver.turn("Please fill in this PDF form.", ["Done."])
     instructions = turn.seen[0].instructions
-    assert instructions.startswith(library.provider.tier1_context(SkillSession()))
+    assert instructions.startswith(library.provider.catalogue(SkillSession()))
     assert '<skill_context id="pdf-forms">' in instructions
     assert "<skill_context" in instructions
     assert 'id="tide-tables">\n<instructions>' not in instructions
@@ -231,7 +231,7 @@ async def hostile_library(driver: Driver, library: Library) -> None:
     names = library.provider.get_skill_names()
     replies: list[Reply] = [[load(name)] for name in names]
     turn = await driver.turn("Good morning.", [*replies, "Done."])
-    assert turn.seen[0].instructions == library.provider.tier1_context(SkillSession())
+    assert turn.seen[0].instructions == library.provider.catalogue(SkillSession())
     assert offered(turn.seen[0].instructions) == names
     assert [plain(result) for result in turn.results] == await neutral(
         library, SkillSession(), *(load(name) for name in names)

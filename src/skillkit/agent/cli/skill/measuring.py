@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def cost(
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens the catalogue may take.")] = 2000,
+    budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens the catalogue may take.")] = 300,
     active: Annotated[
         bool, typer.Option("--active", help="Only the skills that are active now, not all that are found.")
     ] = False,
