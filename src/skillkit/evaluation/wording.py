@@ -11,6 +11,8 @@ from skillkit.matching.matcher import SkillMatcher
 from skillkit.matching.terms import terms
 
 MOST_SKILLS = 10
+MOST_INDEXED = 1000
+"""Skills that may be indexed again, over all that is tried: each wording makes a new index of the library."""
 MOST_WORDS = 4
 MOST_CASES = 2000
 LONGEST_DESCRIPTION = 1024
@@ -49,8 +51,9 @@ def suggest_wordings(
         if case.wanted and result.data.get("matched") is False:
             missed.setdefault(case.wanted[0], []).append(case)
     skills = {skill.canonical_name: skill for skill in matcher.skills}
+    most = max(1, min(MOST_SKILLS, MOST_INDEXED // max(1, len(skills))))
     found = []
-    for name in sorted(missed, key=lambda each: -len(missed[each]))[:MOST_SKILLS]:
+    for name in sorted(missed, key=lambda each: -len(missed[each]))[:most]:
         best = _best(matcher, skills[name], cases, results, missed[name])
         if best is not None:
             found.append(best)
