@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 try:
     from anthropic import Anthropic, AsyncAnthropic
-    from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, BetaBuiltinFunctionTool
+    from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, BetaBuiltinFunctionTool, ToolError
 except ImportError as error:
     raise ImportError(
         "The Anthropic integration needs the package anthropic: pip install 'skillkit[anthropic]'"
     ) from error
 
-from skillkit.disclosure import SkillSession, Tool
+from skillkit.disclosure import SkillSession, Tool, ToolResult
 from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, Skills
+from skillkit.integrations.conversation import Asks, Conversation, Skills, run_blocking
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAsyncToolRunner, BetaToolRunner
@@ -48,7 +48,8 @@ class AnthropicSkills:
 
         The catalogue is the end of the prefix that the prompt cache keeps.
         """
-        disclosure = self.conversation.disclose(messages)
+        whole = not isinstance(messages, str) and bool(messages)
+        disclosure = self.conversation.disclose(messages, whole_history=whole)
         blocks: list[BetaTextBlockParam] = []
         if prompt:
             blocks.append({"type": "text", "text": prompt})
@@ -65,10 +66,13 @@ class AnthropicSkills:
         return [_definition(tool) for tool in self.conversation.tools()]
 
     async def results(self, message: "Message | BetaMessage") -> "BetaMessageParam | None":
-        """The user message that answers all tool calls of `message`, or None when it has none."""
+        """The user message that answers the calls of our tools in `message`, or None when it has none.
+
+        Calls of your own tools are left to you: add their results to the same message.
+        """
         answers: list[BetaToolResultBlockParam] = []
         for block in message.content:
-            if block.type == "tool_use":
+            if block.type == "tool_use" and self.conversation.tool(block.name) is not None:
                 result = await self.conversation.call(block.name, block.input)
                 answers.append(
                     {
@@ -79,6 +83,10 @@ class AnthropicSkills:
                     }
                 )
         return {"role": "user", "content": answers} if answers else None
+
+    def results_blocking(self, message: "Message | BetaMessage") -> "BetaMessageParam | None":
+        """`results` for the client that is not asynchronous."""
+        return run_blocking(self.results(message))
 
     def runner(
         self,
@@ -91,8 +99,8 @@ class AnthropicSkills:
     ) -> "BetaToolRunner[Any]":
         """The SDK's tool runner with the skills of this conversation beside `tools`."""
         messages = list(messages)
+        system = self.system(messages, prompt=prompt)  # first: what matches brings tools along
         own = [_BlockingTool(self.conversation, tool) for tool in self.conversation.tools()]
-        system = self.system(messages, prompt=prompt)
         runner: BetaToolRunner[Any] = client.beta.messages.tool_runner(
             messages=messages, system=system, tools=[*tools, *own], **parameters
         )
@@ -109,8 +117,8 @@ class AnthropicSkills:
     ) -> "BetaAsyncToolRunner[Any]":
         """`runner` for the asynchronous client."""
         messages = list(messages)
+        system = self.system(messages, prompt=prompt)  # first: what matches brings tools along
         own = [_AsyncTool(self.conversation, tool) for tool in self.conversation.tools()]
-        system = self.system(messages, prompt=prompt)
         runner: BetaAsyncToolRunner[Any] = client.beta.messages.tool_runner(
             messages=messages, system=system, tools=[*tools, *own], **parameters
         )
@@ -126,7 +134,7 @@ class _BlockingTool(BetaBuiltinFunctionTool):
         return _definition(self._tool)
 
     def call(self, input: object) -> str:
-        return self._conversation.call_blocking(self._tool.name, _object(input)).text
+        return _flagged(self._conversation.call_blocking(self._tool.name, _object(input)))
 
 
 class _AsyncTool(BetaAsyncBuiltinFunctionTool):
@@ -138,7 +146,14 @@ class _AsyncTool(BetaAsyncBuiltinFunctionTool):
         return _definition(self._tool)
 
     async def call(self, input: object) -> str:
-        return (await self._conversation.call(self._tool.name, _object(input))).text
+        return _flagged(await self._conversation.call(self._tool.name, _object(input)))
+
+
+def _flagged(result: ToolResult) -> str:
+    """The text of a result; a failure is raised, which is how the runner sets `is_error`."""
+    if result.failed:
+        raise ToolError(result.text)
+    return result.text
 
 
 def _definition(tool: Tool) -> "BetaToolParam":

@@ -25,7 +25,7 @@ except ImportError as error:
         "The LangChain integration needs the package langchain: pip install 'skillkit[langchain]'"
     ) from error
 
-from skillkit.disclosure import SkillContextProvider, SkillSession, Tool, ToolResult
+from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, ToolResult
 from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     ) -> ModelResponse[Any]:
         conversation = self._conversation(request.state)
         disclosure = conversation.disclose(request.messages, whole_history=True)
-        return handler(_extended(request, disclosure.catalogue, disclosure.skills, disclosure.tools))
+        return handler(_extended(request, disclosure))
 
     async def awrap_model_call(
         self,
@@ -93,7 +93,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     ) -> ModelResponse[Any]:
         conversation = self._conversation(request.state)
         disclosure = await conversation.adisclose(request.messages, whole_history=True)
-        return await handler(_extended(request, disclosure.catalogue, disclosure.skills, disclosure.tools))
+        return await handler(_extended(request, disclosure))
 
     # What the model calls
 
@@ -164,9 +164,7 @@ def _restored(state: SkillsState) -> SkillSession:
     return SkillSession.from_data(data) if data else SkillSession()
 
 
-def _extended(
-    request: ModelRequest[Any], catalogue: str, skills: str, tools: tuple[Tool, ...]
-) -> ModelRequest[Any]:
+def _extended(request: ModelRequest[Any], disclosure: Disclosure) -> ModelRequest[Any]:
     definitions: list[Any] = [
         {
             "type": "function",
@@ -176,13 +174,22 @@ def _extended(
                 "parameters": dict(tool.parameters),
             },
         }
-        for tool in tools
+        for tool in disclosure.tools
     ]
-    texts = [request.system_prompt, catalogue, skills]
-    prompt = "\n\n".join(text for text in texts if text)
     return request.override(
-        system_message=SystemMessage(prompt) if prompt else None, tools=[*request.tools, *definitions]
+        system_message=_system_message(request.system_message, disclosure),
+        tools=[*request.tools, *definitions],
     )
+
+
+def _system_message(own: SystemMessage | None, disclosure: Disclosure) -> SystemMessage | None:
+    """The program's own message with ours after it; content blocks stay blocks, with their cache marks."""
+    texts = [text for text in (disclosure.catalogue, disclosure.skills) if text]
+    if own is not None and isinstance(own.content, list):
+        blocks: list[str | dict[str, Any]] = [{"type": "text", "text": text} for text in texts]
+        return own.model_copy(update={"content": [*own.content, *blocks]})
+    prompt = "\n\n".join([*([str(own.content)] if own is not None and own.content else []), *texts])
+    return SystemMessage(prompt) if prompt else None
 
 
 class SkillInput(BaseModel):

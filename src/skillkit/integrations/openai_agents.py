@@ -13,7 +13,7 @@ except ImportError as error:
         "The OpenAI Agents integration needs openai-agents: pip install 'skillkit[openai-agents]'"
     ) from error
 
-from skillkit.disclosure import Tool
+from skillkit.disclosure import Disclosure, Tool
 from skillkit.integrations.conversation import Conversation
 
 __all__ = ["SkillAgent", "skill_instructions", "skill_tools"]
@@ -30,7 +30,7 @@ def skill_instructions(conversation: Conversation, prompt: str = "") -> Instruct
     """`instructions` for an Agent: `prompt`, the catalogue and the skills in use, made for every turn."""
 
     async def instructions(context: RunContextWrapper[Any], agent: Agent[Any]) -> str:
-        disclosure = await conversation.adisclose(context.turn_input)
+        disclosure = await _disclosed(conversation, context)
         return "\n\n".join(part for part in (prompt, disclosure.instructions) if part)
 
     return instructions
@@ -52,8 +52,15 @@ class SkillAgent(Agent[TContext]):
         tools = await super().get_all_tools(run_context)
         if self.conversation is None:
             return tools
-        conversation = self.conversation
-        return [*tools, *(_function_tool(conversation, tool) for tool in await conversation.atools())]
+        # The SDK asks for the tools before the prompt, and what matches brings tools along.
+        disclosure = await _disclosed(self.conversation, run_context)
+        return [*tools, *(_function_tool(self.conversation, tool) for tool in disclosure.tools)]
+
+
+async def _disclosed(conversation: Conversation, context: RunContextWrapper[Any]) -> Disclosure:
+    """What a request is given; the SDK shows all that the model will see in the first request of a run."""
+    seen = context.turn_input
+    return await conversation.adisclose(seen, whole_history=bool(seen) and context.usage.requests == 0)
 
 
 def _function_tool(conversation: Conversation, tool: Tool) -> FunctionTool:

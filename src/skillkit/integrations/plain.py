@@ -25,8 +25,13 @@ class SkillTools:
         self.conversation = Conversation(skills, session, approve=approve, asks=asks)
 
     def instructions(self, messages: Messages = ()) -> str:
-        """What to append to the system prompt of the request that `messages` make."""
-        return self.conversation.disclose(messages).instructions
+        """What to append to the system prompt of the request that `messages` make.
+
+        A list is taken for all that the model will see: text of a skill that was loaded and is no longer
+        among it is put back. A string is only what the user said last.
+        """
+        whole = not isinstance(messages, str) and bool(messages)
+        return self.conversation.disclose(messages, whole_history=whole).instructions
 
     def tools(self) -> list[dict[str, object]]:
         """The tools, ready for the field `tools` of a request."""

@@ -8,6 +8,7 @@ from typing import Any
 try:
     from pydantic_ai import RunContext
     from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.exceptions import ToolFailed
     from pydantic_ai.messages import InstructionPart, ModelMessage, ModelResponse, UserPromptPart
     from pydantic_ai.tools import AgentDepsT, ToolDefinition
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
@@ -17,7 +18,7 @@ except ImportError as error:
         "The Pydantic AI integration needs pydantic-ai-slim: pip install 'skillkit[pydantic-ai]'"
     ) from error
 
-from skillkit.disclosure import SkillContextProvider, SkillSession
+from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession
 from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
 
 __all__ = ["SkillSessions", "SkillsCapability", "SkillsToolset"]
@@ -68,8 +69,12 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
             session = self.sessions[key] = SkillSession()
         return Conversation(self.provider, session, asks=self.asks)
 
+    async def _disclosed(self, ctx: RunContext[AgentDepsT]) -> Disclosure:
+        seen = neutral_messages(ctx.messages, ctx.prompt)
+        return await self.conversation(ctx).adisclose(seen, whole_history=True)
+
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> Sequence[InstructionPart]:
-        disclosure = await self.conversation(ctx).adisclose(neutral_messages(ctx.messages, ctx.prompt))
+        disclosure = await self._disclosed(ctx)
         parts = (
             InstructionPart(disclosure.catalogue, dynamic=False, name="catalogue"),
             InstructionPart(disclosure.skills, dynamic=True, name="active"),
@@ -77,7 +82,6 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         return [part for part in parts if part.content]
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
-        conversation = self.conversation(ctx)
         return {
             tool.name: ToolsetTool(
                 toolset=self,
@@ -90,14 +94,18 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
                 max_retries=1,
                 args_validator=_ANYTHING,
             )
-            for tool in await conversation.atools()
+            # The framework asks for the tools before the instructions, and what matches brings tools along.
+            for tool in (await self._disclosed(ctx)).tools
         }
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> str:
         # A tool of the kind "unapproved" comes here only after the user has approved the call.
-        return (await self.conversation(ctx).call(name, tool_args, approved=True)).text
+        result = await self.conversation(ctx).call(name, tool_args, approved=True)
+        if result.failed:
+            raise ToolFailed(result.text)
+        return result.text
 
 
 @dataclass

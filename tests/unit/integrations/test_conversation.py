@@ -150,3 +150,13 @@ async def test_an_entry_that_is_no_tool_call_is_the_programs_mistake(manager):
     answer = await SkillTools(manager).answer({"id": "1", "function": function})
     assert answer["tool_call_id"] == "1"
     assert "Read" in str(answer["content"])
+
+
+async def test_a_skill_whose_text_left_the_history_is_in_the_instructions_again(manager):
+    skills = SkillTools(manager)
+    request = {"role": "user", "content": "Good morning."}
+    loaded = await skills.call("load_skill", {"skill_id": "pdf", "arguments": "x"})
+    whole = [request, {"role": "tool", "content": loaded}]
+    assert "Read x." not in skills.instructions(whole)
+    assert "Read x." not in skills.instructions("Good morning.")
+    assert "Read x." in skills.instructions([request])

@@ -46,10 +46,10 @@ class Guard:
     def _refused(self, headers: Mapping[str, str]) -> tuple[int, str] | None:
         # A web page of anybody can make a browser send requests here: by its origin it is known.
         origin = headers.get("origin")
-        if origin is not None and origin not in self._origins and not _is_local(urlsplit(origin).hostname):
+        if origin is not None and origin not in self._origins and not _is_local(_host_of(origin)):
             return 403, "Requests from this origin are not allowed"
         # A name of somebody else that was made to point here.
-        if self._loopback and not _is_local(urlsplit(f"//{headers.get('host', '')}").hostname):
+        if self._loopback and not _is_local(_host_of(f"//{headers.get('host', '')}")):
             return 421, "This server answers to localhost only"
         return None
 
@@ -95,6 +95,13 @@ def http_app(
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach `host`."""
     return _is_local(host.strip("[]"))
+
+
+def _host_of(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:  # an address that is none, such as `[abc`
+        return None
 
 
 def _is_local(host: str | None) -> bool:

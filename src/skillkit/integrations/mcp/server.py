@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 
 EXTENSION = "io.modelcontextprotocol/skills"
 PAGE = 50
+_CURSOR_DIGITS = 9
 TTL_MS = 60_000
 CLIENT_SCOPE_KEY = "skillkit.client"
 """Where the HTTP guard leaves the name of the client that a token belongs to."""
@@ -372,7 +373,7 @@ def _page(
     items: Sequence[Item], params: types.PaginatedRequestParams | None
 ) -> tuple[Sequence[Item], str | None]:
     cursor = params.cursor if params is not None else None
-    if cursor is not None and not (cursor.isascii() and cursor.isdecimal()):
+    if cursor is not None and not (cursor.isascii() and cursor.isdecimal() and len(cursor) <= _CURSOR_DIGITS):
         raise MCPError(types.INVALID_PARAMS, f"There is no page {cursor[:40]!r}")
     start = int(cursor or 0)
     following = start + PAGE

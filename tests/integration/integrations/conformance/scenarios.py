@@ -169,13 +169,35 @@ async def hot_reload(driver: Driver, library: Library) -> None:
 
 @promise("an active skill brings its toolset along")
 async def toolsets(driver: Driver, library: Library) -> None:
-    write(library.folder, "counting", "Counts words.", more="toolsets: [tools:Counter]\n")
-    (library.folder / "counting" / "tools.py").write_text(COUNTER)
-    library.manager.refresh()
+    add_counting(library)
     await driver.turn("Good morning.", [[load("counting")], "Done."])
     turn = await driver.turn("Go on.", [[Call("count_words", {"text": "one two three"})], "Done."])
     assert "count_words" in turn.seen[0].tools
     assert '"result": 3' in turn.results[-1]
+
+
+@promise("a skill that matches brings its toolset into the same request")
+async def toolset_of_match(driver: Driver, library: Library) -> None:
+    add_counting(library)
+    call = Call("count_words", {"text": "one two three"})
+    turn = await driver.turn("Please count the words of this text.", [[call], "Done."])
+    assert '"result": 3' in turn.results[-1]
+
+
+@promise("a skill that is loaded brings its toolset into the same run")
+async def toolset_of_load(driver: Driver, library: Library) -> None:
+    add_counting(library)
+    call = Call("count_words", {"text": "one two three"})
+    turn = await driver.turn("Good morning.", [[load("counting")], [call], "Done."])
+    assert '"result": 3' in turn.results[-1]
+
+
+@promise("text that left the history is put back")
+async def trimmed(driver: Driver, library: Library) -> None:
+    await driver.turn("Good morning.", [[load("tide-tables")], "Done."])
+    await driver.forget()
+    turn = await driver.turn("And tomorrow?", [[load("tide-tables")], "Done."])
+    assert "Use the harmonic constants." in turn.seen[0].instructions
 
 
 @promise("a script runs after the user has approved it")
@@ -236,6 +258,13 @@ async def hostile_library(driver: Driver, library: Library) -> None:
     assert [plain(result) for result in turn.results] == await neutral(
         library, SkillSession(), *(load(name) for name in names)
     )
+
+
+def add_counting(library: Library) -> None:
+    """Add a skill with a toolset."""
+    write(library.folder, "counting", "Count the words of a text.", more="toolsets: [tools:Counter]\n")
+    (library.folder / "counting" / "tools.py").write_text(COUNTER)
+    library.manager.refresh()
 
 
 def run(script: str, *arguments: str) -> Call:

@@ -91,5 +91,9 @@ class Driver(ABC):
         """Go on with this conversation as a new process would, from what was saved."""
         raise NotImplementedError
 
+    async def forget(self) -> None:
+        """Shorten the history of this conversation, as a limit or a summary does."""
+        raise NotImplementedError
+
     async def close(self) -> None:  # noqa: B027 -- most drivers hold nothing
         """Give back what the driver holds."""

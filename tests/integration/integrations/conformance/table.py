@@ -37,7 +37,7 @@ def feature_table() -> str:
 
 def _note(driver: type, scenario: str, ways: int, unable: int) -> str:
     reason: str = driver.unable[scenario]  # type: ignore[attr-defined]
-    variant: str = driver.variant  # type: ignore[attr-defined]
+    variant: str = driver.variant or "async"  # type: ignore[attr-defined]
     return f"{reason[0].upper()}{reason[1:]}." if unable == ways else f"{variant}: {reason}."
 
 

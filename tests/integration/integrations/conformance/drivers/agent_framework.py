@@ -13,6 +13,7 @@ from agent_framework import (
     ChatResponseUpdate,
     Content,
     FunctionInvocationLayer,
+    InMemoryHistoryProvider,
     Message,
 )
 
@@ -81,6 +82,9 @@ class AgentFrameworkDriver(Driver):
             response = await self._run(Message("user", answers))
         turn.text = response.text
         return turn
+
+    async def forget(self) -> None:
+        self.session.state[InMemoryHistoryProvider.DEFAULT_SOURCE_ID]["messages"] = []
 
     async def restart(self) -> None:
         saved = json.dumps(self.session.to_dict())

@@ -16,8 +16,12 @@ from skillkit.integrations.anthropic import AnthropicSkills
 COMMON: dict[str, Any] = {"model": "scripted", "max_tokens": 1000}
 
 
+FIXED = "the runner's tools are fixed when it is made; its add_tools needs a beta of the API"
+
+
 class AnthropicDriver(Driver):
     title = "Anthropic"
+    unable: ClassVar[Mapping[str, str]] = {"toolset_of_load": FIXED}
 
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)
@@ -32,6 +36,9 @@ class AnthropicDriver(Driver):
         turn.text = await self._run()
         self.messages = [*self.server.last_messages, {"role": "assistant", "content": turn.text}]
         return turn
+
+    async def forget(self) -> None:
+        self.messages.clear()
 
     async def restart(self) -> None:
         saved = json.dumps(self.skills.conversation.session.to_data())
@@ -53,7 +60,10 @@ class AnthropicDriver(Driver):
 
 class AnthropicBlockingDriver(AnthropicDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
+    unable: ClassVar[Mapping[str, str]] = {
+        "cancellation": "a blocking call cannot be cancelled",
+        "toolset_of_load": FIXED,
+    }
 
     async def _run(self) -> str:
         return await asyncio.to_thread(self._run_blocking)
@@ -79,6 +89,7 @@ class AnthropicStreamingDriver(AnthropicDriver):
 
 class AnthropicManualDriver(AnthropicDriver):
     variant = "own loop"
+    unable: ClassVar[Mapping[str, str]] = {}
 
     async def _run(self) -> str:
         async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:

@@ -6,9 +6,17 @@ from typing import Any, ClassVar
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
 from conformance.script import Driver, Reply, Seen, Turn
@@ -84,6 +92,9 @@ class LangChainDriver(Driver):
             state = await self._run(Command(resume={"decisions": decisions}))
         turn.text = str(state["messages"][-1].content)
         return turn
+
+    async def forget(self) -> None:
+        await self.agent.aupdate_state(self.config, {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES)]})
 
     async def restart(self) -> None:
         # Everything is in the checkpoint; a new process has a new agent.

@@ -40,6 +40,9 @@ class OpenAIAgentsDriver(Driver):
         turn.text = str(result.final_output)
         return turn
 
+    async def forget(self) -> None:
+        self.items, self.known_results = [], 0
+
     async def restart(self) -> None:
         saved = json.dumps(self.conversation.session.to_data())
         self.conversation = Conversation(self.provider, SkillSession.from_data(json.loads(saved)))

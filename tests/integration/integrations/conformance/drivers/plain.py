@@ -42,6 +42,9 @@ class PlainDriver(Driver):
             self.messages.extend(answers)
             results = [str(answer["content"]) for answer in answers]
 
+    async def forget(self) -> None:
+        self.messages.clear()
+
     async def restart(self) -> None:
         saved = json.dumps(self.skills.conversation.session.to_data())
         session = SkillSession.from_data(json.loads(saved))

@@ -74,6 +74,9 @@ class ProgramDriver(Driver):
         turn.seen[:] = [_without_own(seen) for seen in turn.seen]
         return turn
 
+    async def forget(self) -> None:
+        self.runtime.conversation.messages.clear()
+
     async def restart(self) -> None:
         self.runtime = self._runtime(ConversationStore(self.home).load(self.runtime.conversation.id))
 

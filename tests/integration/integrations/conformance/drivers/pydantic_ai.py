@@ -45,6 +45,9 @@ class PydanticAIDriver(Driver):
         turn.text = result.output
         return turn
 
+    async def forget(self) -> None:
+        self.history = self.history[-1:]
+
     async def restart(self) -> None:
         sessions = self.capability.toolset.sessions
         saved = json.dumps({key: session.to_data() for key, session in sessions.items()})

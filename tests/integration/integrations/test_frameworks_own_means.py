@@ -1,0 +1,47 @@
+"""What a framework has of its own and an integration must not take away."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langchain_core.messages import SystemMessage
+
+from skillkit import SkillManager
+from skillkit.disclosure import SkillContextProvider
+from skillkit.integrations.anthropic import AnthropicSkills
+from skillkit.integrations.langchain import _system_message
+
+
+@pytest.fixture
+def manager(tmp_path) -> SkillManager:
+    folder = tmp_path / "skills" / "pdf"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: pdf\ndescription: Reads PDF files.\n---\nRead it.\n")
+    return SkillManager(project_skill_dir=tmp_path / "skills", anthropic_config_dir="")
+
+
+def used(name: str, **arguments: object) -> Any:
+    return SimpleNamespace(type="tool_use", id=f"id-{name}", name=name, input=arguments)
+
+
+def test_calls_of_the_programs_own_tools_are_left_to_it_and_failures_are_flagged(manager):
+    skills = AnthropicSkills(manager)
+    calls = [used("my_own"), used("load_skill", skill_id="pdf"), used("load_skill", skill_id="none")]
+    message: Any = SimpleNamespace(content=calls)
+    answer: Any = skills.results_blocking(message)
+    assert [(block["tool_use_id"], block["is_error"]) for block in answer["content"]] == [
+        ("id-load_skill", False),
+        ("id-load_skill", True),
+    ]
+    assert skills.results_blocking(SimpleNamespace(content=[used("my_own")])) is None  # type: ignore[arg-type]
+
+
+def test_content_blocks_of_a_system_message_keep_their_cache_marks(manager):
+    disclosure = SkillContextProvider(manager).disclose("Good morning.")
+    rules = {"type": "text", "text": "RULES", "cache_control": {"type": "ephemeral"}}
+    extended = _system_message(SystemMessage([rules]), disclosure)
+    assert extended is not None
+    assert extended.content == [rules, {"type": "text", "text": disclosure.catalogue}]
+    plain = _system_message(SystemMessage("RULES"), disclosure)
+    assert plain is not None
+    assert plain.content == f"RULES\n\n{disclosure.catalogue}"
