@@ -127,7 +127,7 @@ def test_a_turn_ends_at_its_limit_of_tokens(agent, online: OpenAIServer) -> None
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (CallTool("greet_in_language", '{"name": "Al'), ("name", "JSON")),
+        (CallTool("greet_in_language", '{"name": "Al'), ("name",)),
         (CallTool("greet_in_language", {"language": "fr"}), ("name",)),
         (CallTool("load_skill", {"skill_id": "kalshi"}), ("kalshi-markets",)),
         (CallTool("no_such_tool", {}), ("no_such_tool", "greet_in_language")),
