@@ -10,6 +10,8 @@ from skillkit import SkillManager
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.anthropic import AnthropicSkills
 from skillkit.integrations.langchain import _system_message
+from skillkit.integrations.mcp.http import http_app
+from skillkit.integrations.mcp.server import SkillServer
 
 
 @pytest.fixture
@@ -45,3 +47,26 @@ def test_content_blocks_of_a_system_message_keep_their_cache_marks(manager):
     plain = _system_message(SystemMessage("RULES"), disclosure)
     assert plain is not None
     assert plain.content == f"RULES\n\n{disclosure.catalogue}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "status"), [("host", "[abc", 421), ("origin", "http://[abc", 403), ("host", "", 421)]
+)
+async def test_an_address_that_is_none_is_refused_and_not_an_error(manager, name, value, status):
+    sent: list[Any] = []
+    headers = {"host": "localhost", name: value}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    scope: Any = {
+        "type": "http",
+        "method": "POST",
+        "path": "/mcp",
+        "headers": [(key.encode(), text.encode()) for key, text in headers.items()],
+    }
+    await http_app(SkillServer(manager))(scope, receive, send)
+    assert sent[0]["status"] == status
