@@ -13,7 +13,7 @@ from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import ProviderSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "architecture.md"
-SECTION = PAGE.read_text().partition("## A model provider")[2].partition("\n## ")[0]
+SECTION = PAGE.read_text().partition("## A model provider")[2].partition("\n##")[0]
 
 
 @pytest.fixture

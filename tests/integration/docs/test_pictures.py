@@ -71,6 +71,7 @@ def test_a_picture_fetches_nothing_and_names_no_machine(name):
 )
 def test_the_recorded_tokens_are_what_a_request_carries(library, tmp_path):
     manager = disclosure.library(tmp_path, library["skills"])
-    provider = SkillContextProvider(manager, matcher=SkillMatcher(mode="lexical"))
+    matcher = SkillMatcher(mode="lexical")
+    provider = SkillContextProvider(manager, matcher=matcher, counter=disclosure.COUNTER)
     numbers = disclosure.tokens_of(provider, manager)
     assert {name: library[name] for name in numbers} == pytest.approx(numbers, rel=0.03)
