@@ -273,7 +273,7 @@ class Stage:
             for name, arguments, result in calls
         ):
             yield f"no successful call of {command.calls}({command.arguments}); called: {calls}"
-        first = next((step["arguments"] for step in steps if step["kind"] == "model"), None)
+        first = next((step["instructions"] for step in steps if step["kind"] == "model"), None)
         if first is None:
             yield "the trace shows no request to the model"
             return

@@ -100,7 +100,7 @@ def test_the_trace_tells_what_the_model_was_sent_and_called(tmp_path: Path) -> N
     (scene,) = selected(ALL, ["004-16"], ["plain"])
     log = "mkdir -p ~/.agent/logs && cat > ~/.agent/logs/session-$RANDOM-trace.log <<'END'\n{}\nEND"
     steps = [
-        {"kind": "model", "name": "m", "arguments": '<skill_context id="greeter">', "result": ""},
+        {"kind": "model", "name": "m", "instructions": '<skill_context id="greeter">', "result": ""},
         {"kind": "tool", "name": "greet", "arguments": '{"name": "Ada"}', "result": '{"success": true}'},
         {"kind": "tool", "name": "fails", "arguments": "{}", "result": '{"success": false}'},
     ]

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from skillkit.core.authority import DefaultAuthority, Requester
 from skillkit.core.digest_memo import DigestMemo
@@ -39,7 +40,8 @@ class OneDigest(DefaultAuthority):
 
 
 def test_a_script_that_changed_while_it_waited_is_not_run(workshop, backend):
-    base = workshop.skill("demo", tell_py="print('\"approved\"')")
+    # No earlier run has left a copy of these bytes, from which this one could still be served.
+    base = workshop.skill("demo", tell_py=f"print('\"approved {uuid4().hex}\"')")
     workshop.tools(sandbox=backend)
     runner = workshop.runners[-1]
     changes = Interposed(runner, lambda: (base / "scripts" / "tell.py").write_text("print('\"other\"')"))

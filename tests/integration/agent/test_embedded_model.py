@@ -7,12 +7,14 @@ import json
 import os
 import urllib.error
 import urllib.request
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.engine import LocalEngine
+from skillkit.agent.models.local import LocalProvider
 from skillkit.agent.models.local_client import LocalChatClient
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, cache_folder
 from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
@@ -39,18 +41,17 @@ def engine(states: Path) -> LocalEngine:
     return LocalEngine(ModelStore(MODELS).path(QWEN_CODER), states)
 
 
-class Loaded:
+@dataclass(frozen=True, slots=True)
+class Loaded(LocalProvider):
     """The embedded model, loaded once for all tests."""
 
-    name, model, options = "local", QWEN_CODER.name, None
-
-    def __init__(self, engine: LocalEngine) -> None:
-        self.engine = engine
+    engine: LocalEngine | None = None
 
     def problem(self) -> None:
         return None
 
     def client(self) -> LocalChatClient:
+        assert self.engine is not None
         return LocalChatClient(self.engine, self.model)
 
 
@@ -58,12 +59,11 @@ class Loaded:
 def ask(engine: LocalEngine, home: Path, monkeypatch: pytest.MonkeyPatch):
     """Put a request to a new conversation; answers what was said and what was done."""
     monkeypatch.setenv("AGENT_SKILLS", "hello-extended,kalshi-markets")
-    monkeypatch.setenv("SKILL_MATCHING_MODE", "keyword")
 
     async def call(request: str) -> tuple[str, list[Step]]:
         steps: list[Step] = []
         runtime = AgentRuntime(
-            Loaded(engine),
+            Loaded(engine=engine),
             find_enabled(print),
             ConversationStore().new(),
             observers=Observers(step=steps.append),

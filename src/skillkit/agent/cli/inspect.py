@@ -47,6 +47,7 @@ def inspect(
     except OSError as error:
         output.complain(f"Port {port} cannot be used: {error.strerror}. Choose another with --port.")
         raise typer.Exit(outcome.ERROR) from None
+    listening.listen()  # whoever reads the address may use it at once
     number = listening.getsockname()[1]
     application = create_app(Library(lambda: enabled_skills(paths or ()), journal_path()), number)
     address = f"http://127.0.0.1:{number}/?token={application.token}"
