@@ -13,7 +13,8 @@ def test_public_skills_load_and_no_two_commands_disagree() -> None:
     if not CORPUS.is_dir():
         pytest.skip(f"the public skills are not beside the repository ({CORPUS})")
     report = inspect(CORPUS)
-    assert report.clean, "\n".join(report.lines())
+    # Slow files are for the recipe to count: a measured test run is slow by itself.
+    assert not report.foreign + report.disagreements, "\n".join(report.lines())
     assert report.loaded >= 0.998 * report.files
 
 
