@@ -30,6 +30,7 @@ from terminal import Terminal
 
 import skillkit
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore
+from skillkit.disclosure.tool_result import unfence
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ROOT / "tests" / "validation" / "commands.toml"
@@ -297,7 +298,7 @@ def play(scene: Scene, folder: Path, models: Path | None = None) -> Iterator[Out
 def _succeeded(result: str) -> bool:
     """Whether a tool answered `success: true`."""
     try:
-        return bool(json.loads(result)["success"])
+        return bool(json.loads(unfence(result) or result)["success"])
     except (ValueError, KeyError, TypeError):
         return False
 
