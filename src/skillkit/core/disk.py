@@ -5,6 +5,7 @@ import json
 import os
 import re
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,30 @@ MAX_JSON = 64 * 1024 * 1024
 def agent_home() -> Path:
     """`~/.agent`, or where AGENT_HOME moves it; absolute."""
     return Path(os.path.expanduser(os.environ.get("AGENT_HOME") or "~/.agent")).absolute()
+
+
+def writable_folder(home: Path) -> Path:
+    """Return `home`, or where it cannot be written a private folder among the temporary ones."""
+    existing = next(path for path in (home, *home.parents) if path.exists())
+    if os.access(existing, os.W_OK):
+        return home
+    own = Path(tempfile.gettempdir()) / f"skillkit-{os.geteuid()}"
+    with suppress(FileExistsError):
+        own.mkdir(mode=0o700)
+    found = own.lstat()
+    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return own if is_ours else Path(tempfile.mkdtemp(prefix="skillkit-"))
+
+
+def unreachable(path: Path) -> Path | None:
+    """The file or folder whose mode keeps a stranger from reading `path`."""
+    real = Path(os.path.realpath(path))
+    for parent in real.parents:
+        if not parent.stat().st_mode & stat.S_IXOTH:
+            return parent
+    mode = real.stat().st_mode
+    wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
+    return real if mode & wanted != wanted else None
 
 
 def write_new(path: Path, data: bytes, mode: int = 0o644) -> None:

@@ -2,15 +2,13 @@
 
 import re
 
+from skillkit.scripts.lacking import SHARED_MEMORY
 from skillkit.scripts.models import ScriptResult
 from skillkit.scripts.network.attempts import Attempt
 
 _SHOWN = 5
 
-_LANDLOCK = {
-    b"SemLock": "multiprocessing needs shared memory, which the sandbox 'landlock' cannot give; "
-    "install bubblewrap, or use threads",
-}
+_NO_SEMAPHORE = b"SemLock"
 _MISSING_MODULE = re.compile(rb"ModuleNotFoundError: No module named '([A-Za-z_][A-Za-z0-9_.]{0,200})'\s*$")
 _OWN_FOLDER = "scripts"
 _DISTRIBUTIONS = {
@@ -46,9 +44,9 @@ def hint_for(result: ScriptResult) -> str:
     said = result.stderr.ending(4096)
     if (missing := _MISSING_MODULE.search(said)) is not None:
         return f"\n{_missing_module(missing[1].decode())}"
-    if result.backend != "landlock":
-        return ""
-    return next((f"\n{hint}" for mark, hint in _LANDLOCK.items() if mark in said), "")
+    if result.backend == "landlock" and _NO_SEMAPHORE in said:
+        return f"\n{SHARED_MEMORY.format(result.backend)}"
+    return ""
 
 
 def _attempted(attempt: Attempt) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from skillkit.core.disk import unreachable
 from skillkit.scripts.programs import find_program
-from skillkit.scripts.sandbox.backend import unreachable
 
 _CLAUSE = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?[a-z0-9.+-]*\s*")
 _TELL = (

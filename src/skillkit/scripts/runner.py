@@ -1,11 +1,8 @@
 """Runs requests on this machine: environment, sandbox, capture, and a shared limit of concurrency."""
 
 import asyncio
-import contextlib
 import os
 import re
-import stat
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from skillkit.core.disk import agent_home, remove_tree
+from skillkit.core.disk import agent_home, remove_tree, unreachable, writable_folder
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.path_resolver import open_beneath
+from skillkit.core.pinned_trees import ChangedTreeError, TreeStore
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.environments import (
     Allowances,
@@ -32,35 +30,23 @@ from skillkit.scripts.inline_metadata import (
     parse_inline_metadata,
 )
 from skillkit.scripts.interpreters import PYTHON, Interpreter, MissingInterpreterError, find_interpreter
+from skillkit.scripts.lacking import find_lacking
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.pinned_run import HostsError, LinkedPathError, PinnedRun
-from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, needs_reachable_files, unreachable
+from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, needs_reachable_files
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
-from skillkit.scripts.trees import ChangedTreeError, TreeStore
 
 _WIDE_STORE = Path("/var/cache/skillkit/environments")
 """Where root keeps environments when its own folder is closed to the user that scripts run as."""
 _KEPT_HEADS = 1024
+_FIRST_BYTES = 256
 _IMPORTS_OWN_FOLDER = re.compile(rb"^[ \t]*(?:from|import)[ \t]+scripts(?:[. \t]|$)", re.MULTILINE)
 
 
 def environment_folders() -> tuple[Path, ...]:
     """Where environments of the default runner may be."""
     return (agent_home() / "environments", _WIDE_STORE)
-
-
-def writable_folder(home: Path) -> Path:
-    """Return `home`, or where it cannot be written a private folder among the temporary ones."""
-    existing = next(path for path in (home, *home.parents) if path.exists())
-    if os.access(existing, os.W_OK):
-        return home
-    own = Path(tempfile.gettempdir()) / f"skillkit-{os.geteuid()}"
-    with contextlib.suppress(FileExistsError):
-        own.mkdir(mode=0o700)
-    found = own.lstat()
-    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
-    return own if is_ours else Path(tempfile.mkdtemp(prefix="skillkit-"))
 
 
 class LocalRunner:
@@ -87,7 +73,7 @@ class LocalRunner:
         self._pool = self._new_pool()
         self._process = os.getpid()
         self._trees = TreeStore(state / "trees")
-        self._heads: dict[tuple[str, str], _Head] = {}
+        self._heads: dict[tuple[str, str, str], _Head] = {}
 
     def run(self, request: ScriptRequest) -> ScriptResult:
         """Run one request to its end. Interrupting the caller kills the script."""
@@ -156,6 +142,9 @@ class LocalRunner:
         head = self._read_head(run)
         run = replace(run, imports_own_folder=head.imports_own_folder)
         interpreter = find_interpreter(request.script, head.first_bytes)
+        if head.lacking is not None:
+            message = f"{request.script}: {head.lacking}"
+            return ScriptResult(Outcome.REFUSED, run.backend.name, message=message)
         if interpreter.kind != PYTHON:
             return self._start(run, interpreter, None)
         with self._store_for(run.backend).in_use(
@@ -215,7 +204,7 @@ class LocalRunner:
 
     def _read_head(self, run: PinnedRun) -> "_Head":
         """What the script itself says about how it is run, read once for each digest."""
-        key = (run.request.digest, run.request.script)
+        key = (run.request.digest, run.request.script, run.backend.name)
         if (known := self._heads.get(key)) is not None:
             return known
         with open_beneath(run.tree, run.request.script) as descriptor:
@@ -228,7 +217,10 @@ class LocalRunner:
         if len(self._heads) >= _KEPT_HEADS:
             self._heads.clear()
         own = _IMPORTS_OWN_FOLDER.search(content) is not None
-        self._heads[key] = head = _Head(metadata, content[:256], own)
+        first_bytes = content[:_FIRST_BYTES]
+        kind = find_interpreter(run.request.script, first_bytes).kind
+        lacking = find_lacking(run.backend, kind, content)
+        self._heads[key] = head = _Head(metadata, first_bytes, own, lacking)
         return head
 
 
@@ -236,6 +228,8 @@ class _Head(NamedTuple):
     metadata: InlineMetadata
     first_bytes: bytes
     imports_own_folder: bool
+    lacking: str | None
+    """Why the sandbox cannot run it."""
 
 
 def _message_of(outcome: Outcome, request: ScriptRequest, stdout: Captured, stderr: Captured) -> str:

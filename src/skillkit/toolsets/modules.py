@@ -5,26 +5,32 @@ and nothing else, so `sys.path` stays as it is, relative imports work, and two s
 of the same name have two modules.
 """
 
+import atexit
 import hashlib
 import importlib.util
 import os
 import sys
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from threading import RLock
 
 from skillkit.core.digest import FileDigest, TreeDigest, open_tree
+from skillkit.core.disk import agent_home, writable_folder
 from skillkit.core.exceptions import SizeLimitExceededError
+from skillkit.core.pinned_trees import TreeStore
 
 _NAMESPACE = "skillkit_skills"
 _MAX_FILES = 4096
 _MAX_BYTES = 256 << 20
 _CHUNK = 1 << 20
 _lock = RLock()
+_copies = ExitStack()
+atexit.register(_copies.close)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,11 @@ class SkillSources:
                 sources[path] = bytes(kept)
         return cls(base, TreeDigest.of(digests).digest, sources)
 
+    def pinned(self) -> "SkillSources":
+        """The same code, with the data beside it in a private copy of this digest until the program ends."""
+        store = TreeStore(writable_folder(agent_home()) / "trees")
+        return replace(self, base=_copies.enter_context(store.pinned(self.base, self.digest)))
+
     def find(self, parts: Sequence[str]) -> str | None:
         """The file of the module or package with these parts of a name."""
         path = "/".join(parts)
@@ -71,7 +82,7 @@ class SkillSources:
 
 
 class _Loader(SourceLoader):
-    """Gives the importer the bytes that were digested; beside modules a skill's data is on disk."""
+    """Gives the importer the bytes that were digested."""
 
     def __init__(self, fullname: str, sources: SkillSources, path: str) -> None:
         self._fullname = fullname
@@ -131,7 +142,8 @@ def import_module(sources: SkillSources, root: str, module: str) -> types.Module
             namespace = types.ModuleType(_NAMESPACE)
             namespace.__path__ = []
             sys.modules[_NAMESPACE] = namespace
-        _finder.roots[root] = sources
+        if root not in _finder.roots:
+            _finder.roots[root] = sources.pinned()
         before = set(sys.modules)
         try:
             return importlib.import_module(f"{name}.{module}")

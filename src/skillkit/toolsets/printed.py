@@ -1,14 +1,16 @@
-"""Standard output belongs to the program: what a toolset prints is kept apart."""
+"""Standard output belongs to the program: what a toolset writes there is kept apart."""
 
 import io
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from threading import Lock
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
+from threading import RLock, Thread
 from typing import IO, Any
 
 _KEPT = 10_000
+_STDOUT, _STDERR = 1, 2
 
 
 class Printed:
@@ -28,8 +30,9 @@ _printed: ContextVar[Printed | None] = ContextVar("skillkit_toolset_printed", de
 class _Stdout:
     """The real standard output for everybody but toolsets."""
 
-    def __init__(self, real: IO[str]) -> None:
+    def __init__(self, real: IO[str], replaced: IO[str]) -> None:
         self.real = real
+        self.replaced = replaced
 
     def write(self, text: str) -> int:
         printed = _printed.get()
@@ -48,26 +51,79 @@ class _Stdout:
 
 
 class _Diversion:
-    """Stands in for `sys.stdout` as long as at least one toolset is at work."""
+    """Stands in for standard output as long as a toolset, or a thread that one started, is at work.
+
+    `sys.stdout` asks who prints. The descriptor cannot ask, so it leads to standard error meanwhile,
+    also for programs that a toolset starts; the program itself goes on by a descriptor of its own.
+    """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._users = 0
+        self._kept: int | None = None
 
     def enter(self) -> None:
         with self._lock:
             self._users += 1
-            if not isinstance(sys.stdout, _Stdout):
-                sys.stdout = _Stdout(sys.stdout)
+            if self._users == 1:
+                self._divert()
 
     def leave(self) -> None:
         with self._lock:
             self._users -= 1
-            if self._users == 0 and isinstance(sys.stdout, _Stdout):
-                sys.stdout = sys.stdout.real
+            if self._users == 0:
+                self._restore()
+
+    def _divert(self) -> None:
+        if Thread.start is not _start_apart:
+            Thread.start = _start_apart  # type: ignore[method-assign, assignment]
+        replaced = real = sys.stdout
+        with suppress(OSError, ValueError):  # there is none, or it is no file
+            replaced.flush()
+            self._kept = os.dup(_STDOUT)
+            os.dup2(_STDERR, _STDOUT)
+            if replaced.fileno() == _STDOUT:
+                real = open(  # noqa: SIM115
+                    self._kept, "w", encoding=replaced.encoding, errors=replaced.errors, closefd=False
+                )
+                real.reconfigure(line_buffering=True)
+        sys.stdout = _Stdout(real, replaced)
+
+    def _restore(self) -> None:
+        stand_in = sys.stdout
+        with suppress(OSError, ValueError):
+            stand_in.flush()
+        if isinstance(stand_in, _Stdout):
+            sys.stdout = stand_in.replaced
+        if self._kept is not None:
+            os.dup2(self._kept, _STDOUT)
+            os.close(self._kept)
+            self._kept = None
 
 
 _diversion = _Diversion()
+_start = Thread.start
+
+
+def _start_apart(thread: Thread) -> None:
+    """Start a thread; one that a toolset starts writes where the toolset does, for as long as it runs."""
+    if _printed.get() is None:
+        return _start(thread)
+    context, run = copy_context(), thread.run
+
+    def run_apart() -> None:
+        try:
+            context.run(run)
+        finally:
+            _diversion.leave()
+
+    thread.run = run_apart  # type: ignore[method-assign]
+    _diversion.enter()
+    try:
+        _start(thread)
+    except BaseException:
+        _diversion.leave()
+        raise
 
 
 @contextmanager

@@ -141,7 +141,7 @@ def test_a_copy_that_was_tampered_with_is_made_again(workshop):
 
 
 def test_copies_that_nobody_uses_make_space_for_new_ones(workshop, monkeypatch):
-    monkeypatch.setattr("skillkit.scripts.trees.KEPT_TREES", 3)
+    monkeypatch.setattr("skillkit.core.pinned_trees.KEPT_TREES", 3)
     for number in range(6):
         workshop.skill("demo", tell_py=f"print({number})")
         assert workshop.tools().script_run("demo", "tell")["result"] == number
@@ -152,5 +152,5 @@ def test_a_home_that_cannot_be_written_does_not_keep_a_script_from_running(works
     workshop.skill("demo", tell_py="print(1)")
     tools = workshop.tools()
     assert tools.script_run("demo", "tell")["success"]
-    monkeypatch.setattr("skillkit.scripts.trees.os.access", lambda path, mode: False)
+    monkeypatch.setattr("skillkit.core.pinned_trees.os.access", lambda path, mode: False)
     assert tools.script_run("demo", "tell")["result"] == 1

@@ -162,6 +162,22 @@ def test_a_changed_skill_is_loaded_anew(write, load):
     assert [call(old)["result"], call(new)["result"]] == [1, 2]
 
 
+def test_data_beside_a_module_is_read_as_it_was_trusted(write, load, monkeypatch, tmp_path):
+    monkeypatch.setenv("AGENT_HOME", str(tmp_path / "home"))
+    read = 'return (__import__("pathlib").Path(__file__).parent / "words.txt").read_text()'
+    base = write(
+        "data",
+        "toolsets.x:Hello",
+        **{
+            "toolsets/x.py": HELLO.replace('return f"Hello {name}"', read),
+            "toolsets/words.txt": "approved",
+        },
+    )
+    tool = load().tools[0]
+    (base / "toolsets" / "words.txt").write_text("other")
+    assert call(tool, name="a")["result"] == "approved"
+
+
 def test_a_module_that_is_imported_later_comes_from_the_bytes_that_were_trusted(write, load):
     later = "from .later import say\n            return say()"
     base = write(

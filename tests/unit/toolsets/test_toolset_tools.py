@@ -426,6 +426,50 @@ async def test_what_a_tool_prints_goes_to_the_log(unruly, capfd, caplog):
     assert "on standard output" in caplog.text
 
 
+def test_nothing_that_a_toolset_writes_reaches_the_standard_output_of_the_program():
+    program = """
+import asyncio, os, subprocess, threading
+from skillkit.toolsets import AgentToolset, as_tool
+
+class Loud(AgentToolset):
+    def __init__(self):
+        self.go_on = threading.Event()
+
+    def shout(self) -> str:
+        os.write(1, b"by descriptor\\n")
+        subprocess.run(["echo", "by a program"], check=True)
+        now = threading.Thread(target=print, args=("by a thread",))
+        now.start()
+        now.join()
+        self.later = threading.Thread(target=self.wait)
+        self.later.start()
+        return "done"
+
+    def wait(self):
+        self.go_on.wait()
+        print("by a thread, later")
+        os.write(1, b"by descriptor, later\\n")
+
+loud = Loud()
+print("before")
+print(asyncio.run(as_tool(loud.shout).handler())["result"])
+print("meanwhile", flush=True)
+loud.go_on.set()
+loud.later.join()
+os.write(1, b"by the program\\n")
+print("after")
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout.split("\n") == ["before", "done", "meanwhile", "by the program", "after", ""]
+    assert [line for line in ran.stderr.splitlines() if line.startswith("by ")] == [
+        "by descriptor",
+        "by a program",
+        "by descriptor, later",
+    ]
+
+
 async def test_a_long_text_is_cut_and_a_long_list_refused(unruly):
     answer = await unruly["long_text"].handler()
     assert 1_000 <= len(answer["result"]) < 1_100

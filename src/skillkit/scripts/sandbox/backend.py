@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from skillkit.core.disk import unreachable
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
 
@@ -157,17 +158,6 @@ def another_user() -> int | None:
 def needs_reachable_files(backend: Backend) -> bool:
     """Whether the script's user must be able to read everything by itself."""
     return not backend.mounts and os.geteuid() == 0
-
-
-def unreachable(path: Path) -> Path | None:
-    """The file or folder whose mode keeps a stranger from reading `path`."""
-    real = Path(os.path.realpath(path))
-    for parent in real.parents:
-        if not parent.stat().st_mode & stat.S_IXOTH:
-            return parent
-    mode = real.stat().st_mode
-    wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
-    return real if mode & wanted != wanted else None
 
 
 def hand_over(work: str, confinement: Confinement) -> int | None:

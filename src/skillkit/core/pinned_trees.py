@@ -1,4 +1,4 @@
-"""Private copies of skills, named by digest: a script runs from the bytes that were approved."""
+"""Private copies of skills, named by digest: what runs has the bytes that were approved."""
 
 import fcntl
 import os
@@ -12,9 +12,8 @@ from pathlib import Path
 
 from skillkit.core.digest import open_tree
 from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES, DigestMemo, tree_digests
-from skillkit.core.disk import remove_tree
+from skillkit.core.disk import remove_tree, unreachable
 from skillkit.core.exceptions import SizeLimitExceededError, SkillsUseError
-from skillkit.scripts.sandbox.backend import unreachable
 
 KEPT_TREES = 64
 KEPT_BYTES = 1 << 30
