@@ -38,6 +38,8 @@ class ScriptRequest:
     """May have dependencies built from source, which executes their code at install time."""
     other_sources: bool = False
     """May name its own indexes, direct URLs and path dependencies."""
+    retry_safe: bool = False
+    """The skill declares that a second run does no harm, so a run that was lost may be tried again."""
 
 
 class Outcome(str, Enum):
@@ -55,6 +57,8 @@ class Outcome(str, Enum):
     """An interpreter or a package is missing or cannot be had within the rules."""
     BROKEN = "broken"
     """The sandbox itself failed; the script did not start."""
+    LOST = "lost"
+    """What ran it was lost on the way: the script may have run, in part or to its end."""
 
 
 @dataclass(frozen=True, slots=True)

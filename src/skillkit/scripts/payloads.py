@@ -23,6 +23,7 @@ _CODES = {
     Outcome.REFUSED: "permission_denied",
     Outcome.DEPENDENCY: "dependency_failed",
     Outcome.BROKEN: "execution_failed",
+    Outcome.LOST: "execution_failed",
 }
 # Sequences that move the cursor, recolour, retitle or link; anything left of them is a control character.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\-_])")
