@@ -7,7 +7,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from skillkit.core.hosts import is_request
-from skillkit.core.models import NO_PERMISSIONS, NO_TRIGGERS, Permissions, Requirements, Triggers
+from skillkit.core.models import (
+    NO_PERMISSIONS,
+    NO_TRIGGERS,
+    DeclaredScript,
+    Permissions,
+    Requirements,
+    Triggers,
+)
 from skillkit.core.simple_header import Value, shared
 from skillkit.core.text import escape_hidden
 
@@ -54,6 +61,22 @@ def texts(value: Value) -> tuple[str, ...]:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(item.strip() for item in value if item.strip())
     raise WrongTypeError("a list of texts")
+
+
+def scripts(value: Value) -> tuple[DeclaredScript, ...]:
+    """Names of scripts, or mappings of `name` and `retry: safe`."""
+    return tuple(map(_script, value if isinstance(value, list) else texts(value)))
+
+
+def _script(entry: Value) -> DeclaredScript:
+    if isinstance(entry, str):
+        return DeclaredScript(entry.strip())
+    name, retry = (entry.get("name"), entry.get("retry", "never")) if isinstance(entry, dict) else ("", "")
+    if isinstance(name, str) and name.strip() and retry in ("safe", "never"):
+        script = DeclaredScript(name.strip())
+        script.retry_safe = retry == "safe"
+        return script
+    raise WrongTypeError("a list of names, or of mappings with a name and retry: safe or never")
 
 
 def words(value: Value) -> tuple[str, ...]:
@@ -225,7 +248,7 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
         "hooks": FieldRule("hooks", mapping),
         "triggers": FieldRule("triggers", triggers),
         "toolsets": FieldRule("toolsets", texts),
-        "scripts": FieldRule("scripts", texts),
+        "scripts": FieldRule("scripts", scripts),
         "scripts_ignore": FieldRule("scripts_ignore", texts),
         "permissions": FieldRule("permissions", permissions),
         "requires": FieldRule("requires", requirements),

@@ -131,6 +131,13 @@ NO_REQUIREMENTS = Requirements()
 NO_PERMISSIONS = Permissions()
 
 
+class DeclaredScript(str):
+    """A name in the header's `scripts`, and what the header says about it."""
+
+    retry_safe = False
+    """A second run does no harm (`retry: safe`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class SkillMetadata:
     """Tier 1: what is known of a skill without reading its instructions."""

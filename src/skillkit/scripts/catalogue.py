@@ -34,6 +34,8 @@ class Script:
     path: Path
     relative_path: str
     """Beneath the skill."""
+    retry_safe: bool = False
+    """The header says that a second run does no harm."""
 
 
 def find_scripts(skill: SkillMetadata) -> tuple[Script, ...]:
@@ -43,6 +45,7 @@ def find_scripts(skill: SkillMetadata) -> tuple[Script, ...]:
     manifest leaves out when it names its scripts. What it names may lie anywhere in the skill.
     """
     wanted = None if skill.scripts is None else {_bare(name) for name in skill.scripts}
+    safe = {_bare(name) for name in skill.scripts or () if getattr(name, "retry_safe", False)}
     found: dict[str, Script] = {}
     for relative in sorted(_all_files(skill), key=_rank):
         file = relative.removeprefix(f"{FOLDER}/")
@@ -50,10 +53,11 @@ def find_scripts(skill: SkillMetadata) -> tuple[Script, ...]:
         if any(fnmatchcase(name, pattern) for pattern in skill.scripts_ignore for name in {file, base}):
             continue
         stem = base.rpartition(".")[0] or base
-        if wanted is not None and not {*map(str.lower, (file, base, stem, _without_suffix(file)))} & wanted:
+        names = {*map(str.lower, (file, base, stem, _without_suffix(file)))}
+        if wanted is not None and not names & wanted:
             continue
         name = stem if stem not in found else base if base not in found else file
-        found[name] = Script(name, file, skill.base_dir / relative, relative)
+        found[name] = Script(name, file, skill.base_dir / relative, relative, bool(names & safe))
     if wanted is not None:
         _report_missing(skill, wanted, found)
     return tuple(found[name] for name in sorted(found))

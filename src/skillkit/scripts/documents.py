@@ -1,4 +1,4 @@
-"""Requests and results as JSON: the form in which another engine gets a run and hands back what came of it."""
+"""Requests and results as JSON: how another engine gets a run and hands back what came of it."""
 
 import base64
 import binascii
@@ -57,7 +57,8 @@ def _load(form: str, document: bytes, kind: type[T], local: Mapping[str, object]
         data = json.loads(document)
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"Not a {form}: not JSON") from error
-    found, _, version = str(data.pop("format", "")).rpartition("/") if isinstance(data, dict) else ("", "", "")
+    data = data if isinstance(data, dict) else {}
+    found, _, version = str(data.pop("format", "")).rpartition("/")
     if found != form:
         raise DocumentError(f"Not a {form}: the field 'format' says something else")
     if version != str(VERSION):
@@ -99,10 +100,10 @@ def _decode_fields(kind: type[T], data: object, where: str, local: Mapping[str, 
     declared = {item.name: item for item in fields(kind) if item.name not in local}  # type: ignore[arg-type]
     if unknown := sorted(set(data) - set(declared)):
         raise DocumentError(f"Unknown field '{where}{unknown[0]}'")
-    values = dict(local)
+    values, hints = dict(local), _hints(kind)  # type: ignore[arg-type]
     for name, item in declared.items():
         if name in data:
-            values[name] = _decode(_hints(kind)[name], data[name], f"{where}{name}")
+            values[name] = _decode(hints[name], data[name], f"{where}{name}")
         elif item.default is MISSING and item.default_factory is MISSING:
             raise DocumentError(f"The field '{where}{name}' is missing")
     return kind(**values)

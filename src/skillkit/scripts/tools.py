@@ -311,6 +311,7 @@ class ScriptTools:
             unsandboxed=grants.unsandboxed,
             source_builds=grants.source_builds,
             other_sources=grants.other_sources,
+            retry_safe=script.retry_safe,
         )
         return _Prepared(script, request, as_json=as_json)
 

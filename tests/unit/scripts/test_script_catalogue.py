@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillkit import SkillMetadata
+from skillkit.core.parser import SkillParser
 from skillkit.scripts import find_script, find_scripts
 
 
@@ -135,3 +136,22 @@ def test_a_header_may_name_scripts_elsewhere_in_the_skill_and_nowhere_outside(sk
     caplog.clear()
     find_scripts(found)
     assert caplog.text.count("not a plain file of the skill") == len(outside)
+
+
+def test_a_script_is_safe_to_retry_only_where_the_header_says_so(tmp_path):
+    (tmp_path / "scripts").mkdir()
+    for name in ("read.py", "send.py", "pay.py"):
+        (tmp_path / "scripts" / name).write_text("")
+    entries = "scripts:\n  - {name: read, retry: safe}\n  - send.py\n  - {name: pay.py, retry: never}\n"
+    (tmp_path / "SKILL.md").write_text(f"---\nname: a\ndescription: b\n{entries}---\n")
+    metadata = SkillParser().parse_skill_file(tmp_path / "SKILL.md")
+    assert metadata.scripts == ("read", "send.py", "pay.py")
+    assert {script.name: script.retry_safe for script in find_scripts(metadata)} == {
+        "read": True,
+        "send": False,
+        "pay": False,
+    }
+    (tmp_path / "SKILL.md").write_text(
+        "---\nname: a\ndescription: b\nscripts: [{name: pay, retry: often}]\n---\n"
+    )
+    assert SkillParser().parse_skill_file(tmp_path / "SKILL.md").scripts is None
