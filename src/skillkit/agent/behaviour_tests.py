@@ -1,14 +1,13 @@
 """Putting a run of behaviour tests together: who runs them, who judges, and whether it may cost something."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skillkit.agent.judge_agreement import AGREEMENTS
 from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
 from skillkit.evaluation.behaviour.executor import Executor
-from skillkit.evaluation.behaviour.judge import UNMEASURED, Judge
+from skillkit.evaluation.behaviour.judge import UNMEASURED, Agreement, Judge
 from skillkit.evaluation.behaviour.program import ProgramExecutor
 from skillkit.evaluation.behaviour.recording import Recordings
 from skillkit.evaluation.behaviour.runs import BehaviourRunner
@@ -20,6 +19,11 @@ if TYPE_CHECKING:
     from skillkit.evaluation.tester import SkillTester
 
 RECORDINGS = "recordings"
+AGREEMENTS: Mapping[str, Agreement] = {
+    "local": Agreement("local", {"presence": (14, 24), "format": (4, 8), "absence": (8, 16)}),
+}
+"""How often judges were right, by provider: `python3 dev.py bench evaluation judge`. A judge that is not
+here was not measured; the user who names it trusts it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class Settings:
 
     def _changed_provider(self, provider: str, detail: str, value: str) -> "Settings":
         known = [option.name for option in fields(ProviderSettings)]
-        if detail not in known or provider not in PROVIDERS.names():
+        if detail not in known or provider not in PROVIDERS:
             raise SettingsError(f"There is no setting '{provider}.{detail}'. {_choices()}")
         meant: Any = value or None
         if meant is not None and detail in _NUMBERS:
@@ -131,8 +131,8 @@ class SettingsFile:
 
 
 def _existing(provider: str) -> str:
-    if provider not in PROVIDERS.names():
-        known = ", ".join(PROVIDERS.names())
+    if provider not in PROVIDERS:
+        known = ", ".join(PROVIDERS)
         raise SettingsError(f"There is no provider '{provider}'. Choose one of: {known}")
     return provider
 

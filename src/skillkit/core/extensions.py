@@ -1,6 +1,6 @@
 """Alternatives by name: those that ship, and those that installed packages add by entry point."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -30,9 +30,10 @@ class Extensions:
         found = sorted(entry_points(group=self.group), key=lambda point: point.value, reverse=True)
         return {point.name: point for point in found if point.name not in self.shipped}
 
-    def names(self) -> tuple[str, ...]:
-        """Return every name, those that ship first."""
-        return (*self.shipped, *sorted(self._added))
+    def __iter__(self) -> Iterator[str]:
+        """Every name, those that ship first; packages are looked through when these are not enough."""
+        yield from self.shipped
+        yield from sorted(self._added)
 
     def load(self, name: str) -> Any:
         """Return what the name stands for."""
@@ -41,7 +42,7 @@ class Extensions:
             return getattr(import_module(module), attribute)
         if name not in self._added:
             raise ConfigurationError(
-                f"There is no {self.kind} '{name}'. Choose one of: {', '.join(self.names())}", name
+                f"There is no {self.kind} '{name}'. Choose one of: {', '.join(self)}", name
             )
         point = self._added[name]
         try:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 from skillkit.core import resources
 from skillkit.core.authority import Authority, DefaultAuthority, current_requester
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from skillkit.core.watcher import Watcher
 
 logger = logging.getLogger(__name__)
-
-Companion = TypeVar("Companion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,9 @@ class SkillManager:
         self._said = SaidOnce()
         self._init_mode = InitMode.UNINITIALIZED
         self._scanning = RLock()
-        self._companions: dict[str, object] = {}
+        self._tools: Toolbox | None = None
+        self.shared_provider: object | None = None
+        """What conversations of this manager share of disclosure; kept here by the layer that makes it."""
         self._generation = 0
 
     # Tier 1: finding
@@ -368,15 +368,11 @@ class SkillManager:
         """Return what the tool `name` says to the model."""
         return await self._toolbox().call(name, arguments)
 
-    def companion(self, name: str, make: Callable[[], Companion]) -> Companion:
-        """What the layers above keep with this manager: made once, whichever conversation asks first."""
-        with self._scanning:
-            if name not in self._companions:
-                self._companions[name] = make()
-            return cast("Companion", self._companions[name])
-
     def _toolbox(self) -> Toolbox:
-        return self.companion("toolbox", lambda: toolbox_for(self))
+        with self._scanning:
+            if self._tools is None:
+                self._tools = toolbox_for(self)
+            return self._tools
 
     # Scanning
 

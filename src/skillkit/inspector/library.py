@@ -76,12 +76,6 @@ class Library:
                 self._counting.start()
             return self._cost[1] if self._cost else None
 
-    def wait_for_costs(self, timeout: float = 30.0) -> None:
-        """Wait for the count that is under way."""
-        self.costs()
-        if (counting := self._counting) is not None:
-            counting.join(timeout)
-
     def _count(self, version: int) -> None:
         report = cost_report(self.manager)
         with self._lock:

@@ -66,13 +66,6 @@ class OnlyTheUser:
         else:
             await self._application(scope, receive, _with_headers(send))
 
-    def form_token(self) -> str:
-        """Return what a form that changes something has to send back."""
-        return hmac.new(self.token.encode(), b"form", "sha256").hexdigest()
-
-    def allows_form(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self.form_token().encode())
-
     def _has_cookie(self, text: str) -> bool:
         cookies: SimpleCookie = SimpleCookie()
         try:

@@ -1,6 +1,5 @@
 """Looking at what is installed: what is there, whether it is intact, whether it is current."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,12 +96,6 @@ class InstallInspector:
     def _files(self, skill: InstalledSkill) -> SkillTree:
         """The files of an installed skill as they are now."""
         return read_folder(self.store.path(skill.stored), ANY_SIZE)
-
-    async def averify(self, names: Sequence[str] = ()) -> Verifications:
-        return await asyncio.to_thread(self.verify, names)
-
-    async def aoutdated(self, names: Sequence[str] = ()) -> Freshnesses:
-        return await asyncio.to_thread(self.outdated, names)
 
     def _selected(self, names: Sequence[str]) -> Skills:
         state = self.registry.load()

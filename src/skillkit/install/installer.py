@@ -1,10 +1,8 @@
 """SkillInstaller: moves skills from sources into the store, and back out again."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.events import NO_JOURNAL, Writer
@@ -50,10 +48,7 @@ _UNVOUCHED = "no branch or tag of the repository holds this commit: it may be an
 
 
 class SkillInstaller(InstallInspector):
-    """Adds, updates, checks and removes skills. Nothing changes unless `consent` says yes to it.
-
-    What waits has a twin that starts with `a` for use in an event loop.
-    """
+    """Adds, updates, checks and removes skills. Nothing changes unless `consent` says yes to it."""
 
     def __init__(
         self,
@@ -430,17 +425,3 @@ class SkillInstaller(InstallInspector):
         if not self.consent(proposal):
             names = ", ".join(offer.name for offer in proposal.offers)
             raise ConsentError(f"Not done: {proposal.action} {names} was declined.")
-
-    # For event loops
-
-    async def aadd(self, source: str | Source, **options: Any) -> Skills:
-        return await asyncio.to_thread(self.add, source, **options)
-
-    async def aupdate(self, name: str, **options: Any) -> InstalledSkill:
-        return await asyncio.to_thread(self.update, name, **options)
-
-    async def aremove(self, name: str) -> InstalledSkill:
-        return await asyncio.to_thread(self.remove, name)
-
-    async def arollback(self, name: str) -> InstalledSkill:
-        return await asyncio.to_thread(self.rollback, name)

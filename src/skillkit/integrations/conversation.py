@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Lock
 from typing import TypeVar
 
 from skillkit.core.authority import Requester, asking_for
@@ -31,6 +32,7 @@ Wrap = Callable[[ToolSource], ToolSource]
 """Puts wrappers of `skillkit.disclosure.tool_sources`, or of your own, around the tools of a conversation."""
 
 Answer = TypeVar("Answer")
+_sharing = Lock()
 
 
 class Conversation:
@@ -160,9 +162,13 @@ def default_provider(manager: SkillManager, scripts: ScriptTools | None = None) 
 
     All conversations of a manager share one provider, and with it the index, unless they differ in scripts.
     """
-    if scripts is None:
-        return manager.companion("provider", lambda: _provider(manager, ScriptTools(manager)))
-    return _provider(manager, scripts)
+    if scripts is not None:
+        return _provider(manager, scripts)
+    with _sharing:
+        shared = manager.shared_provider
+        if not isinstance(shared, SkillContextProvider):
+            shared = manager.shared_provider = _provider(manager, ScriptTools(manager))
+        return shared
 
 
 def default_sources(

@@ -1,10 +1,9 @@
 """The same events as OpenTelemetry spans and counters, for those who have a collector."""
 
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from skillkit.core.events import Event, Json, Kind, Writer
+from skillkit.core.events import Event, Json, Kind
 from skillkit.core.place import here
 
 if TYPE_CHECKING:
@@ -59,21 +58,6 @@ class TelemetryWriter:
 
     def close(self) -> None:
         """The collector's own shutdown sends what waits."""
-
-
-class Writers:
-    """Several writers as one."""
-
-    def __init__(self, writers: Sequence[Writer]) -> None:
-        self._writers = tuple(writers)
-
-    def record(self, event: Event) -> None:
-        for writer in self._writers:
-            writer.record(event)
-
-    def close(self) -> None:
-        for writer in self._writers:
-            writer.close()
 
 
 def _attributes(event: Event) -> dict[str, str | int | float]:

@@ -1,6 +1,5 @@
 """SkillMatcher: a request in, the skills that fit it out, and nothing when none does."""
 
-import asyncio
 import heapq
 import os
 from collections.abc import Collection, Iterable, Mapping
@@ -136,27 +135,11 @@ class SkillMatcher:
             matches[:most], matches[most:], misses, self.mode, self.signals, self.threshold, most
         )
 
-    async def amatch(self, request: str, limit: int | None = None) -> list[Match]:
-        """`match` without blocking the event loop."""
-        return await asyncio.to_thread(self.match, request, limit)
-
-    async def arank(self, request: str, limit: int = 10) -> list[Match]:
-        """`rank` without blocking the event loop."""
-        return await asyncio.to_thread(self.rank, request, limit)
-
-    async def aexplain(self, request: str, limit: int | None = None) -> MatchResult:
-        """`explain` without blocking the event loop."""
-        return await asyncio.to_thread(self.explain, request, limit)
-
     def prepare(self) -> None:
         """Read, embed and index now, so that the first request need not wait for it."""
         with self._lock:
             if self._scorer:
                 self._scorer.prepare()
-
-    async def aprepare(self) -> None:
-        """`prepare` without blocking the event loop."""
-        await asyncio.to_thread(self.prepare)
 
     def add(self, skill: SkillMetadata) -> None:
         """Take a skill in, in the place of what was known of the same file."""

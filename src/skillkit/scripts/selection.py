@@ -58,9 +58,9 @@ class SandboxSelection:
         only where it was asked for or nothing else works.
         """
         setting = self._setting or (environ or os.environ).get(SETTING, "") or "auto"
-        if setting not in (*SANDBOXES.names(), "auto"):
+        if setting not in (*SANDBOXES, "auto"):
             raise ConfigurationError(
-                f"{SETTING}={setting} is not one of auto, {', '.join(SANDBOXES.names())}",
+                f"{SETTING}={setting} is not one of auto, {', '.join(SANDBOXES)}",
                 parameter_name=SETTING,
             )
         with self._lock:
@@ -153,7 +153,7 @@ class SandboxSelection:
 def _backends(setting: str = "auto") -> list[Backend]:
     """The alternatives that `setting` leaves; one of another package that cannot be loaded is logged."""
     found: list[Backend] = []
-    for name in SANDBOXES.names() if setting == "auto" else (setting,):
+    for name in SANDBOXES if setting == "auto" else (setting,):
         try:
             found.append(cast("type[Backend]", SANDBOXES.load(name))())
         except ConfigurationError as error:

@@ -75,10 +75,6 @@ class ScriptTools:
         """Who decides what scripts are granted."""
         return self._authority or self._skills.authority
 
-    @property
-    def script_count(self) -> int:
-        return sum(len(find_scripts(skill)) for skill in self._usable())
-
     # Listing: reads names, runs nothing
 
     def script_list(self, skill_name: str | None = None) -> Payload:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from openai_server import CallTool, OpenAIServer, Say
 
-from skillkit.agent.behaviour_tests import BehaviourOptions, run_behaviour
-from skillkit.agent.judge_agreement import AGREEMENTS
+from skillkit.agent.behaviour_tests import AGREEMENTS, BehaviourOptions, run_behaviour
 from skillkit.evaluation import Outcome, SkillTester, find_targets
 
 CASE = {

@@ -9,7 +9,7 @@ from skillkit import SkillManager, SkillsUseError
 
 PAGE = (Path(__file__).parents[3] / "docs" / "library.md").read_text()
 WORDS = set(re.findall(r"\w+", PAGE))
-FOR_OTHER_LAYERS = {"companion", "skills_dir"}
+FOR_OTHER_LAYERS = {"shared_provider", "skills_dir"}
 
 
 def test_every_method_and_attribute_of_the_manager_is_told_of():

@@ -1,5 +1,6 @@
 """A skill that is there: edited, removed, brought back, trusted, locked."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -308,15 +309,17 @@ def test_a_skill_from_a_folder_cannot_be_locked(installer: SkillInstaller, tmp_p
 # Event loops
 
 
-async def test_every_verb_can_be_awaited(installer: SkillInstaller, repository: Repository) -> None:
+async def test_every_verb_works_in_a_thread_of_an_event_loop(
+    installer: SkillInstaller, repository: Repository
+) -> None:
     repository.commit({"SKILL.md": skill_text("pdf")})
-    await installer.aadd(repository.url)
+    await asyncio.to_thread(installer.add, repository.url)
     repository.commit({"SKILL.md": skill_text("pdf", body="Two.")})
-    assert (await installer.aoutdated())[0].outdated
-    await installer.aupdate("pdf")
-    await installer.arollback("pdf")
-    assert (await installer.averify())[0].intact
-    await installer.aremove("pdf")
+    assert (await asyncio.to_thread(installer.outdated))[0].outdated
+    await asyncio.to_thread(installer.update, "pdf")
+    await asyncio.to_thread(installer.rollback, "pdf")
+    assert (await asyncio.to_thread(installer.verify))[0].intact
+    await asyncio.to_thread(installer.remove, "pdf")
     assert installer.list() == []
 
 

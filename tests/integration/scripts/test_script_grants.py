@@ -104,7 +104,6 @@ def test_a_skill_that_was_refused_is_not_run_nor_listed(workshop):
         assert answer == {"success": False, "error": "permission_denied", "message": "not today"}
     assert list(tools.script_list()["result"]) == ["other"]
     assert tools.script_list()["message"] == "Found 1 script across 1 skill"
-    assert tools.script_count == 1
     manager.authority.code = "unavailable"
     assert tools.script_run("demo", "tell")["error"] == "dependency_failed"
 

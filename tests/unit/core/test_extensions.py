@@ -25,7 +25,7 @@ def extensions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Extensions:
 
 
 def test_what_ships_comes_first_and_is_not_replaced(extensions: Extensions) -> None:
-    assert extensions.names() == ("ordered", "path", "broken", "extra")
+    assert tuple(extensions) == ("ordered", "path", "broken", "extra")
     assert extensions.load("path") is Path
     assert extensions.load("ordered").__module__ == "collections"
     assert extensions.load("extra").__name__ == "Extra"

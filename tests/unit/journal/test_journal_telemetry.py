@@ -6,7 +6,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from skillkit.journal import Event, Kind, at
 from skillkit.journal.sensitive import described
-from skillkit.journal.telemetry import TelemetryWriter, Writers
+from skillkit.journal.telemetry import TelemetryWriter
 
 
 def test_a_run_is_a_span_with_both_vocabularies() -> None:
@@ -16,7 +16,7 @@ def test_a_run_is_a_span_with_both_vocabularies() -> None:
     writer = TelemetryWriter(provider)
     data = {"script": "status.py", "exit_code": 3, "duration_ms": 12.5, "error": "failed"}
     with at("talk", 2):
-        Writers([writer]).record(Event(Kind.SCRIPT_RUN, "pdf", "digest", data))
+        writer.record(Event(Kind.SCRIPT_RUN, "pdf", "digest", data))
         writer.record(Event(Kind.MATCHED))
     [span] = exporter.get_finished_spans()
     assert span.name == "skill.script"

@@ -172,14 +172,6 @@ def test_a_score_does_not_depend_on_the_size_of_the_library(everyday, make_skill
         assert abs(one.score - other.score) < 0.15
 
 
-async def test_the_async_twins_give_the_same(lexical):
-    request = "slow database queries"
-    await lexical.aprepare()
-    assert await lexical.amatch(request) == lexical.match(request)
-    assert await lexical.arank(request, 2) == lexical.rank(request, 2)
-    assert await lexical.aexplain(request, 1) == lexical.explain(request, 1)
-
-
 def test_two_skills_of_one_name_from_two_sources_live_side_by_side(make_skill):
     one = make_skill("deploy", "Deploy containers", source_label="a")
     two = make_skill("deploy", "Deploy containers", source_label="b")

@@ -163,12 +163,12 @@ class Chat:
 
         if not name:
             provider = self.runtime.provider
-            output.say(f"{provider.name}/{provider.model}. Others: {', '.join(PROVIDERS.names())}")
+            output.say(f"{provider.name}/{provider.model}. Others: {', '.join(PROVIDERS)}")
             return
         provider_name, slash, model = name.partition("/")
-        if slash and provider_name in PROVIDERS.names():
+        if slash and provider_name in PROVIDERS:
             options = replace(self.options, provider=provider_name, model=model or None)
-        elif name in PROVIDERS.names():
+        elif name in PROVIDERS:
             options = replace(self.options, provider=name, model=None)
         else:
             options = replace(self.options, provider=self.runtime.provider.name, model=name)

@@ -41,7 +41,7 @@ def show(json: Json = False) -> None:
     file = SettingsFile()
     settings = file.load()
     used = choose(settings).name
-    problems = {name: _problem(name, settings) for name in PROVIDERS.names()}
+    problems = {name: _problem(name, settings) for name in PROVIDERS}
     if json:
         output.print_json(
             {"path": str(file.path), "settings": settings.to_data(), "provider": used, "problems": problems}
@@ -50,7 +50,7 @@ def show(json: Json = False) -> None:
     output.say(f"Settings in {file.path}")
     rows = [
         (name, "used" if name == used else "", settings.of(name).model or "-", problems[name] or "ready")
-        for name in PROVIDERS.names()
+        for name in PROVIDERS
     ]
     output.table(("Provider", "Now", "Model", "State"), rows, flexible="State")
     output.say(

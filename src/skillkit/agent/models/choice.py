@@ -36,7 +36,7 @@ def choose(settings: Settings, provider: str | None = None, model: str | None = 
 
 def _loadable(settings: Settings, model: str | None) -> Iterator[ChatProvider]:
     """Yield the providers in the order in which they are considered; a broken package is passed over."""
-    names = [name for name in PROVIDERS.names() if name not in _ASKED_LAST]
+    names = [name for name in PROVIDERS if name not in _ASKED_LAST]
     for name in (*names, *_ASKED_LAST):
         try:
             yield provider_named(name, settings, model)

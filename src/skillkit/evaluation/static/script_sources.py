@@ -27,7 +27,6 @@ _DISTRIBUTIONS = {
 }  # fmt: skip
 _OPTION = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
 _REQUIREMENT_FILES = ("requirements.txt", "pyproject.toml", "setup.py", "environment.yml", "Pipfile")
-_RUNNERS = ("python", "python3", "uv", "bash", "sh", "node", "bun", "deno", "tsx", "npx", "ruby", "perl")
 _COMMON_OPTIONS = frozenset({"--help", "--version", "--json"})
 
 

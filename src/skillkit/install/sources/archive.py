@@ -80,9 +80,6 @@ class ArchiveSource(Source):
     def at(self, version: str) -> "ArchiveSource":
         return replace(self, digest=_checked_digest(version))
 
-    def within(self, path: str) -> "ArchiveSource":
-        return replace(self, path=path)
-
     def __str__(self) -> str:
         digest = f"#{self.digest}" if self.digest else ""
         return escape_hidden(f"{self.place}{digest}" + (f" ({self.path})" if self.path else ""))

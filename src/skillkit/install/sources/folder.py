@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -60,9 +60,6 @@ class FolderSource(Source):
             f"A folder has no branches: '{self}' cannot be taken at '{escape_hidden(version)}'. "
             f"For a repository on this machine write file://{self.folder.resolve()}"
         )
-
-    def within(self, path: str) -> "FolderSource":
-        return replace(self, path=path)
 
     def __str__(self) -> str:
         return escape_hidden(str(self.folder / self.path))

@@ -78,9 +78,6 @@ class GitSource(Source):
             raise SourceError(f"{self} is not locked to a full commit")
         return replace(self, ref=revision)
 
-    def within(self, path: str) -> "GitSource":
-        return replace(self, path=path)
-
     def __str__(self) -> str:
         ref = f"#{self.ref}" if self.ref else ""
         return escape_hidden(f"{self.url}{ref}" + (f" ({self.path})" if self.path else ""))

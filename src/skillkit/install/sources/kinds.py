@@ -2,49 +2,37 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from functools import cache
-from importlib.metadata import entry_points
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from skillkit.core.extensions import Extensions
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
 from skillkit.install.exceptions import SourceError
-from skillkit.install.sources.archive import ArchiveSource
 from skillkit.install.sources.folder import FolderSource
-from skillkit.install.sources.git import GitSource, source_from_git_fields
-from skillkit.install.sources.marketplace import MarketplaceSource
-from skillkit.install.sources.npm import NpmSource
-from skillkit.install.sources.site import SiteSource
+from skillkit.install.sources.git import source_from_git_fields
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
 
-GROUP = "skillkit.sources"
 MAX_TEXT = 2048
-KINDS: tuple[type[Source], ...] = (
-    *(MarketplaceSource, NpmSource, ArchiveSource),
-    *(FolderSource, SiteSource, GitSource),
+KINDS = Extensions(
+    "skillkit.sources",
+    "kind of source",
+    {
+        "marketplace": "skillkit.install.sources.marketplace:MarketplaceSource",
+        "npm": "skillkit.install.sources.npm:NpmSource",
+        "archive": "skillkit.install.sources.archive:ArchiveSource",
+        "folder": "skillkit.install.sources.folder:FolderSource",
+        "site": "skillkit.install.sources.site:SiteSource",
+        "git": "skillkit.install.sources.git:GitSource",
+    },
 )
-_OURS = {kind.kind: kind for kind in KINDS}
 
 
-@cache
-def foreign_kinds() -> Mapping[str, type[Source]]:
-    """Kinds of installed packages by name; none of them can take the place of one of ours."""
-    kinds: dict[str, type[Source]] = {}
-    for entry in entry_points(group=GROUP):
-        loaded = entry.load()
-        if not (isinstance(loaded, type) and issubclass(loaded, Source) and loaded.kind == entry.name):
-            raise SourceError(
-                f"The entry point '{entry.name}' of {GROUP} is not a Source of that kind: {entry.value}"
-            )
-        if entry.name not in _OURS:
-            kinds[entry.name] = loaded
-    return kinds
-
-
-def find_kind(name: str) -> type[Source] | None:
-    """Return the kind of that name; installed packages are looked through only for one that is not ours."""
-    return _OURS.get(name) or foreign_kinds().get(name)
+def _load(name: str) -> type[Source]:
+    kind = KINDS.load(name)
+    if not (isinstance(kind, type) and issubclass(kind, Source) and kind.kind == name):
+        raise SourceError(f"The entry point '{name}' of {KINDS.group} is not a Source of that kind: {kind}")
+    return kind
 
 
 def parse_source(text: str, *, ref: str | None = None, path: str | None = None) -> Source:
@@ -75,13 +63,12 @@ def _parse(text: str) -> Source:
         raise SourceError(f"'{shown}' is not a source: empty, too long or with hidden characters")
     if text.startswith("-"):
         raise SourceError(f"'{shown}' looks like an option, not like a source")
-    for kinds in (_OURS, foreign_kinds()):
-        for kind in kinds.values():
-            source = kind.parse(text)
-            if source is not None:
-                return source
+    for name in KINDS:
+        source = _load(name).parse(text)
+        if source is not None:
+            return source
     hint = f" For the folder write ./{shown}." if Path(text).is_dir() else ""
-    forms = ", ".join(kind.form for kind in (*_OURS.values(), *foreign_kinds().values()))
+    forms = ", ".join(_load(name).form for name in KINDS)
     raise SourceError(f"'{shown}' is not a source.{hint} Write {forms}.")
 
 
@@ -98,8 +85,8 @@ def source_from_data(data: Mapping[str, Any]) -> Source:
     for key, value in data.items():
         if not isinstance(value, str) or HIDDEN_OR_LAYOUT.search(value) or len(value) > MAX_TEXT:
             raise SourceError(f"The source's '{escape_hidden(str(key))[:40]}' is no plain text")
-    kind = find_kind(data["kind"])
-    return kind.from_data(data) if kind is not None else UnknownSource.from_data(data)
+    name = data["kind"]
+    return _load(name).from_data(data) if name in KINDS else UnknownSource.from_data(data)
 
 
 def source_of_record(data: Mapping[str, Any]) -> Source:
@@ -137,12 +124,6 @@ class UnknownSource(Source):
 
     def at(self, version: str) -> "UnknownSource":
         return self
-
-    def within(self, path: str) -> "UnknownSource":
-        return replace(self, path=path)
-
-    def __str__(self) -> str:
-        return escape_hidden(self.location)
 
     def open(self, access: Access) -> AbstractContextManager[OpenSource]:
         raise SourceError(

@@ -85,12 +85,6 @@ class MarketplaceSource(Source):
         market, _, plugin = (revision or "").partition("+")
         return replace(self, place=self.place.fixed(market or None), plugin_revision=plugin)
 
-    def within(self, path: str) -> "MarketplaceSource":
-        return replace(self, path=path)
-
-    def __str__(self) -> str:
-        return escape_hidden(self.location + (f" ({self.path})" if self.path else ""))
-
     @contextmanager
     def open(self, access: Access) -> Iterator[OpenSource]:
         from skillkit.install.sources.marketplace_plugins import OpenMarketplace, find_plugins

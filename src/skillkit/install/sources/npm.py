@@ -60,9 +60,6 @@ class NpmSource(Source):
     def at(self, version: str) -> "NpmSource":
         return replace(self, version=_checked(_VERSION, version, "a version"))
 
-    def within(self, path: str) -> "NpmSource":
-        return replace(self, path=path)
-
     def __str__(self) -> str:
         inside = f" ({self.path})" if self.path else ""
         return escape_hidden(f"{self.location}@{self.version}{inside}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -63,12 +63,6 @@ class SiteSource(Source):
 
     def fixed(self, revision: str | None) -> "SiteSource":
         return self
-
-    def within(self, path: str) -> "SiteSource":
-        return replace(self, path=path)
-
-    def __str__(self) -> str:
-        return escape_hidden(self.url + (f" ({self.path})" if self.path else ""))
 
     @contextmanager
     def open(self, access: Access) -> Iterator[OpenSource]:

@@ -23,7 +23,6 @@ SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 INDEXES = ("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json")
 MAX_INDEX = 4 * 1024 * 1024
 MAX_SKILLS = 5000
-_UNCHECKED = "the site gives no digest for it: what it hands out cannot be checked"
 _ARCHIVES = (".zip", ".tar.gz", ".tgz")
 _PLACES = ("url", "path", "href", "location", "skill")
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any, ClassVar, Self
 
@@ -109,9 +109,12 @@ class Source(ABC):
         """
         return self if revision is None else self.at(revision)
 
-    @abstractmethod
     def within(self, path: str) -> Self:
         """Return the source with another path inside it."""
+        return replace(self, path=path)  # type: ignore[type-var]
+
+    def __str__(self) -> str:
+        return escape_hidden(self.location + (f" ({self.path})" if self.path else ""))
 
     @abstractmethod
     def open(self, access: Access) -> "AbstractContextManager[OpenSource]":
