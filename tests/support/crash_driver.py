@@ -22,6 +22,7 @@ from skill_repositories import Repository, skill_text
 from skillkit.core.digest import tree_digest
 from skillkit.core.manager import SkillManager
 from skillkit.install import installer as installer_module
+from skillkit.install.clients import Placing, all_clients
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.lockfile import LockedSkill
 from skillkit.install.plan import Plan
@@ -93,15 +94,21 @@ def seen_by_manager(home: Path) -> State:
 def leftovers(home: Path) -> list[str]:
     """Temporary things that nobody will ever need."""
     left = [path.name for path in (home / "store").glob("tmp-*")] if (home / "store").exists() else []
-    skills = home / "skills"
-    return left + ([path.name for path in skills.glob(".*")] if skills.is_dir() else [])
+    folders = [home / "skills", *(home / "project").glob(".*/skills")]
+    return left + [path.name for folder in folders if folder.is_dir() for path in folder.glob(".*")]
+
+
+def placed(home: Path) -> State:
+    """What clients see in the project, byte for byte; a link or a copy that leads nowhere is an error."""
+    folders = sorted((home / "project").glob(".*/skills/[!.]*"))
+    return {str(path.relative_to(home)): tree_digest(path.resolve()).digest for path in folders}
 
 
 def run(folder: Path, action: str) -> dict[str, object]:
     base, work = folder / "base", folder / "work"
-    act, repeat = prepare(folder, base, action)
-    old = raw_state(base)
-    shutil.copytree(base, work, symlinks=True)
+    act, repeat = prepare(folder, work, action)
+    old = raw_state(work)
+    shutil.copytree(work, base, symlinks=True)
     act(work)
     new = raw_state(work)
     assert old != new, "the action does nothing"
@@ -152,7 +159,8 @@ def look(work: Path, old: State, new: State, repeat: Callable[[Path], object], w
     listed = {skill.name_canonical: skill.digest for skill in installed.list()}
     assert listed == raw, f"{where}: the next run sees something else"
     assert seen_by_manager(work) == raw, f"{where}: the links were not mended"
-    assert all(check.intact for check in installed.verify()), where
+    assert all(check.intact and not check.strays for check in installed.verify()), where
+    assert set(placed(work).values()) <= {raw.get("pdf")}, f"{where}: clients see {placed(work)}"
     assert not installed.registry.notices, f"{where}: {installed.registry.notices}"
     repeat(work)
     assert raw_state(work) == new == seen_by_manager(work), f"{where}: the action cannot be repeated"
@@ -173,11 +181,13 @@ def prepare(
     (other / "SKILL.md").write_text(skill_text("other"))
     base.mkdir()
     installer(base).add(str(other))
+    action, _, how = action.partition("-")
+    add = _add(str(source), base, how)
     if action == "add":
-        return _add(str(source)), _add(str(source))
+        return add, add
     if action == "sync":
         return _sync(folder, base)
-    installer(base).add(str(source))
+    add(base)
     if action == "remove":
         return lambda home: installer(home).remove("pdf"), _unless_gone
     (source / "SKILL.md").write_text(skill_text("pdf", body="Do it better."))
@@ -189,8 +199,11 @@ def prepare(
     return lambda home: installer(home).rollback("pdf"), _rollback_once(base)
 
 
-def _add(source: str) -> Callable[[Path], object]:
-    return lambda home: installer(home).add(source)
+def _add(source: str, home: Path, how: str) -> Callable[[Path], object]:
+    """Add the skill, for two clients that share a folder and one that does not when `how` says so."""
+    clients = tuple(all_clients()[name] for name in ("codex", "cursor", "claude-code"))
+    placing = Placing(clients, home / "project", copy=how == "copied") if how else None
+    return lambda home: installer(home).add(source, placing=placing)
 
 
 def _update(home: Path) -> object:

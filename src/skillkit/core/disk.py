@@ -71,7 +71,7 @@ def sync_folder(path: Path) -> None:
 
 def replace_file(path: Path, data: bytes, mode: int = 0o644) -> None:
     """`path` holds either what it held or `data`, at every instant."""
-    temporary = _beside(path)
+    temporary = temporary_beside(path)
     try:
         write_new(temporary, data, mode)
         os.replace(temporary, path)
@@ -84,13 +84,14 @@ def replace_file(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 def replace_link(path: Path, target: str) -> None:
     """`path` is either the link it was or one to `target`, at every instant."""
-    temporary = _beside(path)
+    temporary = temporary_beside(path)
     os.symlink(target, temporary)
     os.replace(temporary, path)
     sync_folder(path.parent)
 
 
-def _beside(path: Path) -> Path:
+def temporary_beside(path: Path) -> Path:
+    """A name in the folder of `path` for something unfinished; `clear_temporary` finds it."""
     return path.with_name(f".{path.name}.{os.urandom(8).hex()}")
 
 
@@ -101,7 +102,7 @@ def clear_temporary(folder: Path, of: str = "") -> None:
     """
     for name in os.listdir(folder):
         if _TEMPORARY.fullmatch(name) and name.startswith(f".{of}"):
-            os.unlink(folder / name)
+            remove_tree(folder / name)
 
 
 def make_folder(path: Path) -> None:

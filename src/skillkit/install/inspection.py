@@ -10,6 +10,7 @@ from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import FileChange
 from skillkit.install.fetch import manifest
 from skillkit.install.history import Freshness, freshness
+from skillkit.install.placement import PlaceCheck, PlaceState
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.sources.source import Access
@@ -36,10 +37,18 @@ class Verification:
 
     skill: InstalledSkill
     edits: tuple[FileChange, ...]
+    places: tuple[PlaceCheck, ...] = ()
+    """Where clients see it, and what is there."""
 
     @property
     def intact(self) -> bool:
+        """Whether the files in the store are what was approved."""
         return not self.edits
+
+    @property
+    def strays(self) -> tuple[PlaceCheck, ...]:
+        """The places that do not show what was approved."""
+        return tuple(check for check in self.places if check.state is not PlaceState.CURRENT)
 
 
 # Inside the classes `list` is the method of that name.
@@ -84,9 +93,12 @@ class InstallInspector:
     def verify(self, names: Sequence[str] = ()) -> Verifications:
         """Compare installed skills with what was approved, byte for byte."""
         checks = []
+        state = self.registry.load()
         for skill in self._selected(names):
             self.progress(f"Hashing {skill.name}")
-            checks.append(Verification(skill, tuple(self.store.edits(skill.stored, skill.files))))
+            edits = tuple(self.store.edits(skill.stored, skill.files))
+            places = self.registry.check_places(state, skill.name_canonical)
+            checks.append(Verification(skill, edits, places))
         return checks
 
     def outdated(self, names: Sequence[str] = ()) -> Freshnesses:

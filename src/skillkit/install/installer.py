@@ -4,15 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.consents import Consent, ConsentKind
+from skillkit.install.clients import Placing
 from skillkit.install.exceptions import (
-    ConsentError,
     DriftError,
     InstallError,
     LocalEditsError,
@@ -22,14 +19,15 @@ from skillkit.install.exceptions import (
 )
 from skillkit.install.fetch import Chooser, Wanted, fetch, fetch_at, list_choices, manifest
 from skillkit.install.foreign_lock import ForeignSkill, find_all, sort_foreign
-from skillkit.install.inspection import InstallInspector, Skills
+from skillkit.install.inspection import Skills
 from skillkit.install.lock_hashes import computed_hash
 from skillkit.install.lockfile import read_lock, write_lock
+from skillkit.install.placement import PlaceState
 from skillkit.install.plan import (
     Plan,
+    find_places,
     is_installed,
     make_plan,
-    offer,
     offer_of,
     one_for_each_name,
     refuse_conflict,
@@ -43,11 +41,12 @@ from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.source import Access, OpenSource, OpenSources, Source
 from skillkit.install.sync import SyncPlan, compare, fetch_locked, refuse_drift
 from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
+from skillkit.install.trusting import TrustingInspector
 
 _UNVOUCHED = "no branch or tag of the repository holds this commit: it may be anybody's, from a fork"
 
 
-class SkillInstaller(InstallInspector):
+class SkillInstaller(TrustingInspector):
     """Adds, updates, checks and removes skills. Nothing changes unless `consent` says yes to it."""
 
     def __init__(
@@ -63,8 +62,9 @@ class SkillInstaller(InstallInspector):
         examine: Callable[[Plan], tuple[str, ...]] = lambda plan: (),
     ) -> None:
         """`examine` looks at a new version before the user is asked; what it returns is on the card."""
-        super().__init__(home, progress=progress, access=access, registry=registry, journal=journal)
-        self.consent = consent
+        super().__init__(
+            home, consent=consent, progress=progress, access=access, registry=registry, journal=journal
+        )
         self.examine = examine
         self.limits = limits or TreeLimits()
 
@@ -80,8 +80,9 @@ class SkillInstaller(InstallInspector):
         everything: bool = False,
         chooser: Chooser | None = None,
         name: str | None = None,
+        placing: Placing | None = None,
     ) -> AddedSkills:
-        """Install the wanted skills of a source, all of them or none.
+        """Install the wanted skills of a source, all of them or none, for the clients of `placing` too.
 
         With `everything`, one that cannot be installed is left out with the reason.
         """
@@ -104,16 +105,29 @@ class SkillInstaller(InstallInspector):
         for plan in plans:
             refuse_other_versions(plan)
             refuse_conflict(state, self.store, plan)
+        places = find_places(self.registry, state, [plan.skill for plan in plans], placing)
         fresh = [plan for plan in plans if not is_installed(state, plan)]
         if fresh:
             offers = tuple(
-                offer_of(plan, self.store, notes=(*notes, *notes_on[plan.skill.subpath])) for plan in fresh
+                offer_of(
+                    plan,
+                    self.store,
+                    notes=(
+                        *notes,
+                        *notes_on[plan.skill.subpath],
+                        *(f"{place}" for place in places.get(plan.skill.name_canonical, ())),
+                    ),
+                )
+                for plan in fresh
             )
             self._ask(Proposal("add", offers, source.pinned and vouched, tuple(left_out)))
+        if fresh or places:
             with self.registry.transaction() as state:
                 for plan in fresh:
                     refuse_conflict(state, self.store, plan)
                     self._install(state, plan)
+                for canonical, wanted_places in places.items():
+                    state.add_places(canonical, wanted_places)
         return AddedSkills([state.skills[plan.skill.name_canonical] for plan in plans], left_out)
 
     def look(self, source: str | Source, *, ref: str | None = None, path: str | None = None) -> Offered:
@@ -186,6 +200,7 @@ class SkillInstaller(InstallInspector):
                 remedy=Remedy.OVERWRITE_EDITS,
                 skill=old.name_canonical,
             )
+        self.registry.mend_places(old.name_canonical)
         opened = sources.open(old.source if ref is None else old.source.at(ref))
         if opened.revision is not None and opened.revision == old.revision and old.trusted and not edits:
             return self._moved_on(old, replace(old, source=opened.followed.within(old.subpath)))
@@ -195,6 +210,7 @@ class SkillInstaller(InstallInspector):
             return self._moved_on(old, plan.skill)
         notes += tuple(f"local edit is kept for rollback: {change}" for change in edits)
         notes += self.examine(plan)
+        notes += self._notes_on_places(old)
         pinned = ref is not None and plan.skill.source.pinned and opened.is_vouched_for()
         self._ask(Proposal("update", (offer_of(plan, self.store, old, notes),), pinned))
         with self.registry.transaction() as state:
@@ -233,6 +249,7 @@ class SkillInstaller(InstallInspector):
         skill = self.registry.get(name)
         edits = self.store.edits(skill.stored, skill.files)
         notes = tuple(f"local edit goes to the trash as well: {change}" for change in edits)
+        notes += self._notes_on_places(skill)
         gone = ProposedSkill(
             skill.name,
             skill.origin,
@@ -267,7 +284,8 @@ class SkillInstaller(InstallInspector):
             )
         tree = read_folder(self.store.path(target.stored), ANY_SIZE)
         metadata = manifest(tree.skill_file, canonical, recover=True)
-        self._ask(Proposal("rollback", (offer_of(Plan(target, tree, metadata), self.store, current),)))
+        notes = self._notes_on_places(current) if current else ()
+        self._ask(Proposal("rollback", (offer_of(Plan(target, tree, metadata), self.store, current, notes),)))
         with self.registry.transaction() as state:
             if self._rollback_target(state, canonical).digest != target.digest:
                 raise DriftError(f"'{target.name}' was changed by another process. Try again.")
@@ -293,6 +311,17 @@ class SkillInstaller(InstallInspector):
             if item.skill.name_canonical == canonical and not item.expired(now):
                 return item.skill
         raise NotInstalledError(f"'{escape_hidden(canonical)}' is neither installed nor in the trash")
+
+    def _notes_on_places(self, skill: InstalledSkill) -> tuple[str, ...]:
+        """Where clients see the skill: those follow, unless somebody edited what is there."""
+        checks = self.registry.check_places(self.registry.load(), skill.name_canonical)
+        kept = (PlaceState.EDITED, PlaceState.TAKEN)
+        return tuple(
+            f"left as it is, since it was edited: {check.place.path}"
+            if check.state in kept
+            else str(check.place)
+            for check in checks
+        )
 
     # Locking
 
@@ -367,61 +396,3 @@ class SkillInstaller(InstallInspector):
     def _installed_plan(self, skill: InstalledSkill) -> Plan:
         info = self.info(skill.name)
         return Plan(info.skill, info.tree, info.metadata)
-
-    # Trusting
-
-    def trust(self, name: str, *, pinned: str | None = None) -> InstalledSkill:
-        """Approve an installed skill as it is now, after its card was shown."""
-        info = self.info(name)
-        if info.edits:
-            listed = ", ".join(str(change) for change in info.edits[:10])
-            raise LocalEditsError(
-                f"'{info.skill.name}' was edited here ({listed}); what would be approved is not "
-                "what was installed.",
-                remedy=Remedy.OVERWRITE_EDITS,
-                skill=info.skill.name_canonical,
-            )
-        if info.skill.trusted:
-            return info.skill
-        plan = Plan(info.skill, info.tree, info.metadata)
-        self._ask(Proposal("trust", (offer_of(plan, self.store),), pinned == info.skill.digest))
-        return self._set_trust(info.skill, info.skill.digest)
-
-    def revoke(self, name: str) -> InstalledSkill:
-        """Take the approval of an installed skill back."""
-        return self._set_trust(self.registry.get(name), None)
-
-    def _set_trust(self, skill: InstalledSkill, digest: str | None) -> InstalledSkill:
-        with self.registry.transaction() as state:
-            current = state.get(skill.name)
-            if current.digest != skill.digest:
-                raise DriftError(f"'{skill.name}' was changed by another process. Try again.")
-            changed = replace(current, trusted_digest=digest)
-            state.skills[changed.name_canonical] = changed
-            return changed
-
-    def trust_folder(self, skill: SkillMetadata, *, pinned: str | None = None) -> str:
-        """Approve a skill in a project folder by the digest of its bytes; return the digest."""
-        tree = read_folder(skill.base_dir, TreeLimits(MAX_FILES, MAX_BYTES))
-        digest = tree.digest.digest
-        if digest not in self.registry.consents.digests(ConsentKind.USE):
-            origin = escape_hidden(str(skill.base_dir))
-            card = offer(tree, skill, name=skill.name, origin=origin)
-            self._ask(Proposal("trust", (card,), pinned == digest))
-            given = Consent(ConsentKind.USE, digest, skill.canonical_name, str(skill.base_dir))
-            self.registry.consents.grant(given)
-        return digest
-
-    def revoke_folder(self, digest: str) -> bool:
-        """Take the approval of a skill in a project folder back; return False when there was none."""
-        gone = self.registry.consents.revoke(
-            where=lambda each: each.kind is ConsentKind.USE and each.digest == digest
-        )
-        return bool(gone)
-
-    # Asking
-
-    def _ask(self, proposal: Proposal) -> None:
-        if not self.consent(proposal):
-            names = ", ".join(offer.name for offer in proposal.offers)
-            raise ConsentError(f"Not done: {proposal.action} {names} was declined.")

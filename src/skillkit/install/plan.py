@@ -10,9 +10,11 @@ from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden, one_line
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import diff_lines, file_changes
+from skillkit.install.clients import Place, Placing
 from skillkit.install.exceptions import InstallError, NameConflictError, Remedy
 from skillkit.install.fetch import FetchedSkill, manifest
 from skillkit.install.paths import installable
+from skillkit.install.placement import PlaceState
 from skillkit.install.proposal import ProposedSkill
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry, RegistryState
@@ -85,6 +87,27 @@ def refuse_conflict(state: RegistryState, store: SkillStore, plan: Plan) -> None
             f"{store.link(new.name_canonical)}. Move that, or install the skill under another name.",
             remedy=Remedy.ANOTHER_NAME,
         )
+
+
+def find_places(
+    registry: InstallRegistry, state: RegistryState, skills: Sequence[InstalledSkill], placing: Placing | None
+) -> dict[str, tuple[Place, ...]]:
+    """Where the clients that are wanted will see each skill. Raises NameConflictError where one is taken."""
+    if placing is None:
+        return {}
+    places = {skill.name_canonical: placing.places(skill.name_canonical) for skill in skills}
+    for skill in skills:
+        name = skill.name_canonical
+        known = state.digests(name) | {skill.digest}
+        for place in places[name]:
+            found = registry.placement.state(place, name, skill.digest, known)
+            if found in (PlaceState.TAKEN, PlaceState.EDITED):
+                raise NameConflictError(
+                    f"There is something else called '{name}' already: {place.path}. Move that first, "
+                    "or install the skill under another name.",
+                    remedy=Remedy.ANOTHER_NAME,
+                )
+    return places
 
 
 def refuse_other_versions(plan: Plan) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -13,9 +13,11 @@ from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked, s
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
+from skillkit.install.clients import Place
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.exceptions import InstallError, NotInstalledError, RegistryError
 from skillkit.install.older_registry import carried_over, older_records
+from skillkit.install.placement import PlaceCheck, Placement, PlaceState
 from skillkit.install.record import InstalledSkill
 from skillkit.install.store import SkillStore
 
@@ -47,6 +49,10 @@ class RegistryState:
     removed: list[RemovedSkill] = field(default_factory=list)
     selection: str | None = None
     """Which skills the user enabled, in the words of AGENT_SKILLS; None when nobody chose."""
+    places: dict[str, tuple[Place, ...]] = field(default_factory=dict)
+    """Where clients see a skill, by its canonical name; kept for those in the trash."""
+    unsettled: bool = False
+    """What lies in clients' folders may not be what `places` says yet."""
 
     def get(self, name: str) -> InstalledSkill:
         skill = self.skills.get(canonical_name(name))
@@ -62,6 +68,10 @@ class RegistryState:
                 {"skill": item.skill.to_data(), "removed_at": item.removed_at} for item in self.removed
             ],
             "selection": self.selection,
+            "places": {
+                name: [place.to_data() for place in places] for name, places in sorted(self.places.items())
+            },
+            "unsettled": self.unsettled,
         }
 
     @staticmethod
@@ -80,6 +90,11 @@ class RegistryState:
                 {skill.name_canonical: skill for skill in skills},
                 removed,
                 selection if selection is None or isinstance(selection, str) else None,
+                {
+                    name: tuple(map(Place.from_data, places))
+                    for name, places in data.get("places", {}).items()
+                },
+                data.get("unsettled") is True,
             )
         except _NO_RECORD as error:
             raise DamagedFileError(f"with a record that cannot be read ({error})") from error
@@ -89,6 +104,20 @@ class RegistryState:
         for skill in (*self.skills.values(), *(item.skill for item in self.removed)):
             yield skill
             yield from skill.previous
+
+    def digests(self, name: str) -> set[str]:
+        """The digests of every version of a skill."""
+        return {version.digest for version in self.versions() if version.name_canonical == name}
+
+    def add_places(self, name: str, places: Iterable[Place]) -> None:
+        """Remember where clients see a skill; of one path the clients are joined."""
+        kept = {place.path: place for place in self.places.get(name, ())}
+        for place in places:
+            old = kept.get(place.path, place)
+            clients = tuple(dict.fromkeys((*old.clients, *place.clients)))
+            kept[place.path] = replace(old, clients=clients)
+        if kept:
+            self.places[name] = tuple(kept.values())
 
 
 class InstallRegistry:
@@ -104,6 +133,7 @@ class InstallRegistry:
     ) -> None:
         self.home = Path(home) if home is not None else agent_home()
         self.store = SkillStore(self.home)
+        self.placement = Placement(self.store)
         self.file = JsonFile(self.home / "skills" / "registry.json", FORMAT, RegistryError)
         self.lock = self.home / "install.lock"
         self.on_wait = on_wait
@@ -117,7 +147,7 @@ class InstallRegistry:
         """What is installed now. Repairs a damaged registry and links that a crash left behind."""
         try:
             state = self._read()
-            if state is not None and not self._stale(state):
+            if state is not None and not self._stale(state) and not state.unsettled:
                 return state
             if state is None and not self.store.all_linked():
                 return RegistryState()
@@ -126,6 +156,7 @@ class InstallRegistry:
         with locked(self.lock, self.on_wait):
             state = self._read_or_recover()
             self._relink(state)
+            self._settle(state)
             return state
 
     def list(self) -> list[InstalledSkill]:
@@ -149,9 +180,13 @@ class InstallRegistry:
             yield state
             now = self.now()
             state.removed = [item for item in state.removed if not item.expired(now)]
+            there = {*state.skills, *(item.skill.name_canonical for item in state.removed)}
+            state.places = {name: places for name, places in state.places.items() if name in there}
+            state.unsettled = bool(state.places)
             self._keep_consents(before, state)
             self.file.write(state.to_data())
             self._relink(state)
+            self._settle(state)
             self.store.collect({version.stored for version in state.versions()})
         self._record_changes(installed, state.skills)
 
@@ -210,6 +245,40 @@ class InstallRegistry:
 
     def _relink(self, state: RegistryState) -> None:
         self.store.relink(_wanted(state))
+
+    def check_places(self, state: RegistryState, name: str) -> tuple[PlaceCheck, ...]:
+        """What is found in the places where clients see an installed skill."""
+        digest, known = state.skills[name].digest, state.digests(name)
+        return tuple(
+            PlaceCheck(place, self.placement.state(place, name, digest, known))
+            for place in state.places.get(name, ())
+        )
+
+    def mend_places(self, name: str) -> None:
+        """Put a skill back where clients saw it, if it is gone from there."""
+        state = self.load()
+        if any(check.state is PlaceState.MISSING for check in self.check_places(state, name)):
+            with self.transaction():
+                pass
+
+    def _settle(self, state: RegistryState) -> None:
+        """Bring clients' folders into step with the state, after it was written."""
+        if not state.unsettled:
+            return
+        for name, places in state.places.items():
+            state.places[name] = tuple(self._settled(state, name, place) for place in places)
+        state.unsettled = False
+        self.file.write(state.to_data())
+
+    def _settled(self, state: RegistryState, name: str, place: Place) -> Place:
+        skill, known = state.skills.get(name), state.digests(name)
+        try:
+            if skill is not None:
+                return self.placement.bring(place, name, skill.stored, skill.digest, known)
+            self.placement.take_out(place, name, known)
+        except OSError as error:
+            self._notice(f"{place.path} is not in step: {error.strerror}")
+        return place
 
     def _read_or_recover(self) -> RegistryState:
         try:

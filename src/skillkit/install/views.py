@@ -15,6 +15,7 @@ from skillkit.install.consents import Consent
 from skillkit.install.enabled import ActivationReport, EnabledSkills, SkillStatus
 from skillkit.install.history import Freshness
 from skillkit.install.inspection import Verification
+from skillkit.install.placement import PlaceCheck
 from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
 from skillkit.toolsets.declared import declared_tools
@@ -120,7 +121,13 @@ def verification_view(check: Verification) -> Data:
         "trusted": check.skill.trusted,
         "digest": check.skill.digest,
         "edits": edits_view(check.edits),
+        "places": [place_view(place) for place in check.places],
     }
+
+
+def place_view(check: PlaceCheck) -> Data:
+    """Return where clients see a skill, and what is there."""
+    return {**check.place.to_data(), "state": check.state.name.lower()}
 
 
 def freshness_view(item: Freshness) -> Data:

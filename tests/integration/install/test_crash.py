@@ -27,7 +27,10 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         yield Path(place)
 
 
-@pytest.mark.parametrize("action", ["add", "update", "remove", "rollback", "sync"])
+@pytest.mark.parametrize(
+    "action",
+    ["add", "update", "remove", "rollback", "sync", "add-linked", "update-copied", "remove-copied"],
+)
 def test_killed_at_every_call_on_the_disk_nothing_is_half_done(action: str, folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(DRIVER), str(folder), action],

@@ -55,9 +55,12 @@ def verify(names: ManyInstalled = None, json: Json = False) -> None:
                 output.say(f"✗ {check.skill.name} was edited", "red")
                 for edit in check.edits:
                     output.console().print(output.shown(f"    {edit}"))
+            for stray in check.strays:
+                output.say(f"✗ {check.skill.name}: {stray}", "red", whole=True)
         if not checks:
             output.remark("No skills are installed.")
-    raise typer.Exit(outcome.OK if all(check.intact for check in checks) else outcome.DRIFT)
+    intact = all(check.intact and not check.strays for check in checks)
+    raise typer.Exit(outcome.OK if intact else outcome.DRIFT)
 
 
 def outdated(names: ManyInstalled = None, json: Json = False) -> None:

@@ -1,7 +1,8 @@
 """Changing what is installed: add, update, remove, rollback."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +29,7 @@ from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from skillkit.agent.cli.asking import Asker
+    from skillkit.install.clients import Placing
     from skillkit.install.installer import SkillInstaller
     from skillkit.install.results import Updated
     from skillkit.install.tree import TreeLimits
@@ -43,6 +45,7 @@ def register(app: typer.Typer) -> None:
             "agent skill add owner/repo/skills/pdf@v1.2.0",
             "agent skill add https://git.example.com/team/skills.git --skill pdf --ref main",
             "agent skill add ./my-skill --name my-copy",
+            "agent skill add owner/repo --skill pdf --for claude-code,codex",
             "agent skill add owner/repo --ref FULL_COMMIT --yes      (in a script)",
         ),
     )(add)
@@ -151,6 +154,20 @@ def add(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every skill of the source.")] = False,
     name: Annotated[str | None, typer.Option(help="Install under another name.")] = None,
+    clients: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--for",
+            metavar="CLIENT",
+            help="Put it where these clients look, too: ids with commas, or all-detected.",
+        ),
+    ] = None,
+    project: Annotated[
+        bool, typer.Option("--project", help="With --for: in this project instead of your own folders.")
+    ] = False,
+    copy: Annotated[
+        bool, typer.Option("--copy", help="With --for: copies that can be committed, instead of links.")
+    ] = False,
     list_only: Annotated[
         bool, typer.Option("--list", "-l", help="Show what the source holds and install nothing.")
     ] = False,
@@ -167,6 +184,8 @@ def add(
     from skillkit.install.views import installed_view
 
     limits = TreeLimits(max_files, max_bytes)
+    if (project or copy) and not clients:
+        raise typer.BadParameter("--project and --copy go with --for, which says for which clients")
     with installer(yes=yes, trusted=trusted, limits=limits, full=full, quiet=quiet) as (
         opened,
         asker,
@@ -183,11 +202,17 @@ def add(
             everything=everything,
             chooser=asker.choose if asker.interactive else None,
             name=name,
+            placing=_placing(clients, project=project, copy=copy) if clients else None,
         )
+        places = opened.registry.load().places
     if json:
         output.print_json(
             {
                 "installed": [installed_view(item) for item in installed],
+                "places": {
+                    item.name: [place.to_data() for place in places.get(item.name_canonical, ())]
+                    for item in installed
+                },
                 "left_out": [{"path": left.path, "reason": left.reason} for left in installed.left_out],
             }
         )
@@ -195,12 +220,21 @@ def add(
     for item in installed:
         done = "Already there:" if item in before else "Installed"
         output.say(f"{done} {item.name} ({item.version}) → {item.installed_path}", "green", whole=True)
+        for place in places.get(item.name_canonical, ()):
+            output.say(f"  {place}", whole=True)
     if installed:
         names = " ".join(item.name_canonical for item in installed)
         output.remark(f"To use it: agent skill enable {names}")
     for left in installed.left_out:
         output.remark(f"Left out {left}", "yellow")
     raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
+
+
+def _placing(clients: Sequence[str], *, project: bool, copy: bool) -> "Placing":
+    from skillkit.install.clients import Placing, parse_clients
+
+    here = Path.cwd()
+    return Placing(parse_clients(clients, here), here if project else None, copy)
 
 
 def _list_source(

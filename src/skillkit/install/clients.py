@@ -1,0 +1,169 @@
+"""Other programs that read skills: the folders each one looks in. The table is clients.json."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from skillkit.core.text import escape_hidden
+from skillkit.install.exceptions import InstallError
+
+UNIVERSAL = ".agents/skills"
+"""The project folder that many clients share."""
+ALL_DETECTED = "all-detected"
+_HOMES = {
+    "XDG_CONFIG_HOME": "~/.config",
+    "CLAUDE_CONFIG_DIR": "~/.claude",
+    "CODEX_HOME": "~/.codex",
+    "VIBE_HOME": "~/.vibe",
+    "HERMES_HOME": "~/.hermes",
+    "AUTOHAND_HOME": "~/.autohand",
+    "GROK_HOME": "~/.grok",
+    "SARVAM_HOME": "~/.sarvam",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program that reads skills from folders of its own, or from `.agents/skills`."""
+
+    id: str
+    name: str
+    project: str
+    """Its folder in a project."""
+    personal: tuple[str, ...]
+    """Its folders in the user's home, the one of today first; empty when it has none."""
+    evidence: tuple[str, ...]
+    """What exists where the client is installed; `./…` is in the project."""
+    listing_chars: int | None = None
+    """How much its list of skills may take of a window of 200,000 tokens."""
+    listing_chars_each: int | None = None
+
+    @property
+    def universal(self) -> bool:
+        return self.project == UNIVERSAL
+
+    def skill_folder(self, project: Path | None) -> Path | None:
+        """Where a skill is put for this client; None when it has no folder of that kind."""
+        if project is not None:
+            return project / self.project
+        if self.universal:
+            return _expanded(f"~/{UNIVERSAL}") if self.personal else None
+        existing = [path for path in map(_expanded, self.personal) if path.parent.is_dir()]
+        return next(iter(existing or map(_expanded, self.personal)), None)
+
+    def searched_folders(self, project: Path) -> tuple[Path, ...]:
+        """Every folder in which it finds skills while it works in `project`."""
+        shared = (_expanded(f"~/{UNIVERSAL}"),) if self.universal else ()
+        folders = (project / self.project, *shared, *map(_expanded, self.personal))
+        return tuple(dict.fromkeys(folders))
+
+    def is_detected(self, project: Path) -> bool:
+        """Whether there are traces of it on this machine."""
+        return any(
+            os.path.exists(project / trace if trace.startswith("./") else _expanded(trace))
+            for trace in self.evidence
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder or link in a client's folder through which it sees an installed skill."""
+
+    path: str
+    clients: tuple[str, ...]
+    copied: bool = False
+    """A folder of its own, where a link is not possible or not wanted."""
+
+    def __str__(self) -> str:
+        return f"{'copied' if self.copied else 'linked'} to {self.path} for {', '.join(self.clients)}"
+
+    def to_data(self) -> dict[str, Any]:
+        return {"path": self.path, "clients": list(self.clients), "copied": self.copied}
+
+    @staticmethod
+    def from_data(data: Any) -> "Place":
+        path, clients = data["path"], data["clients"]
+        if (
+            not isinstance(path, str)
+            or not os.path.isabs(path)
+            or not all(isinstance(c, str) for c in clients)
+        ):
+            raise ValueError("a place that is none")
+        return Place(path, tuple(clients), data.get("copied") is True)
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """For which clients skills are wanted."""
+
+    clients: tuple[Client, ...]
+    project: Path | None = None
+    """The project whose folders are meant; the user's own folders without one."""
+    copy: bool = False
+
+    def places(self, skill: str) -> tuple[Place, ...]:
+        """Where a skill of that canonical name goes: one place for all clients that share a folder."""
+        folders: dict[Path, list[str]] = {}
+        for client in self.clients:
+            folder = client.skill_folder(self.project)
+            if folder is None:
+                raise InstallError(f"{client.name} has no folder for skills of all projects; name a project")
+            folders.setdefault(folder, []).append(client.id)
+        return tuple(Place(str(folder / skill), tuple(ids), self.copy) for folder, ids in folders.items())
+
+
+@cache
+def all_clients() -> Mapping[str, Client]:
+    """Every client by its id."""
+    rows = json.loads(Path(__file__).with_name("clients.json").read_bytes())
+    return MappingProxyType({id_: _client(id_, row) for id_, row in rows.items()})
+
+
+def _client(id_: str, row: Mapping[str, Any]) -> Client:
+    personal = (row["global"], *row.get("older", ())) if row["global"] else ()
+    listing = row.get("listing", {})
+    return Client(
+        id_,
+        row["name"],
+        row["project"],
+        personal,
+        tuple(row["found"]),
+        listing.get("chars"),
+        listing.get("chars_each"),
+    )
+
+
+def detected_clients(project: Path) -> list[Client]:
+    """The clients that are on this machine or in this project."""
+    return [client for client in all_clients().values() if client.is_detected(project)]
+
+
+def parse_clients(words: Sequence[str], project: Path) -> tuple[Client, ...]:
+    """Return the clients that `words` name, each an id, several with commas, or `all-detected`."""
+    clients: dict[str, Client] = {}
+    for word in (part.strip().lower() for text in words for part in text.split(",")):
+        if word == ALL_DETECTED:
+            clients |= {client.id: client for client in detected_clients(project)}
+        elif word in all_clients():
+            clients[word] = all_clients()[word]
+        elif word:
+            near = get_close_matches(word, all_clients(), 3, 0.5)
+            hint = f" Near it: {', '.join(near)}." if near else ""
+            raise InstallError(f"No client is called '{escape_hidden(word)}'.{hint}")
+    if not clients:
+        raise InstallError("No client was found on this machine. Name one, such as claude-code or codex.")
+    return tuple(clients.values())
+
+
+def _expanded(path: str) -> Path:
+    """A path of the table on this machine."""
+    head, slash, rest = path.partition("/")
+    if head.startswith("$"):
+        head = os.environ.get(head[1:], "").strip() or _HOMES[head[1:]]
+    return Path(os.path.expanduser(f"{head}{slash}{rest}"))

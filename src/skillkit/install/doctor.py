@@ -1,0 +1,204 @@
+"""What every client on this machine sees, and what is wrong with it."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillkit.core.diagnostics import Diagnostic
+from skillkit.core.digest import tree_digest
+from skillkit.core.discovery import Discovery
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.models import SkillMetadata, SkillSource, SourceType
+from skillkit.core.names import canonical_name
+from skillkit.install.clients import Client, all_clients, detected_clients
+from skillkit.install.inspection import InstallInspector
+from skillkit.install.placement import PlaceState
+
+_DEPTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSkill:
+    """A skill as a client finds it."""
+
+    metadata: SkillMetadata
+    path: Path
+    """Its folder, as the client reaches it."""
+    installed: bool
+    """Whether it is one of ours, by a link or a copy that is known."""
+
+    @property
+    def name(self) -> str:
+        return self.metadata.canonical_name
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is not as it should be, and what to do about it."""
+
+    code: str
+    message: str
+    remedy: str
+    client: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientView:
+    """What one client sees."""
+
+    client: Client
+    folders: tuple[Path, ...]
+    """Those of its folders that exist."""
+    skills: tuple[SeenSkill, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The clients that were found, what they see, and what is wrong."""
+
+    clients: tuple[ClientView, ...]
+    problems: tuple[Problem, ...]
+
+
+def diagnose(inspector: InstallInspector, project: Path) -> Diagnosis:
+    """Look at every client that is found on this machine; nothing is changed."""
+    state = inspector.registry.load()
+    named = {id_ for places in state.places.values() for place in places for id_ in place.clients}
+    known = {client.id: client for client in detected_clients(project)}
+    known |= {id_: all_clients()[id_] for id_ in sorted(named) if id_ in all_clients()}
+    ours = {place.path for places in state.places.values() for place in places}
+    folders: dict[Path, tuple[list[SeenSkill], list[Problem]]] = {}
+    views = []
+    for client in known.values():
+        existing = tuple(path for path in client.searched_folders(project) if path.is_dir())
+        for folder in existing:
+            if folder not in folders:
+                folders[folder] = _look(folder, ours)
+        views.append(ClientView(client, existing, tuple(s for path in existing for s in folders[path][0])))
+    problems = [problem for _, found in folders.values() for problem in found]
+    problems += _installed_problems(inspector)
+    for view in views:
+        problems += _client_problems(view)
+    return Diagnosis(tuple(views), tuple(dict.fromkeys(problems)))
+
+
+def _look(folder: Path, ours: set[str]) -> tuple[list[SeenSkill], list[Problem]]:
+    skills: list[SeenSkill] = []
+    problems = []
+    for name in sorted(os.listdir(folder)):
+        path = folder / name
+        if path.is_symlink() and not path.exists():
+            remedy = "Delete the link, or install the skill again"
+            problems.append(
+                Problem("broken-link", f"{path} leads to {os.readlink(path)}, which is gone", remedy)
+            )
+    for found in Discovery(max_depth=_DEPTH).discover(SkillSource(SourceType.CUSTOM, folder, 1)):
+        if isinstance(found, Diagnostic):
+            if found.severity.value == "error":
+                message = f"{found.path} cannot be read: {found.message}"
+                problems.append(
+                    Problem("unreadable", message, f"Run: agent skill validate {found.path.parent}")
+                )
+            continue
+        skills.append(SeenSkill(found, found.base_dir, str(found.base_dir) in ours))
+    return skills, problems
+
+
+def _installed_problems(inspector: InstallInspector) -> Iterator[Problem]:
+    for check in inspector.verify():
+        name = check.skill.name_canonical
+        if not check.intact:
+            edits = ", ".join(str(edit) for edit in check.edits[:3])
+            remedy = f"Run: agent skill update {name} --overwrite-edits (yours are kept for rollback)"
+            yield Problem("edited", f"The installed {name} was edited: {edits}", remedy)
+        for stray in check.strays:
+            if stray.state in (PlaceState.MISSING, PlaceState.OLDER, PlaceState.BROKEN):
+                remedy = f"Run: agent skill update {name}"
+            else:
+                remedy = f"Move it away and run: agent skill update {name}. Or keep it: nothing overwrites it"
+            yield Problem(f"place-{stray.state.name.lower()}", f"{name}: {stray}", remedy)
+
+
+def _client_problems(view: ClientView) -> Iterator[Problem]:
+    by_name: dict[str, list[SeenSkill]] = {}
+    for skill in view.skills:
+        by_name.setdefault(skill.name, []).append(skill)
+        folder = canonical_name(skill.path.name)
+        if folder != skill.name:
+            message = f"{skill.path} calls itself '{skill.metadata.name}'"
+            remedy = "Rename the folder: clients differ in which of the two names counts"
+            yield Problem("folder-name", message, remedy)
+    for name, skills in by_name.items():
+        places = {os.path.realpath(skill.path): skill for skill in skills}
+        if len(places) > 1:
+            yield _double(view.client, name, list(places.values()))
+    yield from _over_budget(view)
+
+
+def _double(client: Client, name: str, skills: Sequence[SeenSkill]) -> Problem:
+    listed = " and ".join(str(skill.path) for skill in skills)
+    if len({_digest(skill.path) for skill in skills}) == 1:
+        remedy = "Keep one of them; the others cost room in the list"
+        return Problem(
+            "double", f"{client.name} sees {name} more than once, the same bytes: {listed}", remedy, client.id
+        )
+    remedy = "Remove or rename one: which of them is used depends on the client"
+    return Problem(
+        "name-clash", f"{client.name} sees different skills called {name}: {listed}", remedy, client.id
+    )
+
+
+def _digest(path: Path) -> str:
+    try:
+        return tree_digest(Path(os.path.realpath(path))).digest
+    except SkillsUseError:
+        return str(path)
+
+
+def _over_budget(view: ClientView) -> Iterator[Problem]:
+    client = view.client
+    if client.listing_chars is None:
+        return
+    listed = {skill.name: skill for skill in view.skills if not skill.metadata.disable_model_invocation}
+    sizes = {
+        name: len(name) + len(skill.metadata.description[: client.listing_chars_each])
+        for name, skill in listed.items()
+    }
+    total = sum(sizes.values())
+    if total > client.listing_chars:
+        longest = ", ".join(sorted(sizes, key=lambda name: -sizes[name])[:3])
+        message = (
+            f"The list of {client.name} has {total:,} characters for {len(sizes)} skills; about "
+            f"{client.listing_chars:,} fit into a window of 200,000 tokens, so descriptions are left out"
+        )
+        yield Problem(
+            "budget", message, f"Remove skills or shorten descriptions; the longest: {longest}", client.id
+        )
+
+
+def diagnosis_data(diagnosis: Diagnosis) -> dict[str, object]:
+    """Return what was found for programs."""
+    return {
+        "clients": [
+            {
+                "id": view.client.id,
+                "name": view.client.name,
+                "folders": [str(folder) for folder in view.folders],
+                "skills": [
+                    {"name": skill.name, "path": str(skill.path), "installed_here": skill.installed}
+                    for skill in view.skills
+                ],
+            }
+            for view in diagnosis.clients
+        ],
+        "problems": [
+            {
+                "code": problem.code,
+                "client": problem.client,
+                "message": problem.message,
+                "remedy": problem.remedy,
+            }
+            for problem in diagnosis.problems
+        ],
+    }

@@ -1,0 +1,90 @@
+"""Asking the user, and what they approve or take back of what is here already."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
+from skillkit.core.events import NO_JOURNAL, Writer
+from skillkit.core.models import SkillMetadata
+from skillkit.core.text import escape_hidden
+from skillkit.install.consents import Consent, ConsentKind
+from skillkit.install.exceptions import ConsentError, DriftError, LocalEditsError, Remedy
+from skillkit.install.inspection import InstallInspector
+from skillkit.install.plan import Plan, offer, offer_of
+from skillkit.install.proposal import AskConsent, Proposal, refuse_unattended
+from skillkit.install.record import InstalledSkill
+from skillkit.install.registry import InstallRegistry
+from skillkit.install.sources.source import Access
+from skillkit.install.tree import TreeLimits, read_folder
+
+
+class TrustingInspector(InstallInspector):
+    """Looks at what is installed and asks whether it is trusted."""
+
+    def __init__(
+        self,
+        home: Path | None = None,
+        *,
+        consent: AskConsent = refuse_unattended,
+        progress: Callable[[str], object] = lambda text: None,
+        access: Access | None = None,
+        registry: InstallRegistry | None = None,
+        journal: Writer = NO_JOURNAL,
+    ) -> None:
+        super().__init__(home, progress=progress, access=access, registry=registry, journal=journal)
+        self.consent = consent
+
+    def trust(self, name: str, *, pinned: str | None = None) -> InstalledSkill:
+        """Approve an installed skill as it is now, after its card was shown."""
+        info = self.info(name)
+        if info.edits:
+            listed = ", ".join(str(change) for change in info.edits[:10])
+            raise LocalEditsError(
+                f"'{info.skill.name}' was edited here ({listed}); what would be approved is not "
+                "what was installed.",
+                remedy=Remedy.OVERWRITE_EDITS,
+                skill=info.skill.name_canonical,
+            )
+        if info.skill.trusted:
+            return info.skill
+        plan = Plan(info.skill, info.tree, info.metadata)
+        self._ask(Proposal("trust", (offer_of(plan, self.store),), pinned == info.skill.digest))
+        return self._set_trust(info.skill, info.skill.digest)
+
+    def revoke(self, name: str) -> InstalledSkill:
+        """Take the approval of an installed skill back."""
+        return self._set_trust(self.registry.get(name), None)
+
+    def _set_trust(self, skill: InstalledSkill, digest: str | None) -> InstalledSkill:
+        with self.registry.transaction() as state:
+            current = state.get(skill.name)
+            if current.digest != skill.digest:
+                raise DriftError(f"'{skill.name}' was changed by another process. Try again.")
+            changed = replace(current, trusted_digest=digest)
+            state.skills[changed.name_canonical] = changed
+            return changed
+
+    def trust_folder(self, skill: SkillMetadata, *, pinned: str | None = None) -> str:
+        """Approve a skill in a project folder by the digest of its bytes; return the digest."""
+        tree = read_folder(skill.base_dir, TreeLimits(MAX_FILES, MAX_BYTES))
+        digest = tree.digest.digest
+        if digest not in self.registry.consents.digests(ConsentKind.USE):
+            origin = escape_hidden(str(skill.base_dir))
+            card = offer(tree, skill, name=skill.name, origin=origin)
+            self._ask(Proposal("trust", (card,), pinned == digest))
+            given = Consent(ConsentKind.USE, digest, skill.canonical_name, str(skill.base_dir))
+            self.registry.consents.grant(given)
+        return digest
+
+    def revoke_folder(self, digest: str) -> bool:
+        """Take the approval of a skill in a project folder back; return False when there was none."""
+        gone = self.registry.consents.revoke(
+            where=lambda each: each.kind is ConsentKind.USE and each.digest == digest
+        )
+        return bool(gone)
+
+    def _ask(self, proposal: Proposal) -> None:
+        if not self.consent(proposal):
+            names = ", ".join(offer.name for offer in proposal.offers)
+            raise ConsentError(f"Not done: {proposal.action} {names} was declined.")
