@@ -13,5 +13,5 @@ def journal_path() -> Path:
 
 
 def open_journal() -> Writer:
-    """Return what the program writes to; its spans it makes itself, with their children."""
+    """Return what the program writes to."""
     return SqliteJournal(journal_path())

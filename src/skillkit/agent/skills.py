@@ -1,25 +1,22 @@
 """The skills of the program: the integration for Agent Framework, with what only this program does."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent_framework import (
-    AgentSession,
     ChatContext,
-    FunctionInvocationContext,
-    FunctionMiddleware,
     Message,
-    SessionContext,
 )
 
 from skillkit.agent.approvals import Approvals, Ask, Question
-from skillkit.agent.telemetry import span
 from skillkit.core.authority import Requester
 from skillkit.core.digest_memo import tree_digests
+from skillkit.core.events import NO_JOURNAL, Event, Json, Kind
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
+from skillkit.core.place import at
 from skillkit.disclosure import (
     Disclosure,
     SessionDataError,
@@ -77,7 +74,8 @@ class ProgramSkills(SkillsContextProvider):
         history: Callable[[], Sequence[object]] = tuple,
         requester: Requester | None = None,
     ) -> None:
-        super().__init__(provider, STATE, approve=approvals.ask_about, wrap=self._narrowed)
+        super().__init__(provider, STATE, approve=self._ask, wrap=self._narrowed)
+        self.approvals = approvals
         self.observer = observer
         self.requester = requester
         """On whose behalf the authority is asked."""
@@ -112,33 +110,25 @@ class ProgramSkills(SkillsContextProvider):
             approve=self.approve,
             wrap=self.wrap,
             requester=self.requester,
+            journal=NO_JOURNAL,  # most calls ask nobody: `approve` writes down those that do
         )
+
+    async def _ask(self, tool: str, arguments: Mapping[str, object]) -> bool:
+        with at(self.session.id, self.session.turn):
+            return await self.approvals.ask_about(tool, arguments)
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
         """Nothing: the runtime saves the session with the conversation."""
-
-    async def before_run(
-        self,
-        *,
-        agent: "SupportsAgentRun",
-        session: AgentSession,
-        context: SessionContext,
-        state: dict[str, Any],
-    ) -> None:
-        context.extend_middleware(self.source_id, _ActivationSpans(self.session))
-        await super().before_run(agent=agent, session=session, context=context, state=state)
 
     def visible_messages(self, agent: "SupportsAgentRun", context: ChatContext) -> Sequence[object] | None:
         return [*self.history(), *context.messages]
 
     async def disclose(self, conversation: Conversation, messages: Sequence[Message]) -> Disclosure:
-        known = set(self.session.active_ids)
         disclosed = await conversation.adisclose(messages)
         if self.small_model:
             self._request = " ".join(message.text for message in messages if message.role == "user")
             self._loadable = frozenset() if disclosed.matched else await self._near(messages)
             disclosed = replace(disclosed, tools=await conversation.atools())
-        _note_activations(set(disclosed.active) - known, "matched")
         self.last = disclosed
         self.observer(disclosed)
         return disclosed
@@ -158,26 +148,6 @@ class ProgramSkills(SkillsContextProvider):
         return frozenset(skill_id(match.skill) for match in near if match.score >= NEAR)
 
 
-class _ActivationSpans(FunctionMiddleware):
-    """Notes which skills a call of a tool made active."""
-
-    def __init__(self, session: SkillSession) -> None:
-        self.session = session
-
-    async def process(
-        self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
-    ) -> None:
-        before = set(self.session.active_ids)
-        await call_next()
-        _note_activations(set(self.session.active_ids) - before, "loaded")
-
-
-def _note_activations(skills: set[str], origin: str) -> None:
-    for identity in sorted(skills):
-        with span("skill.activate", {"skill.name": identity, "skill.origin": origin}):
-            pass
-
-
 class ScriptApproval:
     """Asks the user about a script of a skill whose exact bytes were not approved yet."""
 
@@ -192,6 +162,8 @@ class ScriptApproval:
         self.approvals.forget_once()
         question = self._question(tool, arguments)
         if question is not None and self.ask is not None:
+            data: dict[str, Json] = {"tool": tool, "script": question.script}
+            self.manager.journal.record(Event(Kind.SCRIPT_ASKED, question.skill.name, question.digest, data))
             self.approvals.decide(question, await self.ask(question))
         return True
 

@@ -3,12 +3,13 @@
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
-from skillkit.disclosure.catalogue import skill_id
-from skillkit.disclosure.matches import Match
+from skillkit.core.events import Event, Kind
+from skillkit.disclosure.session import Origin
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ class SkillMatches:
 
 
 class MatchAnalytics:
-    """Counts in memory; `sink` receives every record for whoever keeps them."""
+    """A view of the events that counts in memory; `sink` receives every record for whoever keeps them."""
 
     def __init__(self, sink: Callable[[MatchRecord], object] | None = None) -> None:
         self.requests = 0
@@ -61,12 +62,24 @@ class MatchAnalytics:
         self._missed: Counter[str] = Counter()
         self._lock = Lock()
 
-    def matched(self, request: str, matches: Sequence[Match], left_out: Sequence[Match]) -> None:
-        """A request was answered with these skills."""
+    def record(self, event: Event) -> None:
+        """Count a request that was matched, or a skill that the model had to load by itself."""
+        if event.kind is Kind.MATCHED:
+            self._matched_request(event)
+        elif event.kind is Kind.ACTIVATED and event.data.get("origin") == Origin.LOADED.value:
+            with self._lock:
+                self._missed[event.skill] += 1
+            logger.info("Skill loaded without a match: %s", event.skill)
+
+    def close(self) -> None:
+        """Nothing waits to be written."""
+
+    def _matched_request(self, event: Event) -> None:
+        data: dict[str, Any] = dict(event.data)
         record = MatchRecord(
-            matched=tuple((skill_id(match.skill), round(match.score, 4)) for match in matches),
-            left_out=tuple(skill_id(match.skill) for match in left_out),
-            characters=len(request),
+            matched=tuple((match["id"], match["score"]) for match in data["matched"]),
+            left_out=tuple(match["id"] for match in data["left_out"]),
+            characters=data["request"]["length"],
         )
         with self._lock:
             self.requests += 1
@@ -74,12 +87,6 @@ class MatchAnalytics:
         logger.info("Skill match: %s", record.to_json())
         if self._sink is not None:
             self._sink(record)
-
-    def loaded(self, skill: str) -> None:
-        """The model loaded a skill that was not active."""
-        with self._lock:
-            self._missed[skill] += 1
-        logger.info("Skill loaded without a match: %s", skill)
 
     def report(self) -> dict[str, SkillMatches]:
         """Every skill that was matched or loaded."""

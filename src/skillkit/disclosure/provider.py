@@ -31,6 +31,7 @@ from skillkit.disclosure.skill_tools import SkillToolSource
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 from skillkit.disclosure.tool_sources import JoinedTools
 from skillkit.disclosure.tools import Tool, ToolLookup, ToolSource
+from skillkit.journal.telemetry import with_spans
 
 logger = logging.getLogger(__name__)
 
@@ -133,7 +134,7 @@ class SkillContextProvider:
         parts.extend(self._texts(session, delivered, told))
         for delivery in delivered.values():
             if delivery.fresh:
-                self._record(session, activation_event(delivery, self.counter.count(delivery.text)))
+                self._note_activation(session, delivery)
         candidates, advice = self._advise(request, offer, session, quiet=bool(parts or matched))
         skills = "\n\n".join(part for part in (*parts, advice, "\n".join(told)) if part)
         tools = self._tools(session, offer)
@@ -194,8 +195,8 @@ class SkillContextProvider:
         return self._source(offer).tools(session)
 
     def _source(self, offer: Offer) -> Journaled:
-        own = SkillToolSource(self._activator, offer, self._current_matcher, self.analytics)
-        return Journaled(JoinedTools((own, *self.tool_sources)), self.manager.journal)
+        own = SkillToolSource(self._activator, offer, self._current_matcher, self._note_activation)
+        return Journaled(JoinedTools((own, *self.tool_sources)), with_spans(self.manager.journal))
 
     def catalogue(self, session: SkillSession | None = None) -> str:
         """The list of skills as `session` sees it; empty when no skill is on offer."""
@@ -270,15 +271,19 @@ class SkillContextProvider:
         found = list(self._ready_matcher(offer).match(request, self.max_skills + _BEYOND_LIMIT))
         matched, left_out = found[: self.max_skills], found[self.max_skills :]
         if session.hear(request):
-            self.analytics.matched(request, matched, left_out)
+            near: list[Match] = []
             if self.manager.journal is not NO_JOURNAL:
                 nearest = self._ready_matcher(offer).rank(request, NEAREST)
                 near = [match for match in nearest if match.score > 0 and match not in found]
-                self._record(session, match_event(request, matched, left_out, near))
+            self._record(session, match_event(request, matched, left_out, near))
         return matched, left_out
 
     def _record(self, session: SkillSession, event: Event) -> None:
-        self.manager.journal.record(replace(event, conversation=session.id, turn=session.turn))
+        writer = with_spans(self.manager.journal, self.analytics)
+        writer.record(replace(event, conversation=session.id, turn=session.turn))
+
+    def _note_activation(self, session: SkillSession, delivery: Delivery) -> None:
+        self._record(session, activation_event(delivery, self.counter.count(delivery.text)))
 
     def _current_matcher(self) -> RememberingMatcher:
         return self._ready_matcher(self._offers.current())

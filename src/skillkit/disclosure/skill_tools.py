@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from skillkit.core.resources import DEFAULT_PAGE
 from skillkit.disclosure import envelope
-from skillkit.disclosure.activator import Activator
+from skillkit.disclosure.activator import Activator, Delivery
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import SearchHit
 from skillkit.disclosure.exceptions import SkillRefusedError
@@ -17,7 +17,6 @@ from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tools import Effect, Tool
 
 if TYPE_CHECKING:
-    from skillkit.disclosure.analytics import MatchAnalytics
     from skillkit.disclosure.matches import Matcher
 
 MAX_ENUM = 20
@@ -33,7 +32,8 @@ class SkillToolSource:
     activator: Activator
     offer: Offer
     matcher: "Callable[[], Matcher]"
-    analytics: "MatchAnalytics | None" = None
+    activated: Callable[[SkillSession, Delivery], object]
+    """Is told of each skill that the model brings into use."""
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
         """The tools that `session` has something to use on."""
@@ -61,14 +61,14 @@ class SkillToolSource:
                 return None
 
     def _load(self, session: SkillSession) -> Tool:
-        return load_skill_tool(self.activator, session, self.offer.ids, self.analytics)
+        return load_skill_tool(self.activator, session, self.offer.ids, self.activated)
 
 
 def load_skill_tool(
     activator: Activator,
     session: SkillSession,
     ids: Sequence[str],
-    analytics: "MatchAnalytics | None" = None,
+    activated: Callable[[SkillSession, Delivery], object],
 ) -> Tool:
     """Tier 2 for the model; `ids` are the skills on offer."""
 
@@ -81,8 +81,8 @@ def load_skill_tool(
         session.touch(delivery.activation.skill_id)
         if not delivery.fresh:
             return ToolResult(envelope.already_active(delivery.activation.skill_id))
-        if analytics is not None and delivery.activation.skill_id not in known:
-            analytics.loaded(delivery.activation.skill_id)
+        if delivery.activation.skill_id not in known:
+            activated(session, delivery)
         return ToolResult(delivery.text)
 
     async def load_skill(skill_id: str, arguments: str = "") -> ToolResult:

@@ -3,10 +3,12 @@
 import asyncio
 import inspect
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
+from skillkit.core.events import NO_JOURNAL, Event, Json, Kind, Writer
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tools import Effect, Tool, ToolSource, find_tool
@@ -88,12 +90,14 @@ class Asking(WrappedTools):
 class Approved(WrappedTools):
     """Asks the user before each call of a tool that asks; without anybody to ask, refuses it.
 
-    `approve` is given the arguments as the tool will get them; only a plain True is a yes.
+    `approve` is given the arguments as the tool will get them; only a plain True is a yes. Each question
+    and each no is written into `journal`.
     """
 
-    def __init__(self, source: ToolSource, approve: Approve | None) -> None:
+    def __init__(self, source: ToolSource, approve: Approve | None, journal: Writer = NO_JOURNAL) -> None:
         super().__init__(source)
         self.approve = approve
+        self.journal = journal
 
     def wrap(self, tool: Tool, session: SkillSession) -> Tool:
         if not tool.asks:
@@ -106,8 +110,11 @@ class Approved(WrappedTools):
                     "the program has to pass `approve`"
                 )
                 return ToolResult.failure(tool.name, "permission_denied", message)
+            question = question_event(tool.name, arguments, session)
+            self.journal.record(question)
             answer = self.approve(tool.name, arguments)
             if (await answer if inspect.isawaitable(answer) else answer) is not True:
+                self.journal.record(replace(question, kind=Kind.SCRIPT_DENIED, time=time.time()))
                 return refusal(tool.name)
             return await tool.handler(**arguments)
 
@@ -179,3 +186,12 @@ def _tools_of(source: ToolSource, session: SkillSession) -> Sequence[Tool]:
     except Exception:
         logger.exception("The tool source %r failed; its tools are left out", source)
         return ()
+
+
+def question_event(tool: str, arguments: Mapping[str, object], session: SkillSession) -> Event:
+    """Return that the user is asked about a call of a tool."""
+    skill = arguments.get("skill_name") or arguments.get("skill_id") or ""
+    data: dict[str, Json] = {"tool": tool}
+    if script := arguments.get("script_name"):
+        data["script"] = str(script)[:512]
+    return Event(Kind.SCRIPT_ASKED, str(skill)[:128], data=data, conversation=session.id, turn=session.turn)

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import TypeVar
 
 from skillkit.core.authority import Requester, asking_for
+from skillkit.core.events import Writer
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, Tool, ToolResult
@@ -39,7 +40,8 @@ class Conversation:
     """A provider, the session of one conversation, and who approves what its tools do.
 
     `approve` is for frameworks that have no way of their own to ask the user; without it, a tool that
-    needs approval is refused. `requester` is on whose behalf the manager's authority is asked.
+    needs approval is refused. `requester` is on whose behalf the manager's authority is asked. Questions to
+    the user are written into `journal`, the manager's unless given.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Conversation:
         asks: Asks | None = None,
         wrap: Wrap | None = None,
         requester: Requester | None = None,
+        journal: Writer | None = None,
     ) -> None:
         self.requester = requester
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
@@ -58,7 +61,7 @@ class Conversation:
         self._asks = asks
         self._wrap = wrap
         self._source = self._wrapped(Limited(self.provider))
-        self._approving = Approved(self._source, approve)
+        self._approving = Approved(self._source, approve, journal or self.provider.manager.journal)
 
     def disclose(self, messages: Messages = (), *, whole_history: bool = False) -> Disclosure:
         """What to add to the request that `messages` make: instructions and tools."""

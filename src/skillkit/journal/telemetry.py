@@ -1,27 +1,34 @@
 """The same events as OpenTelemetry spans and counters, for those who have a collector."""
 
 import time
+from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
-from skillkit.core.events import Event, Json, Kind
+from skillkit.core.events import Event, Json, Kind, Writer
 from skillkit.core.place import here
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
 _SPANS = {
-    Kind.LOADED: "skill.load",
     Kind.ACTIVATED: "skill.activate",
     Kind.SCRIPT_RUN: "skill.script",
     Kind.READ: "skill.read",
     Kind.TOOLSET_CALLED: "skill.toolset",
 }
-_TOOLS = {
-    Kind.LOADED: "load_skill",
-    Kind.READ: "read_skill_resource",
-    Kind.SCRIPT_RUN: "script_run",
+_TOOLS = {Kind.READ: "read_skill_resource", Kind.SCRIPT_RUN: "script_run"}
+_NAMES = {
+    "exit_code": "process.exit.code",
+    "duration_ms": "skill.execution.duration_ms",
+    "stdout_bytes": "skill.stdout_bytes",
+    "stderr_bytes": "skill.stderr_bytes",
+    "backend": "skill.sandbox",
+    "script": "skill.script",
+    "error": "skill.error_type",
+    "origin": "skill.origin",
+    "tokens": "skillkit.tokens",
 }
-_NUMBERS = ("exit_code", "duration_ms", "tokens", "stdout_bytes", "stderr_bytes")
 
 
 class TelemetryWriter:
@@ -60,25 +67,52 @@ class TelemetryWriter:
         """The collector's own shutdown sends what waits."""
 
 
+class Writers:
+    """Several writers as one."""
+
+    def __init__(self, writers: Sequence[Writer]) -> None:
+        self._writers = tuple(writers)
+
+    def record(self, event: Event) -> None:
+        for writer in self._writers:
+            writer.record(event)
+
+    def close(self) -> None:
+        for writer in self._writers:
+            writer.close()
+
+
+_spans = cache(TelemetryWriter)
+
+
+def with_spans(*writers: Writer) -> Writers:
+    """Return `writers` and, where OpenTelemetry is installed, its spans as one writer."""
+    return Writers((*writers, _spans()))
+
+
 def _attributes(event: Event) -> dict[str, str | int | float]:
     """Return the names of the emerging convention and, beside them, those that were here before."""
-    attributes: dict[str, str | int | float] = {
-        "gen_ai.skill.name": event.skill,
-        "skill.name": event.skill,
-    }
+    attributes: dict[str, str | int | float] = {"gen_ai.skill.name": event.skill, "skill.name": event.skill}
     if tool := _TOOLS.get(event.kind):
         attributes["gen_ai.operation.name"] = "execute_tool"
         attributes["gen_ai.tool.name"] = tool
-    conversation = event.conversation or here().conversation
-    if conversation:
+    if conversation := event.conversation or here().conversation:
         attributes["gen_ai.conversation.id"] = conversation
     if event.digest:
         attributes["skillkit.skill.digest"] = event.digest
     resource = event.data.get("path") or event.data.get("script")
     if isinstance(resource, str):
         attributes["gen_ai.skill.resource.name"] = resource
-    for name in _NUMBERS:
+    for name, attribute in _NAMES.items():
         value: Json = event.data.get(name)
-        if isinstance(value, int | float):
-            attributes["process.exit.code" if name == "exit_code" else f"skillkit.{name}"] = value
+        if isinstance(value, int | float | str):
+            attributes[attribute] = value
+    if event.kind is Kind.SCRIPT_RUN:
+        error = event.data.get("error")
+        attributes["skill.execution.status"] = (
+            "success" if error is None else "timeout" if error == "timeout" else "error"
+        )
+    match event.data.get("arguments"):
+        case {"text": str(arguments)}:
+            attributes["skill.arguments"] = arguments
     return attributes

@@ -269,7 +269,7 @@ class ScriptTools:
         if isinstance(found, dict):
             return found
         skill, script = found
-        granted = self._grants(skill)
+        granted = self._grants(skill, script)
         if isinstance(granted, dict):
             return granted
         digest, grants = granted
@@ -316,7 +316,7 @@ class ScriptTools:
         if isinstance(found, dict):
             return found
         skill, script = found
-        granted = self._grants(skill)
+        granted = self._grants(skill, script)
         if isinstance(granted, dict):
             return granted
         digest, grants = granted
@@ -338,7 +338,7 @@ class ScriptTools:
         )
         return _Prepared(script, request, help=True)
 
-    def _grants(self, skill: SkillMetadata) -> tuple[str, Grants] | Payload:
+    def _grants(self, skill: SkillMetadata, script: Script) -> tuple[str, Grants] | Payload:
         try:
             digest = tree_digests.with_links(skill.base_dir).digest
         except SkillsUseError as error:
@@ -346,21 +346,21 @@ class ScriptTools:
         grants = self.authority.grants(skill, digest, current_requester())
         if not grants.run:
             reason = grants.reason or f"Scripts of the skill '{skill.name}' are not allowed to run"
+            telemetry.record_denial(skill.name, script.relative_path, digest, reason, self._skills.journal)
             return failure("permission_denied", reason)
         return digest, grants
 
     # From a request to an answer
 
     def _run(self, prepared: _Prepared) -> Payload:
-        with telemetry.script_span(prepared.request, self._skills.journal) as span:
-            payload = prepared.payload(self._runner.run(prepared.request))
-            span.finish(payload)
-        return payload
+        return self._recorded(prepared, self._runner.run(prepared.request))
 
     async def _arun(self, prepared: _Prepared) -> Payload:
-        with telemetry.script_span(prepared.request, self._skills.journal) as span:
-            payload = prepared.payload(await self._runner.arun(prepared.request))
-            span.finish(payload)
+        return self._recorded(prepared, await self._runner.arun(prepared.request))
+
+    def _recorded(self, prepared: _Prepared, result: ScriptResult) -> Payload:
+        payload = prepared.payload(result)
+        telemetry.record_run(prepared.request, payload, self._skills.journal)
         return payload
 
     def _remember(self, prepared: _Prepared, payload: Payload) -> Payload:

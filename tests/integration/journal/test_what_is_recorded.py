@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from skillkit import SkillManager
-from skillkit.core.authority import TrustEverySkill
+from skillkit.core.authority import DefaultAuthority, Grants, Requester, TrustEverySkill
+from skillkit.core.models import SkillMetadata
 from skillkit.install.installer import SkillInstaller
 from skillkit.integrations import SkillTools
 from skillkit.journal import JournalReader, Kind, SqliteJournal
@@ -51,23 +52,52 @@ async def test_a_turn_is_recorded_from_the_match_to_the_script(
     assert told == [
         (1, Kind.MATCHED, ""),
         (1, Kind.ACTIVATED, "release-notes"),
+        (1, Kind.ACTIVATED, "csv-report"),
         (1, Kind.LOADED, "csv-report"),
         (1, Kind.READ, "release-notes"),
         (1, Kind.REFUSED, "release-notes"),
+        (1, Kind.SCRIPT_ASKED, "release-notes"),
         (1, Kind.SCRIPT_RUN, "release-notes"),
         (2, Kind.MATCHED, ""),
     ]
-    matched, activated, _, read, refused, ran, _ = [e for e in events if e.kind is not Kind.TOKENS]
+    matched, activated, _, _, read, refused, asked, ran, _ = [e for e in events if e.kind is not Kind.TOKENS]
     assert matched.data["matched"][0]["id"] == "release-notes"
     assert matched.data["matched"][0]["reasons"]
     assert activated.data["origin"] == "matched"
     assert activated.data["tokens"] > 0
     assert activated.digest
+    assert asked.data == {"tool": "script_run", "script": "count"}
     assert read.data["path"] == "style.md"
     assert refused.data["wanted"] == "read"
     assert (ran.data["script"], ran.data["exit_code"], ran.digest != "") == ("scripts/count.py", 0, True)
     tokens = next(event for event in events if event.kind is Kind.TOKENS)
     assert tokens.data["total"] == tokens.data["catalogue"] + tokens.data["skills"] + tokens.data["tools"]
+
+
+class NoScripts(DefaultAuthority):
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        return Grants(run=False, reason="Scripts are not allowed here")
+
+
+async def test_a_no_of_the_user_and_one_of_the_authority_are_recorded(
+    manager: SkillManager, journal: SqliteJournal
+) -> None:
+    run = {"skill_name": "release-notes", "script_name": "count"}
+    await SkillTools(manager, approve=lambda name, arguments: False).call("script_run", run)
+    manager.authority = NoScripts()
+    await SkillTools(manager, approve=lambda name, arguments: True).call("script_run", run)
+    assert journal.flush()
+    events = [stored.event for stored in JournalReader(journal.path).oldest_first()]
+    assert [event.kind for event in events] == [
+        Kind.SCRIPT_ASKED,
+        Kind.SCRIPT_DENIED,
+        Kind.SCRIPT_ASKED,
+        Kind.SCRIPT_DENIED,
+    ]
+    by_user, by_authority = events[1], events[3]
+    assert (by_user.data["script"], by_user.digest) == ("count", "")
+    assert (by_authority.data["script"], by_authority.digest != "") == ("scripts/count.py", True)
+    assert by_authority.data["reason"] == "Scripts are not allowed here"
 
 
 def test_texts_are_kept_only_when_the_user_allows_it(

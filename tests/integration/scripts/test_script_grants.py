@@ -428,9 +428,13 @@ def test_every_run_leaves_a_span_with_its_attributes(workshop, spans):
     attributes = dict(good.attributes)
     assert attributes.pop("skill.execution.duration_ms") > 0
     assert attributes.pop("skill.sandbox") in ("bwrap", "landlock")
+    assert attributes.pop("skillkit.skill.digest")
     assert attributes == {
         "skill.name": "demo",
         "gen_ai.skill.name": "demo",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "script_run",
+        "process.exit.code": 0,
         "gen_ai.skill.resource.name": "scripts/good.py",
         "skill.script": "scripts/good.py",
         "skill.execution.status": "success",
@@ -456,7 +460,7 @@ def test_arguments_stay_out_of_logs_and_spans_unless_allowed(workshop, spans, ca
     assert "failed: execution_failed" in lines[1].getMessage()
     assert ("s3cret" in caplog.text) is allowed
     attributes = [span.attributes.get("skill.arguments") for span in spans.get_finished_spans()]
-    assert attributes == ([("s3cret", "--json")] * 2 if allowed else [None, None])
+    assert attributes == (["s3cret --json"] * 2 if allowed else [None, None])
 
 
 def test_without_opentelemetry_only_the_span_is_missing(workshop, monkeypatch, caplog):

@@ -31,7 +31,10 @@ def test_a_run_is_a_span_with_both_vocabularies() -> None:
         "skillkit.skill.digest": "digest",
         "gen_ai.skill.resource.name": "status.py",
         "process.exit.code": 3,
-        "skillkit.duration_ms": 12.5,
+        "skill.execution.duration_ms": 12.5,
+        "skill.execution.status": "error",
+        "skill.error_type": "failed",
+        "skill.script": "status.py",
         "error.type": "failed",
     }
 
