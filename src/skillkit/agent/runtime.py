@@ -23,6 +23,7 @@ from skillkit.core.authority import Requester
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
+from skillkit.core.place import NOWHERE, Place
 
 if TYPE_CHECKING:
     from agent_framework import Agent
@@ -68,8 +69,14 @@ class AgentRuntime:
 
     def __post_init__(self) -> None:
         self.store = ConversationStore(self.home)
-        self.trace = Trace(self.conversation.id, self.home, on_step=self.observers.step)
         self.manager = self.enabled.manager
+        self.trace = Trace(
+            self.conversation.id,
+            self.home,
+            on_step=self.observers.step,
+            journal=self.manager.journal,
+            place=self._place,
+        )
         self.approvals = Approvals(self.manager.authority, self.enabled.registry.consents)
         self._agent: Agent[Any] | None = None
         self._skills: ProgramSkills | None = None
@@ -77,6 +84,10 @@ class AgentRuntime:
         self._save_problem = ""
         self._examples: dict[str, list[Example]] = {}
         self._reported: set[str] = set()
+
+    def _place(self) -> Place:
+        skills = self._skills
+        return NOWHERE if skills is None else Place(skills.session.id, skills.session.turn)
 
     async def turn(self, text: str) -> AsyncIterator[str]:
         """Yield the answer to `text`, piece by piece; every finished step is on disk.

@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillkit.core.events import NO_JOURNAL, Event, Json, Kind, Writer
+from skillkit.core.place import NOWHERE, Place
 from skillkit.disclosure.tokens import TokenEstimator
-from skillkit.journal.sensitive import redacted, sensitive_data_enabled
+from skillkit.journal.sensitive import described, redacted, sensitive_data_enabled
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -60,6 +62,9 @@ class Trace:
     home: Path
     steps: list[Step] = field(default_factory=list)
     on_step: Callable[[Step], object] = lambda step: None
+    journal: Writer = NO_JOURNAL
+    place: Callable[[], Place] = lambda: NOWHERE
+    """Where in the conversation the program is."""
     problem: str = ""
     """Why the log could not be written."""
 
@@ -70,11 +75,24 @@ class Trace:
     def add(self, step: Step) -> None:
         self.steps.append(step)
         self.on_step(step)
+        if step.kind == "model":
+            self.journal.record(self._event(step))
         if os.environ.get("LOG_LEVEL", "").strip().lower() == "trace":
             try:
                 self._write(step)
             except OSError as error:
                 self.problem = f"The trace could not be written: {error}"
+
+    def _event(self, step: Step) -> Event:
+        data: dict[str, Json] = {"model": step.name, "duration_ms": round(step.seconds * 1000)}
+        if step.tokens is not None:
+            data["tokens"] = asdict(step.tokens)
+        if step.processed is not None:
+            data["processed"] = step.processed
+        for name in _CONTENTS[step.kind]:
+            data[name] = described(getattr(step, name))
+        place = self.place()
+        return Event(Kind.MODEL_CALLED, data=data, conversation=place.conversation, turn=place.turn)
 
     def _write(self, step: Step) -> None:
         entry: dict[str, Any] = {

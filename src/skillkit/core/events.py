@@ -28,6 +28,8 @@ class Kind(StrEnum):
     """Something of a skill was asked for and not given."""
     TOKENS = "tokens"
     """What one request to a model consisted of."""
+    MODEL_CALLED = "model_called"
+    """A model answered: what was sent by part, as far as it was counted, and what came back."""
     CONSENTED = "consented"
     INSTALLED = "installed"
     UPDATED = "updated"

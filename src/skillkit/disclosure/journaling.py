@@ -21,7 +21,11 @@ _KINDS = {"load_skill": Kind.LOADED, "read_skill_resource": Kind.READ}
 
 
 def match_event(
-    request: str, matched: Sequence[Match], left_out: Sequence[Match], near: Sequence[Match]
+    request: str,
+    matched: Sequence[Match],
+    left_out: Sequence[Match],
+    near: Sequence[Match],
+    line: float | None,
 ) -> Event:
     """Return what became of a request, with the scores and reasons of that moment."""
     return Event(
@@ -31,6 +35,7 @@ def match_event(
             "matched": [_scored(match) for match in matched],
             "left_out": [_scored(match) for match in left_out],
             "near": [_scored(match) for match in near],
+            "line": line,
         },
     )
 

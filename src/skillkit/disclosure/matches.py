@@ -61,6 +61,12 @@ class RememberingMatcher:
     def rank(self, request: str, limit: int = 10) -> Sequence[Match]:
         return self._remembered(("rank", request, limit), lambda: self.matcher.rank(request, limit))
 
+    @property
+    def line(self) -> float | None:
+        """The score from which a skill counts as matched, where the engine has one."""
+        line = getattr(self.matcher, "threshold", None)
+        return line if isinstance(line, float) else None
+
     def prepare(self) -> None:
         """Let an engine that has something to prepare do it now."""
         prepare = getattr(self.matcher, "prepare", None)

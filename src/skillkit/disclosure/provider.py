@@ -272,10 +272,11 @@ class SkillContextProvider:
         matched, left_out = found[: self.max_skills], found[self.max_skills :]
         if session.hear(request):
             near: list[Match] = []
+            matcher = self._ready_matcher(offer)
             if self.manager.journal is not NO_JOURNAL:
-                nearest = self._ready_matcher(offer).rank(request, NEAREST)
+                nearest = matcher.rank(request, NEAREST)
                 near = [match for match in nearest if match.score > 0 and match not in found]
-            self._record(session, match_event(request, matched, left_out, near))
+            self._record(session, match_event(request, matched, left_out, near, matcher.line))
         return matched, left_out
 
     def _record(self, session: SkillSession, event: Event) -> None:

@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from skillkit.journal import JournalReader, Kind
 from skillkit.journal.sensitive import redacted
 
 
@@ -35,6 +36,10 @@ def test_every_model_request_is_a_line_with_its_tokens(agent, home, online, monk
     assert all(parts)
     assert sum(parts) == second["tokens"]["total"]
     assert "arguments" not in first
+    events = [stored.event for stored in JournalReader(home / "journal.sqlite").oldest_first()]
+    asked = [event.data["tokens"] for event in events if event.kind is Kind.MODEL_CALLED]
+    assert asked == [first["tokens"], second["tokens"]]
+    assert len({(event.conversation, event.turn) for event in events}) == 1
 
 
 def test_an_irrelevant_request_has_fewer_tokens_in_the_log(agent, home, online, monkeypatch) -> None:

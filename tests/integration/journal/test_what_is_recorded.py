@@ -63,6 +63,7 @@ async def test_a_turn_is_recorded_from_the_match_to_the_script(
     matched, activated, _, _, read, refused, asked, ran, _ = [e for e in events if e.kind is not Kind.TOKENS]
     assert matched.data["matched"][0]["id"] == "release-notes"
     assert matched.data["matched"][0]["reasons"]
+    assert 0 < matched.data["line"] <= matched.data["matched"][0]["score"]
     assert activated.data["origin"] == "matched"
     assert activated.data["tokens"] > 0
     assert activated.digest

@@ -116,9 +116,11 @@ def _score(one: dict[str, Json], line: Json) -> str:
 
 
 def _tokens(events: list[StoredEvent]) -> Markup | None:
-    for stored in reversed(events):
-        if stored.event.kind is Kind.TOKENS:
-            data = stored.event.data
+    """Return the tokens of a turn by part: as the program counted them, or what skills added to it."""
+    for kind in (Kind.MODEL_CALLED, Kind.TOKENS):
+        for stored in (stored for stored in reversed(events) if stored.event.kind is kind):
+            counted = stored.event.data.get("tokens", stored.event.data)
+            data = counted if isinstance(counted, Mapping) else {}
             parts = [
                 (name, float(value)) for name in PARTS if isinstance(value := data.get(name), int | float)
             ]

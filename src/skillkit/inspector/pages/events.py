@@ -51,7 +51,14 @@ def summary(event: Event) -> list[object]:
             word = "asked about" if event.kind is Kind.SCRIPT_ASKED else "denied"
             return [skill, f": {word} {data.get('script', 'a script')}"]
         case Kind.TOKENS:
-            return [f"{data.get('total', '?')} tokens went to the model"]
+            return [f"Skills added {data.get('total', '?')} tokens to the request"]
+        case Kind.MODEL_CALLED:
+            counted = data.get("tokens")
+            tokens = counted if isinstance(counted, dict) else {}
+            return [
+                f"{data.get('model', 'A model')} was sent {tokens.get('total', '?')} tokens and answered "
+                f"with {tokens.get('output', '?')}"
+            ]
         case _:
             return [skill, f" {event.kind.value.replace('_', ' ')}"]
 
