@@ -31,7 +31,7 @@ from skillkit.disclosure.tools_of_use import ToolsOfUse
 from skillkit.integrations.agent_framework import SkillsContextProvider
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.small_model import SmallModelTools
-from skillkit.scripts.tools import SCRIPT_RUN
+from skillkit.scripts.tools import script_arguments
 
 if TYPE_CHECKING:
     from agent_framework import SupportsAgentRun
@@ -175,10 +175,7 @@ class ScriptApproval:
             return None  # the tool answers what is wrong
         if self.approvals.approved(skill, digest):
             return None
-        given: Any = arguments.get("args") or [] if tool == SCRIPT_RUN else ["--help"]
-        return Question(
-            skill, str(arguments.get("script_name")), [str(argument) for argument in given], digest
-        )
+        return Question(skill, str(arguments.get("script_name")), script_arguments(tool, arguments), digest)
 
 
 def speaks_of(said: str, tool: Tool) -> bool:

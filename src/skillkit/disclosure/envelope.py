@@ -33,6 +33,11 @@ def skill_context(skill_id: str, text: str, resources: Sequence[Resource], nonce
     )
 
 
+def is_skill_context(text: str) -> bool:
+    """Whether a result of a tool is what loading a skill answers."""
+    return text.startswith("<skill_context ")
+
+
 def already_active(skill_id: str) -> str:
     """The answer to a second load: nothing is repeated."""
     return (

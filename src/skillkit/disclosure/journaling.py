@@ -1,7 +1,7 @@
 """What disclosure writes into the journal: matches, activations, tokens, calls of tools."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from skillkit.core.events import Event, Json, Kind, Writer
@@ -15,9 +15,6 @@ from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tool_sources import WrappedTools
 from skillkit.disclosure.tools import Tool, ToolSource
 from skillkit.journal.sensitive import described
-
-_KINDS = {"load_skill": Kind.LOADED, "read_skill_resource": Kind.READ}
-"""Tools that are about one skill; the others are recorded by whoever runs their code."""
 
 
 def match_event(
@@ -53,7 +50,7 @@ def token_event(tokens: TokenUse) -> Event:
 
 
 class Journaled(WrappedTools):
-    """Writes down each call that loads or reads, and where in the conversation every call belongs."""
+    """Writes down the calls of tools that say what they are, and where in the conversation each belongs."""
 
     def __init__(self, source: ToolSource, journal: Writer) -> None:
         super().__init__(source)
@@ -64,22 +61,26 @@ class Journaled(WrappedTools):
             started = time.monotonic()
             with at(session.id, session.turn):
                 answer = await tool.handler(**arguments)
-                if (kind := _KINDS.get(tool.name)) is not None:
-                    self.journal.record(_call_event(kind, arguments, answer, time.monotonic() - started))
+                if tool.event is not None:
+                    self.journal.record(_call_event(tool, arguments, answer, time.monotonic() - started))
             return answer
 
         return replace(tool, handler=recorded)
 
 
-def _call_event(kind: Kind, arguments: dict[str, object], answer: object, seconds: float) -> Event:
-    failed = isinstance(answer, ToolResult) and answer.failed
+def _call_event(tool: Tool, arguments: dict[str, object], answer: object, seconds: float) -> Event:
+    kind = tool.event or Kind.UNKNOWN
     data: dict[str, Json] = {"origin": "model", "duration_ms": round(seconds * 1000, 3)}
+    failed = isinstance(answer, ToolResult) and answer.failed
+    if tool.skill:  # its code ran, whatever became of it
+        data["tool"] = tool.name
+        data["failed"] = failed or (isinstance(answer, Mapping) and answer.get("success") is False)
+        return Event(kind, tool.skill, data=data)
     if kind is Kind.READ:
         data["path"] = str(arguments.get("path", ""))[:512]
     if failed:
         data["wanted"], kind = kind.value, Kind.REFUSED
-    skill = arguments.get("skill_id") or arguments.get("skill_name")
-    return Event(kind, str(skill or "")[:128], data=data)
+    return Event(kind, str(arguments.get("skill_id") or "")[:128], data=data)
 
 
 def _scored(match: Match) -> dict[str, Json]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillkit.core.events import Kind
 from skillkit.core.resources import DEFAULT_PAGE
 from skillkit.disclosure import envelope
 from skillkit.disclosure.activator import Activator, Delivery
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 MAX_ENUM = 20
 MAX_READ = 64 * 1024
 MAX_FOUND = 20
-LOAD_SKILL = "load_skill"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def load_skill_tool(
         return await asyncio.to_thread(load, skill_id, arguments)
 
     return Tool(
-        LOAD_SKILL,
+        "load_skill",
         "Load a skill.",
         _schema(
             {
@@ -102,6 +102,7 @@ def load_skill_tool(
         ),
         load_skill,
         Effect.READS,
+        event=Kind.LOADED,
     )
 
 
@@ -135,6 +136,7 @@ def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Too
         read_skill_resource,
         Effect.READS,
         used_on=lambda skill: True,
+        event=Kind.READ,
         unlisted={"limit": {"type": "integer"}},
     )
 

@@ -3,9 +3,11 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
-from skillkit.disclosure.fence import attribute, fenced, nonce_for
+from skillkit.disclosure.fence import attribute, defanged, fenced, nonce_for
 
 _OUTPUT = re.compile(
     r'<skill_output tool="[^"]*">\n\[(?P<nonce>[0-9a-f]{16}) begin\]\n'
@@ -46,3 +48,36 @@ def unfence(output: str) -> str | None:
     """The defanged text inside a whole `<skill_output>`; None when `output` is something else."""
     found = _OUTPUT.fullmatch(output)
     return None if found is None else found["text"]
+
+
+def brief_text(tool: str, result: str) -> str:
+    """A result in the fewest words, for a small model: `{"success", "result", "message"}` without its frame.
+
+    What is left is as harmless as it was inside the fence.
+    """
+    payload: Any = None
+    with suppress(ValueError):
+        payload = json.loads(unfence(result) or result)
+    match payload:
+        case {"success": True, "result": dict(skills)} if skills and all(map(_are_scripts, skills.values())):
+            # A small model that is given their paths miscounts and names none.
+            listed = (
+                f"{skill} has {len(of)}: {', '.join(one['name'] for one in of)}"
+                for skill, of in skills.items()
+            )
+            text = f"Result of {tool}: {'; '.join(listed)}"
+        case {"success": True, "result": value}:
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            text = f"Result of {tool}: {shown}"
+        case {"success": False, "message": message}:
+            text = f"{tool} failed: {message}"
+        case _:
+            return f"Result of {tool}:\n{result}"
+    return defanged(text)
+
+
+def _are_scripts(value: object) -> bool:
+    """Whether this is what `script_list` says of a skill."""
+    return isinstance(value, list) and all(
+        isinstance(one, dict) and {"name", "path"} == one.keys() for one in value
+    )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from skillkit.core.events import Kind
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.tool_result import ToolResult
 
@@ -43,6 +44,12 @@ class Tool:
     """Whether the user is asked before each call."""
     used_on: Callable[[SkillMetadata], bool] | None = None
     """Which skills in use give it something to do; None for a tool that needs no skill in use."""
+    skill: str = ""
+    """The id of the skill that brings the tool; empty for one that is there for all skills."""
+    event: Kind | None = None
+    """What the journal calls a call of it; None where whoever runs the code writes it down, or nobody."""
+    valid_choices: Callable[[Sequence[SkillMetadata]], Mapping[str, Sequence[str]]] | None = None
+    """Which values arguments can have among these skills, for a model that has to choose from a list."""
     unlisted: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Arguments that are accepted and not shown: hardly any call needs them, and every request would pay."""
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Collection
 
+from skillkit.core.events import Kind
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.session import SkillSession
-from skillkit.disclosure.skill_tools import LOAD_SKILL
 from skillkit.disclosure.tool_sources import WrappedTools
 from skillkit.disclosure.tools import Tool, ToolSource, find_tool
 
@@ -39,13 +39,13 @@ class ToolsOfUse(WrappedTools):
             skills = offered if tool.used_on in named else in_use
             if wrapped is not None and (tool.used_on is None or any(map(tool.used_on, skills))):
                 useful.append(wrapped)
-        return tuple(sorted(useful, key=lambda tool: tool.name == LOAD_SKILL))
+        return tuple(sorted(useful, key=lambda tool: tool.event is Kind.LOADED))
 
     def tool(self, name: str, session: SkillSession) -> Tool | None:
         return find_tool(self.source, name, session)
 
     def wrap(self, tool: Tool, session: SkillSession) -> Tool | None:
-        return self._narrow_load(tool, session.active_ids) if tool.name == LOAD_SKILL else tool
+        return self._narrow_load(tool, session.active_ids) if tool.event is Kind.LOADED else tool
 
     def in_use(self, session: SkillSession) -> list[SkillMetadata]:
         """The active skills that there still are."""

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -29,7 +29,6 @@ from skillkit.scripts.runner import LocalRunner
 _HELP_SECONDS = 10.0
 _HELP_TEXTS = 256
 _MAX_NAMES = 20
-SCRIPT_RUN = "script_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,7 @@ class ScriptTools:
                 used_on=_has_scripts,
             ),
             Tool(
-                SCRIPT_RUN,
+                "script_run",
                 "Run a skill's script in a sandbox.",
                 _schema(
                     {
@@ -198,6 +197,7 @@ class ScriptTools:
                 Effect.RUNS_CODE,
                 asks=True,
                 used_on=_has_scripts,
+                valid_choices=_script_names,
             ),
         )
 
@@ -370,6 +370,20 @@ class ScriptTools:
                 while len(self._help) > _HELP_TEXTS:
                     self._help.popitem(last=False)
         return payload
+
+
+def script_arguments(tool: str, arguments: Mapping[str, object]) -> list[str]:
+    """Return what a call of `script_help` or `script_run` gives to the script."""
+    given = arguments.get("args")
+    return ["--help"] if tool == "script_help" else [str(each) for each in given or ()]  # type: ignore[attr-defined]
+
+
+def _script_names(skills: Sequence[SkillMetadata]) -> dict[str, list[str]]:
+    scripts = {skill.name: [script.name for script in find_scripts(skill)] for skill in skills}
+    return {
+        "skill_name": [skill for skill, names in scripts.items() if names],
+        "script_name": sorted({name for names in scripts.values() for name in names}),
+    }
 
 
 def _has_scripts(skill: SkillMetadata) -> bool:

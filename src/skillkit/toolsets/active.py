@@ -4,7 +4,9 @@ import logging
 from collections.abc import Callable
 from threading import Lock
 
-from skillkit.core.exceptions import SkillNotFoundError
+from skillkit.core.digest_memo import tree_digests
+from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Tool
 from skillkit.toolsets.exceptions import ToolsetError
@@ -23,7 +25,8 @@ class ActiveToolsets:
         self._on_error = on_error or (lambda error: logger.error("%s", error))
         """Is told once of a toolset that cannot be loaded."""
         self._lock = Lock()
-        self._loaded: dict[tuple[str, str], LoadedToolset | ToolsetError] = {}
+        self._loaded: dict[tuple[str, str], tuple[str, LoadedToolset | ToolsetError]] = {}
+        """By skill and class, each with the digest of the tree that it was loaded from."""
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
         """The tools of the active skills, in the order in which they became active."""
@@ -34,7 +37,7 @@ class ActiveToolsets:
             except SkillNotFoundError:
                 continue
             for definition in skill.toolsets:
-                found = self._load(activation.skill_id, definition)
+                found = self._load(skill, definition)
                 if isinstance(found, LoadedToolset):
                     loaded.append(found)
         return collect_tools(loaded, auto_prefix=self._loader.auto_prefix)
@@ -43,15 +46,20 @@ class ActiveToolsets:
         """One of the tools; what is loaded already is not loaded again."""
         return next((tool for tool in self.tools(session) if tool.name == name), None)
 
-    def _load(self, skill_id: str, definition: str) -> LoadedToolset | ToolsetError:
-        """Load once; a failure is said once and not tried again in every turn."""
+    def _load(self, skill: SkillMetadata, definition: str) -> LoadedToolset | ToolsetError:
+        """Load once for the same bytes; a failure is said once and not tried again in every turn."""
+        try:
+            digest = tree_digests.plain(skill.base_dir).digest
+        except SkillsUseError:
+            digest = ""  # the loader says what is wrong
+        key = (skill.qualified_name, definition)
         with self._lock:
-            known = self._loaded.get((skill_id, definition))
-            if known is None:
+            loaded_from, known = self._loaded.get(key, (None, None))
+            if known is None or loaded_from != digest:
                 try:
-                    known = self._loader.load_toolset(self._loader.skills.get_skill(skill_id), definition)
+                    known = self._loader.load_toolset(skill, definition)
                 except ToolsetError as error:
                     self._on_error(error)
                     known = error
-                self._loaded[skill_id, definition] = known
+                self._loaded[key] = (digest, known)
             return known

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from skillkit.core.authority import Authority, SkillDirectory, current_requester
+from skillkit.core.events import Kind
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
 from skillkit.disclosure.tools import Tool
 from skillkit.toolsets.base import AgentToolset, as_tool
 from skillkit.toolsets.exceptions import ToolsetError
@@ -146,7 +148,8 @@ def collect_tools(loaded: Iterable[LoadedToolset], *, auto_prefix: bool = False)
                     source,
                 )
                 continue
-            taken[name] = (replace(tool, name=name), source)
+            skill = canonical_name(entry.skill_name)
+            taken[name] = (replace(tool, name=name, skill=skill, event=Kind.TOOLSET_CALLED), source)
     return tuple(tool for tool, _ in taken.values())
 
 

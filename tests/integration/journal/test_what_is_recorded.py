@@ -10,7 +10,19 @@ from skillkit.core.models import SkillMetadata
 from skillkit.install.installer import SkillInstaller
 from skillkit.integrations import SkillTools
 from skillkit.journal import JournalReader, Kind, SqliteJournal
+from skillkit.journal.reading import EventFilter
+from skillkit.journal.usage import usage_of
 
+CLOCK = """
+from skillkit.toolsets import AgentToolset
+
+class Clock(AgentToolset):
+    def tell(self, hour: int) -> str:
+        "Tells the time."
+        if hour > 24:
+            raise ValueError("no such hour")
+        return f"{hour} o'clock"
+"""
 REQUEST = "Write the release notes for version 2, please"
 
 
@@ -99,6 +111,32 @@ async def test_a_no_of_the_user_and_one_of_the_authority_are_recorded(
     assert (by_user.data["script"], by_user.digest) == ("count", "")
     assert (by_authority.data["script"], by_authority.digest != "") == ("scripts/count.py", True)
     assert by_authority.data["reason"] == "Scripts are not allowed here"
+
+
+async def test_a_call_of_a_toolset_is_recorded_with_the_skill_that_brings_it(
+    skills_dir: Path, write_skill, journal: SqliteJournal
+) -> None:
+    write_skill("Clock_Work", description="Tells the time of day.", toolsets="[clock:Clock]")
+    (skills_dir / "Clock_Work" / "clock.py").write_text(CLOCK)
+    manager = SkillManager(
+        project_skill_dir=skills_dir, anthropic_config_dir="", journal=journal, authority=TrustEverySkill()
+    )
+    manager.discover()
+    tools = SkillTools(manager)
+    await tools.call("load_skill", {"skill_id": "clock-work"})
+    await tools.call("tell", {"hour": 3})
+    await tools.call("tell", {"hour": 99})
+    assert journal.flush()
+    called = [
+        found.event
+        for found in JournalReader(journal.path).oldest_first(EventFilter(kinds=(Kind.TOOLSET_CALLED,)))
+    ]
+    assert [(event.skill, event.data["tool"], event.data["failed"]) for event in called] == [
+        ("clock-work", "tell", False),
+        ("clock-work", "tell", True),
+    ]
+    [usage] = [row for row in usage_of(called) if row.skill == "clock-work"]
+    assert (usage.called, usage.failed) == (2, 1)
 
 
 def test_texts_are_kept_only_when_the_user_allows_it(

@@ -369,3 +369,21 @@ def test_only_the_toolsets_of_active_skills_are_loaded_and_offered(write, skills
     assert [tool.name for tool in source.tools(session)] == ["greet"]
     assert caplog.text.count("of skill 'broken' cannot be loaded") == 1
     assert not trace.exists()
+
+
+def test_a_toolset_is_judged_and_loaded_again_when_its_bytes_change(skills_dir, write):
+    write("demo", "hello:Hello", **{"hello.py": HELLO})
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="", plugin_dirs=[])
+    manager.discover()
+    authority = TrustAll()
+    source = ActiveToolsets(ToolsetLoader(manager, authority))
+    session = SkillSession()
+    session.activate(Activation("demo", "nonce", Origin.LOADED))
+    assert [tool.name for tool in source.tools(session)] == ["greet"]
+    assert [tool.name for tool in source.tools(session)] == ["greet"]
+    write("demo", "hello:Hello", **{"hello.py": HELLO.replace("greet", "welcome")})
+    assert [tool.name for tool in source.tools(session)] == ["welcome"]
+    assert len(dict.fromkeys(authority.asked)) == 2 == len(authority.asked)
+    authority.import_refusal = Distrust().import_refusal
+    write("demo", "hello:Hello", **{"hello.py": HELLO.replace("greet", "obey")})
+    assert source.tools(session) == ()

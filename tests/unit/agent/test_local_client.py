@@ -12,7 +12,7 @@ from agent_framework import Agent, Message, tool
 from skillkit.agent.exceptions import ProviderError
 from skillkit.agent.models.constrained import turns_before
 from skillkit.agent.models.engine import Reply
-from skillkit.agent.models.local_client import LocalChatClient, as_turns, format_tool_result
+from skillkit.agent.models.local_client import LocalChatClient, as_turns
 from skillkit.agent.models.prompt_states import PromptStates, shared_beginning
 
 
@@ -141,30 +141,6 @@ def test_a_conversation_that_is_too_long_loses_its_beginning() -> None:
     assert turns[: len(before)] == before
     assert turns[-1]["content"].startswith("4 ")
     assert len(turns) < len(before) + len(messages)
-
-
-@pytest.mark.parametrize(
-    ("result", "words"),
-    [
-        ('{"success": true, "result": "Hi", "message": "m"}', "Result of t: Hi"),
-        ('{"success": true, "result": {"a": 1}}', 'Result of t: {"a": 1}'),
-        ('{"success": false, "error": "timeout", "message": "too slow"}', "t failed: too slow"),
-        ("plain", "Result of t:\nplain"),
-    ],
-)
-def test_results_are_told_in_few_words(result: str, words: str) -> None:
-    assert format_tool_result("t", result) == words
-
-
-def test_a_list_of_scripts_is_told_by_their_names() -> None:
-    listed = {
-        "kalshi": [{"name": "status", "path": "/a/status.py"}, {"name": "search", "path": "/a/search.py"}]
-    }
-    result = json.dumps({"success": True, "result": listed | {"none": []}, "message": "Found 2 scripts"})
-    assert (
-        format_tool_result("script_list", result)
-        == "Result of script_list: kalshi has 2: status, search; none has 0: "
-    )
 
 
 def test_states_are_found_by_the_beginning_they_share(tmp_path: Path) -> None:

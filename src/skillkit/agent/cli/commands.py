@@ -8,6 +8,7 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.usage import Usage
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.availability import Refusal
+from skillkit.core.events import Kind
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.names import canonical_name
@@ -106,9 +107,8 @@ class SkillSwitches:
     async def _pin(self, identity: str) -> None:
         session = self.runtime.skills.session
         if session.get(identity) is None:
-            [load] = [
-                tool for tool in self.runtime.skills.provider.tools(session) if tool.name == "load_skill"
-            ]
+            tools = self.runtime.skills.provider.tools(session)
+            load = next(tool for tool in tools if tool.event is Kind.LOADED)
             result = await load.call({"skill_id": identity})
             if session.get(identity) is None:
                 raise SkillsUseError(f"{identity} cannot be pinned: {result.text}")

@@ -24,13 +24,14 @@ class Example:
     skill: str
     script: str
     arguments: tuple[str, ...]
+    tool: str = "script_run"
 
     def call(self) -> str:
         """The call as a small model writes it."""
         arguments: dict[str, Any] = {"skill_name": self.skill, "script_name": self.script}
         if self.arguments:
             arguments["args"] = list(self.arguments)
-        return json.dumps({"tool": "script_run", "arguments": arguments}, ensure_ascii=False)
+        return json.dumps({"tool": self.tool, "arguments": arguments}, ensure_ascii=False)
 
 
 def examples_of(skill: SkillMetadata) -> list[Example]:

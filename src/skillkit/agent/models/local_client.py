@@ -35,14 +35,12 @@ from skillkit.agent.models.demonstration import Turn
 from skillkit.agent.models.engine import CONTEXT_TOKENS, MAX_ANSWER_TOKENS, LocalEngine, Reply
 from skillkit.agent.models.examples import Example, nearest
 from skillkit.agent.models.grounding import check_arguments
-from skillkit.disclosure.fence import defanged
-from skillkit.disclosure.tool_result import unfence
+from skillkit.disclosure.envelope import is_skill_context
+from skillkit.disclosure.tool_result import brief_text
 
 MAX_RESULT_CHARACTERS = 6_000
 CHARACTERS_PER_TOKEN = 3
 MAX_TOOL_CALLS = 6
-LOAD_SKILL = "load_skill"
-SCRIPT_RUN = "script_run"
 
 
 class LocalChatClient(
@@ -112,12 +110,12 @@ class LocalChatClient(
     def _demonstrations(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Turn]:
         """What the skills in use show of themselves, nearest to the request; only what can be called now."""
         answering = bool(messages) and messages[-1].role == "tool"  # from the result, and from nothing else
-        if answering or not any(tool.name == SCRIPT_RUN for tool in tools):
-            return []
+        callable_now = {tool.name for tool in tools}
+        examples = [] if answering else [each for each in self.examples() if each.tool in callable_now]
         asked = next((message.text for message in reversed(messages) if message.role == "user"), "")
         return [
             turn
-            for example in nearest(asked, self.examples())
+            for example in nearest(asked, examples)
             for turn in (
                 {"role": "user", "content": _plain(example.request)},
                 {"role": "assistant", "content": _plain(example.call())},
@@ -241,7 +239,7 @@ def as_turns(
         del turns[0]
     if added and turns:
         last = messages[-1].contents[-1] if messages[-1].contents else None
-        loaded = last is not None and last.type == "function_result" and names.get(last.call_id) == LOAD_SKILL
+        loaded = last is not None and last.type == "function_result" and is_skill_context(str(last.result))
         asked = next((message.text for message in reversed(messages) if message.role == "user"), "")
         more = more_tools(added, _plain(asked) if loaded else "")
         turns[-1] = {**turns[-1], "content": turns[-1]["content"] + more}
@@ -277,40 +275,9 @@ def _turns(message: Message, names: Mapping[str | None, str | None]) -> list[Tur
                 turns.append({"role": "assistant", "content": _plain(call)})
             case "function_result":
                 name = names.get(content.call_id) or "the tool"
-                turns.append(
-                    {"role": "user", "content": _plain(_cut(format_tool_result(name, str(content.result))))}
-                )
+                text = _cut(brief_text(name, str(content.result)))
+                turns.append({"role": "user", "content": _plain(text)})
     return turns
-
-
-def format_tool_result(tool: str, result: str) -> str:
-    """What a tool answered, in the fewest words: `{"success", "result", "message"}` without its frame.
-
-    The frame is gone, not the care: what is left is as harmless as it was inside the fence.
-    """
-    try:
-        payload = json.loads(unfence(result) or result)
-    except ValueError:
-        payload = None
-    return f"Result of {tool}:\n{result}" if payload is None else defanged(_shortened(tool, payload, result))
-
-
-def _shortened(tool: str, payload: object, result: str) -> str:
-    match payload:
-        case {"success": True, "result": {**skills}} if tool == "script_list":
-            return f"Result of {tool}: {'; '.join(_scripts_of(*listed) for listed in skills.items())}"
-        case {"success": True, "result": value}:
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            return f"Result of {tool}: {text}"
-        case {"success": False, "message": message}:
-            return f"{tool} failed: {message}"
-        case _:
-            return f"Result of {tool}:\n{result}"
-
-
-def _scripts_of(skill: object, scripts: Any) -> str:
-    """A skill and its scripts by name: a small model that is given their paths miscounts and names none."""
-    return f"{skill} has {len(scripts)}: {', '.join(script['name'] for script in scripts)}"
 
 
 def _cut(text: str) -> str:
