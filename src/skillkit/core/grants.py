@@ -28,6 +28,10 @@ class Limits:
     """Bytes of the private work folder."""
     work_files: int = 20_000
     """Files and folders in it."""
+    made_files: int = 20
+    """Files of the output folder that are kept."""
+    made_size: int = 64 << 20
+    """Bytes of the output folder."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Limits":
@@ -54,6 +58,16 @@ def _positive(text: str | None) -> float | None:
     return number if 0 < number < float("inf") else None
 
 
+HIDDEN = (
+    *(".env", ".env.*", ".envrc", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".htpasswd"),
+    *("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),
+    *("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".ssh", ".gnupg", ".aws", ".azure", ".kube"),
+    *(".git/config", ".git/modules/*/config", ".git-credentials", ".docker/config.json"),
+    *("credentials.json", "service-account*.json", "secrets.*", "*.tfstate", "*.tfvars"),
+)
+"""What a script does not see of a project folder: by name, or by the end of a path."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grants:
     """Decided by the user for one digest of one skill; the default is a sandbox with nothing in it."""
@@ -73,6 +87,10 @@ class Grants:
     """The same, also where the name is inside this network."""
     read_paths: tuple[Path, ...] = ()
     write_paths: tuple[Path, ...] = ()
+    project: Path | None = None
+    """A folder that scripts may read, without what `hidden` names."""
+    hidden: tuple[str, ...] = HIDDEN
+    """Patterns of names in lower case; with a slash, of the end of a path."""
     unsandboxed: bool = False
     """May run where no sandbox holds."""
     source_builds: bool = False

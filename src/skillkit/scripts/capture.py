@@ -4,6 +4,7 @@ import os
 import selectors
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 
@@ -12,6 +13,9 @@ from skillkit.scripts.models import Captured, Outcome
 from skillkit.scripts.sandbox.backend import Running, SandboxError
 
 _CHUNK = 1 << 16
+_LINE = 4096
+_LINES = 100
+"""Of the lines in one chunk these are told: somebody who looks on sees no more."""
 _WATCH_EVERY = 0.25
 _POLL_EVERY = 0.02
 _LEFT_IN_PIPE = 4 << 20
@@ -55,9 +59,11 @@ class Cancellation:
 
 
 class Stream:
-    """The head and the tail of what went by, and how much it was."""
+    """The head and the tail of what went by, and how much it was; `follow` is told each line."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, follow: Callable[[str], None] | None = None) -> None:
+        self._follow = follow
+        self._line = b""
         self._head_limit = limit - limit // 2
         self._tail_limit = limit // 2
         self._head = bytearray()
@@ -67,6 +73,8 @@ class Stream:
 
     def add(self, chunk: bytes) -> None:
         self.total += len(chunk)
+        if self._follow is not None:
+            self._tell(chunk, self._follow)
         room = self._head_limit - len(self._head)
         if room > 0:
             self._head += chunk[:room]
@@ -77,6 +85,14 @@ class Stream:
         self._tail_size += len(chunk)
         while self._tail_size - len(self._tail[0]) >= self._tail_limit:
             self._tail_size -= len(self._tail.popleft())
+
+    def _tell(self, chunk: bytes, follow: Callable[[str], None]) -> None:
+        *whole, rest = (self._line + chunk).split(b"\n")
+        if not chunk and rest:
+            whole, rest = [*whole, rest], b""
+        self._line = rest[-_LINE:]
+        for line in whole[-_LINES:]:
+            follow(line[:_LINE].decode("utf-8", "replace").rstrip("\r"))
 
     def captured(self) -> Captured:
         tail = b"".join(self._tail)
@@ -95,9 +111,14 @@ class Ended:
     failure: str = ""
 
 
-def run_to_end(running: Running, limits: Limits, cancellation: Cancellation) -> Ended:
+def run_to_end(
+    running: Running,
+    limits: Limits,
+    cancellation: Cancellation,
+    follow: Callable[[str], None] | None = None,
+) -> Ended:
     """Read, watch and if need be kill `running`; nothing of it is left afterwards."""
-    pump = _Pump(running, limits, cancellation)
+    pump = _Pump(running, limits, cancellation, follow)
     failure = ""
     try:
         pump.run()
@@ -115,11 +136,17 @@ def run_to_end(running: Running, limits: Limits, cancellation: Cancellation) -> 
 class _Pump:
     """Reads a running tree to its end within limits."""
 
-    def __init__(self, running: Running, limits: Limits, cancellation: Cancellation) -> None:
+    def __init__(
+        self,
+        running: Running,
+        limits: Limits,
+        cancellation: Cancellation,
+        follow: Callable[[str], None] | None,
+    ) -> None:
         self._running = running
         self._limits = limits
-        self.stdout = Stream(limits.output)
-        self.stderr = Stream(limits.output)
+        self.stdout = Stream(limits.output, follow)
+        self.stderr = Stream(limits.output, follow)
         self._streams = {running.stdout: self.stdout, running.stderr: self.stderr}
         self._cancellation = cancellation
         self.outcome = Outcome.EXITED

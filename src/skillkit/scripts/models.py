@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from skillkit.core.grants import Limits
+from skillkit.scripts.inputs import InputFile
 from skillkit.scripts.network.attempts import Attempt
 
 
@@ -32,6 +33,11 @@ class ScriptRequest:
     """The same, also where the name is inside the runner's own network."""
     read_paths: tuple[Path, ...] = ()
     write_paths: tuple[Path, ...] = ()
+    inputs: tuple[InputFile, ...] = ()
+    """Files that the user handed to this run."""
+    project: Path | None = None
+    """A folder to be read, without what `hidden` names."""
+    hidden: tuple[str, ...] = ()
     unsandboxed: bool = False
     """May run where no sandbox holds it."""
     source_builds: bool = False
@@ -40,6 +46,18 @@ class ScriptRequest:
     """May name its own indexes, direct URLs and path dependencies."""
     retry_safe: bool = False
     """The skill declares that a second run does no harm, so a run that was lost may be tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFile:
+    """A file that a script left in its output folder."""
+
+    name: str
+    """Relative to that folder, with forward slashes."""
+    media_type: str
+    digest: str
+    """`sha256:…` of the content."""
+    content: bytes = field(repr=False)
 
 
 class Outcome(str, Enum):
@@ -103,6 +121,10 @@ class ScriptResult:
     """Why the script did not run, or did not end by itself."""
     network: tuple[Attempt, ...] = ()
     """What it tried to reach, where it was granted hosts by name."""
+    files: tuple[MadeFile, ...] = ()
+    """What it left in its output folder."""
+    files_left_out: tuple[str, ...] = ()
+    """What else it left there and why that is not kept, one line each."""
 
 
 class ScriptRunner(Protocol):

@@ -57,6 +57,8 @@ def run_meta(request: ScriptRequest, result: ScriptResult) -> Payload:
             "env": sorted(request.environment),
             "read": [str(request.base_dir), *map(str, request.read_paths)],
             "write": [*map(str, request.write_paths)],
+            **({"inputs": {each.name: str(each.path) for each in request.inputs}} if request.inputs else {}),
+            **({"project": str(request.project)} if request.project is not None else {}),
             "timeout": request.limits.timeout,
         },
     }

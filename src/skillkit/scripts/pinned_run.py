@@ -11,12 +11,14 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.hosts import HostRule
 from skillkit.scripts.capture import Cancellation
 from skillkit.scripts.environments import Environment
+from skillkit.scripts.inputs import INPUT_FOLDER, InputFile, InputsError, check_project, find_hidden
 from skillkit.scripts.interpreters import Interpreter
 from skillkit.scripts.models import ScriptRequest
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.sandbox.backend import SEARCH_PATH, Backend, Confinement, Mount
 
 _PYTHON_OPTIONS = ("-s", "-B", "-X", "utf8")
+_MAX_COPIED = 256 << 20
 _LOCALE = frozenset(
     "LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME LC_ADDRESS "
     "LC_IDENTIFICATION LC_MEASUREMENT LC_NAME LC_PAPER LC_TELEPHONE".split()
@@ -42,6 +44,7 @@ class GrantedPaths:
 
     read: tuple[Mount, ...]
     write: tuple[Mount, ...]
+    hidden: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +76,38 @@ class PinnedRun:
     @contextmanager
     def granted_paths(self) -> Iterator[GrantedPaths]:
         """What the user granted of this machine's files, open as long as it is used."""
+        request = self.request
         with ExitStack() as held:
+            read = [_granted(path, held) for path in request.read_paths]
+            read += [_given(each, held, in_place=not self.backend.mounts) for each in request.inputs]
+            hidden: list[Path] = []
+            if request.project is not None:
+                project = self._project(request.project)
+                read.append(_granted(project, held))
+                hidden = find_hidden(project, request.hidden)
             yield GrantedPaths(
-                tuple(_granted(path, held) for path in self.request.read_paths),
-                tuple(_granted(path, held) for path in self.request.write_paths),
+                tuple(read),
+                tuple(_granted(path, held) for path in request.write_paths),
+                # The skill's own files are shown as they were approved, wherever the skill is.
+                tuple(path for path in hidden if not path.is_relative_to(request.base_dir)),
             )
+
+    def _project(self, folder: Path) -> Path:
+        if not self.backend.mounts:
+            raise InputsError(
+                f"The sandbox '{self.backend.name}' cannot hide the keys in a project folder ({folder}), so "
+                "nothing was run; install bubblewrap, or hand over single files"
+            )
+        return check_project(folder)
 
     def confinement(
         self,
         interpreter: Interpreter,
         environment: Environment | None,
         work: str,
+        output: Path,
         granted: GrantedPaths,
+        *,
         gateway: Gateway | None = None,
     ) -> Confinement:
         """Return the command and everything it may touch."""
@@ -103,6 +126,7 @@ class PinnedRun:
             command = (str(environment.program), *options, *interpreter.command, os.fspath(script))
             readable.update((environment.folder, environment.python.prefix))
             programs.append(os.fspath(environment.folder / "bin"))
+        inputs = INPUT_FOLDER if backend.mounts else self._linked_inputs(Path(work))
         search = SEARCH_PATH if backend.confines else os.environ.get("PATH", SEARCH_PATH)
         base = {
             "PATH": ":".join(dict.fromkeys([*programs, *search.split(":")])),
@@ -115,10 +139,12 @@ class PinnedRun:
             "SKILL_NAME": request.skill,
             "SKILL_BASE_DIR": os.fspath(base_dir),
             "SKILL_VERSION": request.version or "",
+            "SKILL_OUTPUT_DIR": os.fspath(output),
+            **({"SKILL_INPUT_DIR": os.fspath(inputs)} if request.inputs else {}),
         }
         environ = {name: _passable(value) for name, value in {**base, **request.environment}.items()}
         return Confinement(
-            command=(*command, *request.arguments),
+            command=(*command, *_in_folder(request.arguments, inputs)),
             folder=script.parent,
             environment=environ,
             limits=request.limits,
@@ -127,10 +153,44 @@ class PinnedRun:
                 *(Mount(path, path) for path in sorted(readable)),
                 *granted.read,
             ),
-            writable=granted.write,
+            writable=granted.write if backend.mounts else (*granted.write, Mount(output, output)),
+            output=output,
+            hidden=granted.hidden,
             network=request.network,
             gateway=gateway,
         )
+
+    def _linked_inputs(self, work: Path) -> Path:
+        """A folder with a link for each input, where nothing can be mounted."""
+        folder = work / "input"
+        if self.request.inputs:
+            folder.mkdir()
+            folder.chmod(0o755)
+            for each in self.request.inputs:
+                (folder / each.name).symlink_to(each.path)
+        return folder
+
+
+def _in_folder(arguments: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    """Arguments that name inputs, for a sandbox that has them elsewhere."""
+    if folder == INPUT_FOLDER:
+        return arguments
+    return tuple(argument.replace(f"{INPUT_FOLDER}/", f"{folder}/") for argument in arguments)
+
+
+def _given(each: InputFile, held: ExitStack, *, in_place: bool) -> Mount:
+    """An input, opened now; as root a copy of what only its owner may read, because the script is nobody."""
+    descriptor = open_real(each.path)
+    held.callback(os.close, descriptor)
+    found = os.fstat(descriptor)
+    target = each.path if in_place else INPUT_FOLDER / each.name
+    if in_place or os.geteuid() != 0 or not stat.S_ISREG(found.st_mode) or found.st_mode & stat.S_IROTH:
+        return Mount(each.path, target, descriptor)
+    if found.st_size > _MAX_COPIED:
+        raise InputsError(f"{each.path} is larger than {_MAX_COPIED} bytes and can be read by its owner only")
+    readable = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+    held.callback(os.close, readable)
+    return Mount(each.path, target, readable, copied=True)
 
 
 def _granted(path: Path, held: ExitStack) -> Mount:

@@ -6,7 +6,9 @@ import re
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,12 +31,15 @@ from skillkit.scripts.inline_metadata import (
     InlineMetadataError,
     parse_inline_metadata,
 )
+from skillkit.scripts.inputs import InputsError
 from skillkit.scripts.interpreters import PYTHON, Interpreter, MissingInterpreterError, find_interpreter
 from skillkit.scripts.lacking import find_lacking
+from skillkit.scripts.made_files import collect_files, open_output, output_folder
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.network.attempts import Attempt
+from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.pinned_run import HostsError, LinkedPathError, PinnedRun
-from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, needs_reachable_files
+from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, Running, needs_reachable_files
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 
 _WIDE_STORE = Path("/var/cache/skillkit/environments")
@@ -64,7 +69,10 @@ class LocalRunner:
         concurrency: int | None = None,
         sandbox: str | None = None,
         progress: Callable[[str], None] = say_on_stderr,
+        follow: Callable[[ScriptRequest, str], None] | None = None,
     ) -> None:
+        self.follow = follow
+        """Is told each line that a script prints, on either stream, while it runs."""
         state = writable_folder(home or agent_home())
         self.environments = EnvironmentStore(state / "environments", progress)
         self._wide = None if home is not None else EnvironmentStore(_WIDE_STORE, progress)
@@ -127,7 +135,7 @@ class LocalRunner:
             reachable = needs_reachable_files(backend)
             with self._trees.pinned(request.base_dir, request.digest, reachable=reachable) as tree:
                 return self._prepare(PinnedRun(request, tree, backend, cancellation))
-        except (ChangedTreeError, LinkedPathError, HostsError) as error:
+        except (ChangedTreeError, LinkedPathError, HostsError, InputsError) as error:
             return ScriptResult(Outcome.REFUSED, backend.name, message=str(error))
         except (MissingInterpreterError, DependencyError, InlineMetadataError, OutOfReachError) as error:
             message = f"{request.script}: {error}" if isinstance(error, InlineMetadataError) else str(error)
@@ -171,21 +179,17 @@ class LocalRunner:
         gateway = run.gateway()
         attempts: tuple[Attempt, ...] = ()
         started = time.perf_counter()
-        try:
-            with run.granted_paths() as granted:
-                work = backend.work_folder()
-                try:
-                    confinement = run.confinement(interpreter, environment, work, granted, gateway)
-                    running = backend.start(confinement, work)
-                except BaseException:
-                    if not backend.mounts:
-                        remove_tree(Path(work))
-                    raise
-            ended = run_to_end(running, request.limits, run.cancellation)
-        finally:
-            if gateway is not None:
-                attempts = gateway.close()
-        duration = (time.perf_counter() - started) * 1000
+        with output_folder(backend) as output, ExitStack() as held:
+            try:
+                running = self._started(run, interpreter, environment, output, gateway)
+                if (made := open_output(running, output, backend)) is not None:
+                    held.callback(os.close, made)
+                ended = run_to_end(running, request.limits, run.cancellation, self._follower(request))
+            finally:
+                if gateway is not None:
+                    attempts = gateway.close()
+            duration = (time.perf_counter() - started) * 1000
+            files, left_out = ((), ()) if made is None else collect_files(made, request.limits)
         if ended.failure and ended.outcome is Outcome.EXITED:
             self.sandbox.forget()
             said = ended.stderr.ending(500).decode("utf-8", "replace").strip()
@@ -200,7 +204,34 @@ class LocalRunner:
             duration_ms=duration,
             message=_message_of(ended.outcome, request, ended.stdout, ended.stderr),
             network=attempts,
+            files=files,
+            files_left_out=left_out,
         )
+
+    def _started(
+        self,
+        run: PinnedRun,
+        interpreter: Interpreter,
+        environment: Environment | None,
+        output: Path,
+        gateway: Gateway | None,
+    ) -> Running:
+        with run.granted_paths() as granted:
+            work = run.backend.work_folder()
+            try:
+                confinement = run.confinement(
+                    interpreter, environment, work, output, granted, gateway=gateway
+                )
+                return run.backend.start(confinement, work)
+            except BaseException:
+                if not run.backend.mounts:
+                    remove_tree(Path(work))
+                raise
+
+    def _follower(self, request: ScriptRequest) -> Callable[[str], None] | None:
+        if self.follow is None:
+            return None
+        return partial(self.follow, request)
 
     def _read_head(self, run: PinnedRun) -> "_Head":
         """What the script itself says about how it is run, read once for each digest."""

@@ -5,28 +5,25 @@ import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock
 
 from skillkit.core.authority import Authority, SkillDirectory, current_requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.grants import Grants, Limits
-from skillkit.core.hosts import HostRule, granted_rules
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import refusal
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import escape_hidden, strip_hidden
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Effect, Tool
 from skillkit.scripts import payloads, telemetry
-from skillkit.scripts.arguments import ArgumentsError, command_line
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
+from skillkit.scripts.granted_requests import Call, RefusedRequestError, help_request, run_request
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
+from skillkit.scripts.outputs import OutputStore
 from skillkit.scripts.payloads import Payload, failure, success
-from skillkit.scripts.policy import DeniedVariableError, granted_environment
 from skillkit.scripts.runner import LocalRunner
 
-_HELP_SECONDS = 10.0
 _HELP_TEXTS = 256
 _MAX_NAMES = 20
 
@@ -50,8 +47,8 @@ class ScriptTools:
     """The scripts of all skills in a directory, behind three calls.
 
     `skills` says which skills exist and may be used (a SkillManager), `authority` what is granted to the
-    exact tree on disk (unless given, the one of `skills`), `runner` executes. Everything a
-    caller can get wrong comes back as data.
+    exact tree on disk (unless given, the one of `skills`), `runner` executes, `outputs` keeps what scripts
+    make. Everything a caller can get wrong comes back as data.
     """
 
     def __init__(
@@ -61,8 +58,10 @@ class ScriptTools:
         authority: Authority | None = None,
         *,
         limits: Limits | None = None,
+        outputs: OutputStore | None = None,
     ) -> None:
         self._skills = skills
+        self.outputs = outputs or OutputStore()
         self._runner = runner or LocalRunner()
         self._authority = authority
         self._limits = limits
@@ -128,12 +127,15 @@ class ScriptTools:
         json: bool = True,
         *,
         seconds: float | None = None,
+        inputs: Mapping[str, str | os.PathLike[str]] | None = None,
     ) -> Payload:
         """Run a script; with `json` it is given `--json` and must print one JSON document.
 
-        `seconds` shortens the time limit for this call.
+        `seconds` shortens the time limit for this call. `inputs` are files that the script finds, read-only,
+        as `/input/<name>`; an argument that is such a file's path becomes that name.
         """
-        prepared = self._prepare_run(skill_name, script_name, args, json, seconds)
+        call = Call(args, json, seconds, inputs or {}, self._limits)
+        prepared = self._prepare_run(skill_name, script_name, call)
         return prepared if isinstance(prepared, dict) else self._run(prepared)
 
     async def ascript_run(
@@ -144,16 +146,22 @@ class ScriptTools:
         json: bool = True,
         *,
         seconds: float | None = None,
+        inputs: Mapping[str, str | os.PathLike[str]] | None = None,
     ) -> Payload:
         """`script_run` without blocking; cancelling the task kills the script."""
-        prepared = await asyncio.to_thread(self._prepare_run, skill_name, script_name, args, json, seconds)
+        call = Call(args, json, seconds, inputs or {}, self._limits)
+        prepared = await asyncio.to_thread(self._prepare_run, skill_name, script_name, call)
         return prepared if isinstance(prepared, dict) else await self._arun(prepared)
 
     # For a model
 
     def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
-        """The neutral definitions that every integration wraps, the same in every conversation."""
+        """The neutral definitions that every integration wraps, the same in every conversation.
+
+        Once a script of the conversation has made files there is one more, to read them.
+        """
         name = {"type": "string"}
+        made = (self._made_tool(),) if self.outputs.has_any(current_requester()) else ()
         return (
             Tool(
                 "script_list",
@@ -199,7 +207,27 @@ class ScriptTools:
                 used_on=_has_scripts,
                 valid_choices=_script_names,
             ),
+            *made,
         )
+
+    def _made_tool(self) -> Tool:
+        return Tool(
+            "script_file",
+            "Read a file that a script made.",
+            _schema({"uri": {"type": "string"}, "offset": {"type": "integer"}}, "uri"),
+            self._tool_file,
+            Effect.READS,
+        )
+
+    async def _tool_file(self, uri: str = "", offset: int = 0, **_: object) -> Payload:
+        try:
+            page = await asyncio.to_thread(self.outputs.page, uri, current_requester(), max(0, offset))
+        except SkillsUseError as error:
+            return failure("not_found", str(error))
+        about = {"media_type": page.media_type, "bytes": page.size, "next_offset": page.next_offset}
+        if page.text is None:
+            return failure("binary", f"{_shown(uri)} is no text: {page.media_type}, {page.size} bytes", about)
+        return success(strip_hidden(page.text), f"Read {_shown(uri)} from byte {page.offset}", about)
 
     async def _tool_list(self, skill_name: str | None = None, **_: object) -> Payload:
         return await self.ascript_list(skill_name or None)
@@ -257,14 +285,7 @@ class ScriptTools:
             )
         return skill, script
 
-    def _prepare_run(
-        self,
-        skill_name: str,
-        script_name: str,
-        args: Sequence[str] | None,
-        as_json: bool,
-        seconds: float | None,
-    ) -> _Prepared | Payload:
+    def _prepare_run(self, skill_name: str, script_name: str, call: Call) -> _Prepared | Payload:
         found = self._find(skill_name, script_name)
         if isinstance(found, dict):
             return found
@@ -272,44 +293,11 @@ class ScriptTools:
         granted = self._grants(skill, script)
         if isinstance(granted, dict):
             return granted
-        digest, grants = granted
-        limits = (grants.limits or self._limits or Limits.from_environment()).lowered(
-            skill.permissions.timeout
-        )
-        limits = limits.lowered(seconds)
         try:
-            arguments = command_line(args, limits, as_json=as_json)
-        except ArgumentsError as error:
+            request = run_request(skill, script, *granted, call)
+        except RefusedRequestError as error:
             return failure(error.code, str(error))
-        try:
-            environment = granted_environment(skill, grants, os.environ)
-        except DeniedVariableError as error:
-            return failure("permission_denied", f"{error}; grant or withhold it for this skill")
-        try:
-            rules = granted_rules(grants.hosts, os.environ)
-            rules += tuple(HostRule.parse(host, private=True) for host in grants.private_hosts)
-        except ValueError as error:
-            return failure("permission_denied", f"What was granted to '{skill.name}' cannot be read: {error}")
-        request = ScriptRequest(
-            skill=skill.name,
-            base_dir=skill.base_dir.absolute(),
-            digest=digest,
-            script=script.relative_path,
-            arguments=arguments,
-            version=skill.version,
-            limits=limits,
-            environment=environment,
-            network=grants.network,
-            hosts=tuple(str(rule) for rule in rules if not rule.private or "." not in rule.name),
-            private_hosts=tuple(str(rule) for rule in rules if rule.private and "." in rule.name),
-            read_paths=_existing(grants.read_paths),
-            write_paths=_existing(grants.write_paths),
-            unsandboxed=grants.unsandboxed,
-            source_builds=grants.source_builds,
-            other_sources=grants.other_sources,
-            retry_safe=script.retry_safe,
-        )
-        return _Prepared(script, request, as_json=as_json)
+        return _Prepared(script, request, as_json=call.as_json)
 
     def _prepare_help(self, skill_name: str, script_name: str) -> _Prepared | Payload:
         found = self._find(skill_name, script_name)
@@ -324,18 +312,7 @@ class ScriptTools:
             if (known := self._help.get((digest, script.file))) is not None:
                 self._help.move_to_end((digest, script.file))
                 return known
-        request = ScriptRequest(
-            skill=skill.name,
-            base_dir=skill.base_dir.absolute(),
-            digest=digest,
-            script=script.relative_path,
-            arguments=("--help",),
-            version=skill.version,
-            limits=(self._limits or Limits()).lowered(_HELP_SECONDS),
-            unsandboxed=grants.unsandboxed,
-            source_builds=grants.source_builds,
-            other_sources=grants.other_sources,
-        )
+        request = help_request(skill, script, digest, grants, self._limits)
         return _Prepared(script, request, help=True)
 
     def _grants(self, skill: SkillMetadata, script: Script) -> tuple[str, Grants] | Payload:
@@ -356,12 +333,26 @@ class ScriptTools:
         return self._recorded(prepared, self._runner.run(prepared.request))
 
     async def _arun(self, prepared: _Prepared) -> Payload:
-        return self._recorded(prepared, await self._runner.arun(prepared.request))
+        result = await self._runner.arun(prepared.request)
+        return await asyncio.to_thread(self._recorded, prepared, result)
 
     def _recorded(self, prepared: _Prepared, result: ScriptResult) -> Payload:
-        payload = prepared.payload(result)
+        payload = self._payload(prepared, result)
         telemetry.record_run(prepared.request, payload, self._skills.journal)
         return payload
+
+    def _payload(self, prepared: _Prepared, result: ScriptResult) -> Payload:
+        payload = prepared.payload(result)
+        if prepared.help or not (result.files or result.files_left_out):
+            return payload
+        try:
+            kept = self.outputs.keep(result.files, current_requester())
+        except OSError as error:
+            return {**payload, "files_left_out": [f"all of them: they cannot be kept: {error.strerror}"]}
+        payload["files"] = [file.to_data() for file in kept]
+        return (
+            {**payload, "files_left_out": list(result.files_left_out)} if result.files_left_out else payload
+        )
 
     def _remember(self, prepared: _Prepared, payload: Payload) -> Payload:
         if payload["success"]:
@@ -397,10 +388,6 @@ def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:
         "required": list(required),
         "additionalProperties": False,
     }
-
-
-def _existing(paths: tuple[Path, ...]) -> tuple[Path, ...]:
-    return tuple(path.absolute() for path in paths if os.path.lexists(path))
 
 
 def _names(skill: SkillMetadata) -> str:

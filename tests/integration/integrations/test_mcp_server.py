@@ -55,6 +55,28 @@ async def test_scripts_are_offered_only_when_the_server_was_started_so(library: 
     assert names == {"load_skill", "read_skill_resource"}
 
 
+async def test_files_that_a_script_made_are_links_that_can_be_read(library: Library):
+    script = library.folder / "maker" / "scripts" / "make.sh"
+    write(library.folder, "maker", "Makes files")
+    script.parent.mkdir(parents=True)
+    script.write_text("cd $SKILL_OUTPUT_DIR; echo text > 'a note.txt'; printf '\\377' > raw.bin")
+    library.manager.refresh()
+    server = SkillServer(library.manager, scripts=True).server
+    async with Client(server) as client:
+        call = {"skill_name": "maker", "script_name": "make", "json": False}
+        answer = await client.call_tool("script_run", call)
+        links = [block for block in answer.content if isinstance(block, types.ResourceLink)]
+        assert [(link.name, link.size, link.mime_type) for link in links] == [
+            ("a note.txt", 5, "text/plain"),
+            ("raw.bin", 1, "application/octet-stream"),
+        ]
+        assert content(await client.read_resource(links[0].uri)).text == "text\n"
+        assert content(await client.read_resource(links[1].uri)).blob == "/w=="
+        assert "script_file" in {tool.name for tool in (await client.list_tools()).tools}
+        with pytest.raises(MCPError):
+            await client.read_resource(str(links[0].uri).replace("a%20note.txt", "..%2f..%2fother"))
+
+
 async def test_a_manager_that_was_never_filled_is_filled(library: Library):
     manager = SkillManager(project_skill_dir=library.folder, anthropic_config_dir="")
     async with Client(SkillServer(manager).server) as client:

@@ -17,6 +17,8 @@ from skillkit.scripts.documents import (
     result_from_json,
     result_to_json,
 )
+from skillkit.scripts.inputs import InputFile
+from skillkit.scripts.models import MadeFile
 from skillkit.scripts.network.attempts import Attempt
 
 TEXT = st.text(max_size=20)
@@ -39,6 +41,9 @@ REQUESTS = st.builds(
     private_hosts=TEXTS,
     read_paths=PATHS,
     write_paths=PATHS,
+    inputs=st.lists(st.builds(InputFile, name=TEXT, path=st.just(Path("/data/a b"))), max_size=2).map(tuple),
+    project=st.none() | st.just(Path("/mnt/project")),
+    hidden=TEXTS,
     unsandboxed=st.booleans(),
     source_builds=st.booleans(),
     other_sources=st.booleans(),
@@ -56,6 +61,10 @@ RESULTS = st.builds(
     duration_ms=st.floats(0, 1e9),
     message=TEXT,
     network=st.lists(ATTEMPTS, max_size=2).map(tuple),
+    files=st.lists(
+        st.builds(MadeFile, name=TEXT, media_type=TEXT, digest=TEXT, content=BYTES), max_size=2
+    ).map(tuple),
+    files_left_out=TEXTS,
 )
 
 

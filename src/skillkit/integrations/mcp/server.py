@@ -32,7 +32,9 @@ from skillkit.disclosure.session import Origin
 from skillkit.disclosure.tools import Effect, Tool
 from skillkit.integrations.conversation import Conversation, default_provider
 from skillkit.integrations.mcp import manifest
+from skillkit.integrations.mcp.made_files import link_made_files, read_made_file
 from skillkit.scripts import ScriptTools
+from skillkit.scripts.outputs import SCHEME
 
 logger = logging.getLogger(__name__)
 
@@ -178,9 +180,8 @@ class SkillServer:
         with asking_for(self._requester(context)):
             conversation = self._conversation(context)
             result = await conversation.call(params.name, params.arguments or {}, approved=True)
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=result.text)], is_error=result.failed
-        )
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=result.text)]
+        return types.CallToolResult(content=[*content, *link_made_files(result.data)], is_error=result.failed)
 
     # Resources
 
@@ -220,6 +221,8 @@ class SkillServer:
         return types.ReadResourceResult(contents=[content], ttl_ms=TTL_MS, cache_scope="private")
 
     def _content(self, uri: str) -> types.TextResourceContents | types.BlobResourceContents:
+        if uri.startswith(SCHEME) and self._scripts is not None:
+            return self._made_file(self._scripts, uri)
         if uri == manifest.INDEX_URI:
             text = manifest.index(self.manager)
             return types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
@@ -234,6 +237,14 @@ class SkillServer:
         if file.text is not None:
             return types.TextResourceContents(uri=uri, mime_type=file.media_type, text=file.text)
         return types.BlobResourceContents(uri=uri, mime_type=file.media_type, blob=file.blob)
+
+    def _made_file(
+        self, scripts: ScriptTools, uri: str
+    ) -> types.TextResourceContents | types.BlobResourceContents:
+        try:
+            return read_made_file(scripts.outputs, uri)
+        except (SkillsUseError, OSError) as error:
+            raise _unknown(uri) from error
 
     # Prompts
 

@@ -55,6 +55,8 @@ class Mount:
     target: Path
     descriptor: int | None = None
     """`source` opened before it was judged, so that nothing can be put in its place."""
+    copied: bool = False
+    """Shown as a copy of its bytes: the mode would keep the script's user from reading it."""
 
 
 class NetworkGateway(Protocol):
@@ -79,6 +81,10 @@ class Confinement:
     limits: Limits
     read_only: tuple[Mount, ...] = ()
     writable: tuple[Mount, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    """What is not shown of the folders in `read_only`; only backends with mounts can hide anything."""
+    output: Path | None = None
+    """The output folder as the script sees it; a backend with mounts makes it, for others it exists."""
     network: bool = False
     gateway: NetworkGateway | None = None
     """The only way out when `network` is not granted as a whole."""
@@ -173,7 +179,9 @@ def hand_over(work: str, confinement: Confinement) -> int | None:
                 f"{path} cannot be read by another user than root because of {blocked}; "
                 "install bubblewrap, keep it where others may read, or do not run as root"
             )
-    os.chown(work, user, user)
+    for folder in (work, confinement.output):
+        if folder is not None:
+            os.chown(folder, user, user)
     return user
 
 
@@ -215,11 +223,16 @@ def register_pipe(
     return ends
 
 
-def folder_size(path: str) -> tuple[int, int]:
-    """Bytes allocated beneath `path` and how many entries there are, as far as it is worth counting."""
+def written_folders(work: str, confinement: Confinement) -> tuple[str, ...]:
+    """What a script writes outside the paths that were granted."""
+    return (work,) if confinement.output is None else (work, os.fspath(confinement.output))
+
+
+def folder_size(*paths: str) -> tuple[int, int]:
+    """Bytes allocated beneath `paths` and how many entries there are, as far as it is worth counting."""
     size = entries = 0
     seen: set[int] = set()
-    waiting = [(path, 0)]
+    waiting = [(path, 0) for path in paths]
     while waiting and entries <= _MANY:
         folder, depth = waiting.pop()
         if depth > _DEEP:
@@ -271,7 +284,7 @@ class GroupRunning:
     process: subprocess.Popen[bytes]
     stdout: int
     stderr: int
-    work: str
+    folders: tuple[str, ...]
     ended: int | None = field(default=None)
 
     @classmethod
@@ -307,7 +320,7 @@ class GroupRunning:
             except OSError as error:
                 raise SandboxError(f"Cannot start {command[0]}: {error.strerror}") from error
             ours.pop_all()
-        return cls(process, stdout, stderr, work)
+        return cls(process, stdout, stderr, written_folders(work, confinement) if work else ())
 
     def poll(self) -> bool:
         return self.process.poll() is not None
@@ -317,14 +330,12 @@ class GroupRunning:
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def usage(self) -> Usage:
-        if not self.work:
-            return Usage()
-        disk, files = folder_size(self.work)
+        disk, files = folder_size(*self.folders)
         return Usage(disk=disk, files=files)
 
     def finish(self) -> int:
         self.kill()
         code = self.process.wait()
-        if self.work:
-            shutil.rmtree(self.work, ignore_errors=True)
+        for folder in self.folders[:1]:
+            shutil.rmtree(folder, ignore_errors=True)
         return code if code >= 0 else 128 - code

@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +30,7 @@ from skillkit.scripts.sandbox.backend import (
 )
 
 WORK_FOLDER = "/tmp"
+OUTPUT_FOLDER = Path("/output")
 _DEVICE_LINKS = {
     "fd": "/proc/self/fd",
     "stdin": "/proc/self/fd/0",
@@ -37,6 +39,8 @@ _DEVICE_LINKS = {
 }
 _SHARED_MEMORY = 16 << 20
 _SETUP_SECONDS = 20
+_LOOK_EVERY = 0.0002
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Root's bwrap makes no user namespace: it reads what only root can reach, then setpriv leaves root.
 _AS_ROOT = [
     "--unshare-ipc",
@@ -151,6 +155,8 @@ class Bubblewrap:
                 running.finish()
             os.close(stdout)
             os.close(stderr)
+            if running.output is not None:
+                os.close(running.output)
             raise
         return running
 
@@ -171,6 +177,8 @@ class BubblewrapRunning:
     first: int | None = None
     """The process that is number 1 inside."""
     killed: bool = False
+    output: int | None = None
+    """The output folder; its files last as long as this descriptor."""
 
     def open_gate(self, gate: int, confinement: Confinement) -> None:
         """Let the command start once its first process is known and limited.
@@ -194,6 +202,8 @@ class BubblewrapRunning:
                 hard = resource.prlimit(self.first, which)[1]
                 lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
                 resource.prlimit(self.first, which, (lowest, lowest))
+            if confinement.output is not None:
+                self.output = self._opened(confinement.output)
             os.write(gate, b"x")
         except (OSError, ValueError, KeyError):
             self._end()
@@ -213,6 +223,20 @@ class BubblewrapRunning:
             line += piece
         answer: dict[str, int] = json.loads(line)
         return answer
+
+    def _opened(self, folder: Path) -> int:
+        """A folder of the sandbox, once its root is its own: bwrap makes the mounts before the gate."""
+        deadline = time.monotonic() + _SETUP_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            with contextlib.suppress(OSError):
+                if not self._has_our_root():
+                    return os.open(f"/proc/{self.first}/root{folder}", _OPEN_FOLDER)
+            time.sleep(_LOOK_EVERY)
+        raise OSError(f"There is no {folder} in the sandbox")
+
+    def _has_our_root(self) -> bool:
+        """Whether the first process still sees the folders of this machine."""
+        return os.path.samestat(os.stat(f"/proc/{self.first}/root/"), os.stat("/"))
 
     def poll(self) -> bool:
         return self.process.poll() is not None
@@ -236,11 +260,13 @@ class BubblewrapRunning:
         # The kernel holds their size; their number of files would fill its own memory. Before bwrap
         # has changed the root these are the folders of this machine, full of files of others.
         with contextlib.suppress(OSError):
-            root = f"/proc/{self.first}/root"
-            if not os.path.samestat(os.stat(f"{root}/"), os.stat("/")):
+            if not self._has_our_root():
                 for folder in (WORK_FOLDER, "/dev/shm"):
-                    found = os.statvfs(root + folder)
+                    found = os.statvfs(f"/proc/{self.first}/root{folder}")
                     files += found.f_files - found.f_ffree
+        if self.output is not None:
+            found = os.fstatvfs(self.output)
+            files += found.f_files - found.f_ffree
         return Usage(memory=tree_memory(self.first), files=files)
 
     def finish(self) -> int:
@@ -280,16 +306,26 @@ def _mounts(confinement: Confinement, files: Mapping[str, int]) -> list[str]:
         arguments += ["--perms", "0444", "--ro-bind-data", str(descriptor), path]
     arguments += ["--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     arguments += ["--perms", "1777", "--size", work, "--tmpfs", WORK_FOLDER]
+    if confinement.output is not None:
+        size = str(confinement.limits.made_size)
+        arguments += ["--perms", "1777", "--size", size, "--tmpfs", os.fspath(confinement.output)]
     parents: set[str] = set()
     mounts = [("--ro-bind", mount) for mount in confinement.read_only]
     mounts += [("--bind", mount) for mount in confinement.writable]
     # Folders before what is in them: a granted project folder does not cover the skill's pinned copy.
     for option, mount in sorted(mounts, key=lambda item: item[1].target):
         arguments += _parents(mount.target, parents)
-        if mount.descriptor is None:
+        if mount.copied:
+            arguments += ["--perms", "0444", "--ro-bind-data", str(mount.descriptor), os.fspath(mount.target)]
+        elif mount.descriptor is None:
             arguments += [option, os.fspath(mount.source), os.fspath(mount.target)]
         else:
             arguments += [f"{option}-fd", str(mount.descriptor), os.fspath(mount.target)]
+    for hidden in confinement.hidden:
+        if hidden.is_dir():
+            arguments += ["--perms", "0000", "--tmpfs", os.fspath(hidden), "--remount-ro", os.fspath(hidden)]
+        else:  # a device where devices cannot be opened
+            arguments += ["--ro-bind", os.devnull, os.fspath(hidden)]
     return [*arguments, "--remount-ro", "/"]
 
 

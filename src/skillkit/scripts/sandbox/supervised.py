@@ -21,6 +21,7 @@ from skillkit.scripts.sandbox.backend import (
     register_pipe,
     resource_limits,
     tree_memory,
+    written_folders,
 )
 
 _PATIENCE = 60.0
@@ -54,7 +55,8 @@ class SupervisedRunning:
     stderr: int
     control: int
     status: int
-    work: str
+    folders: tuple[str, ...]
+    """What the script may write: its work folder, then its output folder if it has one."""
     ended: int | None = None
 
     @classmethod
@@ -84,7 +86,8 @@ class SupervisedRunning:
                 shutil.rmtree(work, ignore_errors=True)
                 raise SandboxError(f"Cannot start the supervisor: {error.strerror}") from error
             ours.pop_all()
-        return cls(process, stdout, stderr, control, status, work, ended=os.pidfd_open(process.pid))
+        folders = written_folders(work, confinement)
+        return cls(process, stdout, stderr, control, status, folders, ended=os.pidfd_open(process.pid))
 
     def poll(self) -> bool:
         return self.process.poll() is not None
@@ -95,7 +98,7 @@ class SupervisedRunning:
             self.control = -1
 
     def usage(self) -> Usage:
-        disk, files = folder_size(self.work)
+        disk, files = folder_size(*self.folders)
         return Usage(memory=tree_memory(self.process.pid), disk=disk, files=files)
 
     def finish(self) -> int:
@@ -112,7 +115,7 @@ class SupervisedRunning:
         os.close(self.status)
         if self.ended is not None:
             os.close(self.ended)
-        supervisor.remove_tree(self.work)
+        supervisor.remove_tree(self.folders[0])
         lines = dict(line.split(" ", 1) for line in said.decode("utf-8", "replace").splitlines())
         if "failed" in lines or "exit" not in lines:
             reason = lines.get("failed", "the supervisor ended early")

@@ -1,0 +1,106 @@
+"""From a call and what was granted to the request that a runner executes."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.grants import Grants, Limits
+from skillkit.core.hosts import HostRule, granted_rules
+from skillkit.core.models import SkillMetadata
+from skillkit.scripts.arguments import ArgumentsError, command_line
+from skillkit.scripts.catalogue import Script
+from skillkit.scripts.inputs import InputsError, input_files, with_input_names
+from skillkit.scripts.models import ScriptRequest
+from skillkit.scripts.policy import DeniedVariableError, granted_environment
+
+_HELP_SECONDS = 10.0
+
+
+class RefusedRequestError(SkillsUseError):
+    """What was asked for cannot be run; `code` is the one of the answer."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a caller says about one run."""
+
+    arguments: Sequence[str] | None = None
+    as_json: bool = True
+    seconds: float | None = None
+    inputs: Mapping[str, str | os.PathLike[str]] = field(default_factory=dict)
+    limits: Limits | None = None
+    """The caller's own, where the user has granted no others."""
+
+
+def run_request(
+    skill: SkillMetadata, script: Script, digest: str, grants: Grants, call: Call
+) -> ScriptRequest:
+    """Return the request for a run; RefusedRequestError says why there is none."""
+    limits = (grants.limits or call.limits or Limits.from_environment()).lowered(skill.permissions.timeout)
+    limits = limits.lowered(call.seconds)
+    try:
+        inputs = input_files(call.inputs)
+        arguments = command_line(call.arguments, limits, as_json=call.as_json)
+        environment = granted_environment(skill, grants, os.environ)
+        rules = granted_rules(grants.hosts, os.environ)
+        rules += tuple(HostRule.parse(host, private=True) for host in grants.private_hosts)
+    except ArgumentsError as error:
+        raise RefusedRequestError(error.code, str(error)) from error
+    except InputsError as error:
+        raise RefusedRequestError("invalid_arguments", str(error)) from error
+    except DeniedVariableError as error:
+        message = f"{error}; grant or withhold it for this skill"
+        raise RefusedRequestError("permission_denied", message) from error
+    except ValueError as error:
+        message = f"What was granted to '{skill.name}' cannot be read: {error}"
+        raise RefusedRequestError("permission_denied", message) from error
+    return ScriptRequest(
+        skill=skill.name,
+        base_dir=skill.base_dir.absolute(),
+        digest=digest,
+        script=script.relative_path,
+        arguments=with_input_names(arguments, call.inputs),
+        version=skill.version,
+        limits=limits,
+        environment=environment,
+        network=grants.network,
+        hosts=tuple(str(rule) for rule in rules if not rule.private or "." not in rule.name),
+        private_hosts=tuple(str(rule) for rule in rules if rule.private and "." in rule.name),
+        read_paths=_existing(grants.read_paths),
+        write_paths=_existing(grants.write_paths),
+        inputs=inputs,
+        project=grants.project,
+        hidden=grants.hidden if grants.project is not None else (),
+        unsandboxed=grants.unsandboxed,
+        source_builds=grants.source_builds,
+        other_sources=grants.other_sources,
+        retry_safe=script.retry_safe,
+    )
+
+
+def help_request(
+    skill: SkillMetadata, script: Script, digest: str, grants: Grants, limits: Limits | None
+) -> ScriptRequest:
+    """Return the request for `--help`: nothing of the grants but how dependencies are got."""
+    return ScriptRequest(
+        skill=skill.name,
+        base_dir=skill.base_dir.absolute(),
+        digest=digest,
+        script=script.relative_path,
+        arguments=("--help",),
+        version=skill.version,
+        limits=(limits or Limits()).lowered(_HELP_SECONDS),
+        unsandboxed=grants.unsandboxed,
+        source_builds=grants.source_builds,
+        other_sources=grants.other_sources,
+    )
+
+
+def _existing(paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    return tuple(path.absolute() for path in paths if os.path.lexists(path))

@@ -1,0 +1,114 @@
+"""Files that the user hands to a run: shown to the script read-only, under names of their own."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from skillkit.core.disk import agent_home
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.names import refusal
+from skillkit.core.text import escape_hidden
+
+INPUT_FOLDER = Path("/input")
+MAX_INPUTS = 100
+_MAX_NAME = 120
+_MAX_ENTRIES = 200_000
+_MAX_HIDDEN = 500
+
+
+class InputsError(SkillsUseError):
+    """A file or folder that was named for a run cannot be given to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file or folder of the user's that a run sees as `/input/<name>`."""
+
+    name: str
+    path: Path
+    """Where it really is: without links, so that what is opened is what was named."""
+
+
+def input_files(inputs: Mapping[str, str | os.PathLike[str]]) -> tuple[InputFile, ...]:
+    """Return `inputs` with real paths; InputsError names the one that cannot be used."""
+    if len(inputs) > MAX_INPUTS:
+        raise InputsError(f"{len(inputs)} inputs; a run takes {MAX_INPUTS}")
+    found = []
+    for name, path in inputs.items():
+        shown = escape_hidden(name)[:100]
+        if not name or refusal(name) is not None or len(name.encode()) > _MAX_NAME:
+            raise InputsError(f"An input cannot be called '{shown}'; use a plain file name")
+        try:
+            real = Path(os.path.realpath(path, strict=True))
+        except (OSError, ValueError) as error:
+            raise InputsError(f"The input '{shown}' is not there: {escape_hidden(str(path))}") from error
+        if not (real.is_file() or real.is_dir()):
+            raise InputsError(f"The input '{shown}' is neither a file nor a folder: {real}")
+        found.append(InputFile(name, real))
+    return tuple(found)
+
+
+def with_input_names(
+    arguments: tuple[str, ...], inputs: Mapping[str, str | os.PathLike[str]]
+) -> tuple[str, ...]:
+    """Put the name inside the sandbox where an argument is, or ends in `=` and, the path of an input."""
+    names = {os.fspath(path): str(INPUT_FOLDER / name) for name, path in inputs.items()}
+    renamed = []
+    for argument in arguments:
+        option, equals, value = argument.partition("=")
+        if argument in names:
+            renamed.append(names[argument])
+        else:
+            renamed.append(f"{option}={names[value]}" if equals and value in names else argument)
+    return tuple(renamed)
+
+
+def check_project(folder: Path) -> Path:
+    """Return the real path of a folder that may be shown whole; InputsError for one that holds too much."""
+    real = Path(os.path.realpath(folder))
+    if not real.is_dir():
+        raise InputsError(f"The project folder {folder} is not there")
+    kept = (Path.home(), agent_home())
+    if any(Path(os.path.realpath(each)).is_relative_to(real) for each in kept):
+        raise InputsError(f"{real} holds the user's home folder, so it is shown to no script; name a project")
+    return real
+
+
+def find_hidden(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
+    """Everything beneath `folder` that `patterns` hide, what links of such a name lead to included."""
+    hidden = [Path(path) for path in _matching(os.fspath(folder), patterns)]
+    hidden += [real for path in hidden if path.is_symlink() and (real := path.resolve()).exists()]
+    found = sorted({path for path in hidden if not path.is_symlink() and path.is_relative_to(folder)})
+    if len(found) > _MAX_HIDDEN:
+        raise InputsError(f"{folder} has more than {_MAX_HIDDEN} files to hide; name a smaller folder")
+    return found
+
+
+def _matching(folder: str, patterns: tuple[str, ...]) -> Iterator[str]:
+    waiting = [folder]
+    entries = 0
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as listing:
+                for entry in listing:
+                    entries += 1
+                    if entries > _MAX_ENTRIES:
+                        raise InputsError(
+                            f"{folder} has more than {_MAX_ENTRIES:,} files; name a smaller folder"
+                        )
+                    relative = os.path.relpath(entry.path, folder)
+                    if any(_hides(pattern, entry.name, relative) for pattern in patterns):
+                        yield entry.path
+                    elif entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except OSError:
+            continue  # what we cannot list the script cannot either
+
+
+def _hides(pattern: str, name: str, path: str) -> bool:
+    """Whether a pattern names this: `*.pem` by its own name, `.git/config` by the end of its path."""
+    if "/" not in pattern:
+        return fnmatchcase(name.lower(), pattern)
+    return path.lower() == pattern or fnmatchcase(path.lower(), f"*/{pattern}")
