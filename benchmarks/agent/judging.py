@@ -59,7 +59,9 @@ def _fits(row: dict[str, Any], answer: str) -> bool:
         return True
     if row["kind"] == "ask-back":
         return answer.rstrip().endswith("?")
-    if row["kind"] == "list-skills" and not all(name in answer for name in _SKILLS):
+    if row["kind"] == "describe-skill" and answer.rstrip().endswith("?"):
+        return False
+    if row["kind"] == "list-skills" and not all(name in answer for name in row.get("skills", _SKILLS)):
         return False
     return bool(_REFUSAL.search(answer)) == (row["kind"] == "cannot")
 

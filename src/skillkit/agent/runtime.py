@@ -12,7 +12,7 @@ from skillkit.agent.compaction import SHARE_OF_CONTEXT, Compaction, compact, con
 from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.exceptions import UnfinishedAnswerError
 from skillkit.agent.hello import HelloTools
-from skillkit.agent.instructions import INSTRUCTIONS
+from skillkit.agent.instructions import BRIEF_INSTRUCTIONS, INSTRUCTIONS
 from skillkit.agent.memory import Memory
 from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import ChatProvider, ready
@@ -235,10 +235,11 @@ class AgentRuntime:
         describe_tool_errors(self.client, self.settings.tool_calls)
         if hasattr(self.client, "examples"):
             self.client.examples = self._skill_examples
+            self.client.skills = self.manager.offered_skills
         self._limits = TurnLimits(self.trace, self.settings.tool_calls, self.settings.turn_tokens)
         self._agent = Agent(
             self.client,
-            INSTRUCTIONS,
+            BRIEF_INSTRUCTIONS if self.provider.small else INSTRUCTIONS,
             name="agent",
             default_options=dict(self.provider.options),
             context_providers=providers,
@@ -291,10 +292,13 @@ class AgentRuntime:
     def _skill_examples(self) -> "list[Example]":
         """Return what the skills in use show of themselves, for a model that has to be shown."""
         from skillkit.agent.models.examples import examples_of
+        from skillkit.scripts import find_scripts
 
         for identity in self.active_skills:
             if identity not in self._examples:
-                self._examples[identity] = examples_of(self.manager.get_skill(identity))
+                skill = self.manager.get_skill(identity)
+                scripts = {script.name for script in find_scripts(skill)}
+                self._examples[identity] = examples_of(skill, scripts)
         return [example for identity in self.active_skills for example in self._examples[identity]]
 
     def _skills_text(self) -> str:

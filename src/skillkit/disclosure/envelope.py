@@ -38,6 +38,11 @@ def is_skill_context(text: str) -> bool:
     return text.startswith("<skill_context ")
 
 
+def is_for_model(text: str) -> bool:
+    """Whether a result of a tool is a text about skills that the model goes on from, not an answer."""
+    return text.startswith(("<skill_context ", "<skill_resource ", "<skill_search "))
+
+
 def already_active(skill_id: str) -> str:
     """The answer to a second load: nothing is repeated."""
     return (

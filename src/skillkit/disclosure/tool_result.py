@@ -59,13 +59,8 @@ def brief_text(tool: str, result: str) -> str:
     with suppress(ValueError):
         payload = json.loads(unfence(result) or result)
     match payload:
-        case {"success": True, "result": dict(skills)} if skills and all(map(_are_scripts, skills.values())):
-            # A small model that is given their paths miscounts and names none.
-            listed = (
-                f"{skill} has {len(of)}: {', '.join(one['name'] for one in of)}"
-                for skill, of in skills.items()
-            )
-            text = f"Result of {tool}: {'; '.join(listed)}"
+        case {"success": True, "result": dict(skills)} if lists_scripts(skills):
+            text = f"Result of {tool}: {'; '.join(scripts_of(*listed) for listed in skills.items())}"
         case {"success": True, "result": value}:
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             text = f"Result of {tool}: {shown}"
@@ -76,8 +71,15 @@ def brief_text(tool: str, result: str) -> str:
     return defanged(text)
 
 
-def _are_scripts(value: object) -> bool:
-    """Whether this is what `script_list` says of a skill."""
-    return isinstance(value, list) and all(
-        isinstance(one, dict) and {"name", "path"} == one.keys() for one in value
+def lists_scripts(result: Mapping[str, object]) -> bool:
+    """Whether this is the scripts of skills, as `script_list` returns them."""
+    return bool(result) and all(
+        isinstance(scripts, list)
+        and all(isinstance(one, dict) and {"name", "path"} == one.keys() for one in scripts)
+        for scripts in result.values()
     )
+
+
+def scripts_of(skill: str, scripts: Any) -> str:
+    """A skill and its scripts by name: a small model that is given their paths miscounts and names none."""
+    return f"{skill} has {len(scripts)}: {', '.join(script['name'] for script in scripts)}"

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillkit.agent.models.constrained import (
+    About,
     Answer,
     AnswerStream,
     Call,
@@ -53,8 +54,10 @@ def test_the_grammar_admits_the_tools_of_the_request_and_an_answer() -> None:
         "type": "object",
         "properties": {"a": {"type": ["string", "null"]}},
     }
-    assert [list(part["properties"]) for part in rest] == [["answer"], ["cannot"]]
-    assert len(reply_schema([GREET], answer=False)["anyOf"]) == 1
+    assert [list(part["properties"]) for part in rest] == [["answer"], ["ask"], ["cannot"]]
+    about = reply_schema([], ["pdf-forms"])["anyOf"][-1]
+    assert about["properties"]["about"] == {"enum": ["pdf-forms"]}
+    assert len(reply_schema([GREET], forms=())["anyOf"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -63,12 +66,14 @@ def test_the_grammar_admits_the_tools_of_the_request_and_an_answer() -> None:
         ('{"tool": "greet", "arguments": {"name": "Al"}}', Call("greet", {"name": "Al"})),
         ('{"answer": "4"}', Answer("4")),
         ('{"cannot": "I cannot fly."}', Answer("I cannot fly.")),
+        ('{"ask": "Where to?"}', Answer("Where to?")),
+        ('{"about": "all skills"}', About("all skills")),
         ('{"answer": "cut off in the mid', Answer("cut off in the mid")),
         ("no JSON at all", Answer("no JSON at all")),
         ("[1]", Answer("[1]")),
     ],
 )
-def test_a_reply_is_a_call_or_an_answer(text: str, meaning: Call | Answer) -> None:
+def test_a_reply_is_a_call_or_an_answer(text: str, meaning: Call | Answer | About) -> None:
     assert parse(text) == meaning
 
 

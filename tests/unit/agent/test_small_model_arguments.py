@@ -1,12 +1,13 @@
 """A small model's arguments: what nobody named is asked for or left out. What skills show, by nearness."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from skillkit.agent.models.constrained import Answer, Call, ToolSpec
+from skillkit.agent.models.constrained import Call, ToolSpec
 from skillkit.agent.models.examples import Example, examples_of, nearest
-from skillkit.agent.models.grounding import check_arguments
+from skillkit.agent.models.grounding import MadeUp, Spoken, check_arguments
 from skillkit.core.manager import SkillManager
 
 TEXT = {"type": "string"}
@@ -34,6 +35,9 @@ RUN = ToolSpec(
 )
 
 
+HELP = ToolSpec("script_help", "", {"properties": {"script_name": TEXT}, "required": ["script_name"]})
+
+
 def run(*arguments: str) -> Call:
     return Call("script_run", {"script_name": "orderbook", "args": list(arguments)})
 
@@ -47,6 +51,7 @@ def run(*arguments: str) -> Call:
             None,
         ),
         ("say bonjour to rory", Call("greet", {"name": "Rory", "language": "French"}), None),
+        ("Greet me and Will", Call("greet_all", {"names": ["me", "Will"]}), None),
         ("你好 to 小明", Call("greet", {"name": "小明"}), None),
         ("Greet Ann and the team", Call("greet_all", {"names": ["Ann", "Bob", "Cleo"]}), {"names": ["Ann"]}),
         ("order book of KXA-1", run("KXA-1"), None),
@@ -56,46 +61,107 @@ def run(*arguments: str) -> Call:
             {"script_name": "orderbook", "args": ["KXA-1", "--json"]},
         ),
         ("odds of an election", run("elections"), None),
+        ("run it with --language it", run("--language", "it"), None),
+        (
+            "run it with --category Politics",
+            run("Politics"),
+            {"script_name": "orderbook", "args": ["--category", "Politics"]},
+        ),
+        (
+            "odds of an election",
+            run("elections", "Gotham"),
+            {"script_name": "orderbook", "args": ["elections"]},
+        ),
     ],
 )
 def test_what_was_said_is_kept_and_nothing_else(said: str, call: Call, kept: dict | None) -> None:
-    checked = check_arguments(call, [GREET, MANY, RUN], said)
+    checked = check_arguments(call, [GREET, MANY, RUN], Spoken(said))
     assert checked == Call(call.tool, call.arguments if kept is None else kept)
+
+
+@pytest.mark.parametrize(("script", "known"), [("orderbook", True), ("order_all", False)])
+def test_a_name_that_a_tool_lists_is_known(script: str, known: bool) -> None:
+    checked = check_arguments(Call("script_help", {"script_name": script}), [RUN, HELP], Spoken("order help"))
+    assert isinstance(checked, Call) is known
+
+
+def test_an_option_as_it_stands_in_the_instructions_is_kept() -> None:
+    spoken = Spoken("what needs a review by team red?", instructions="fetch --org acme --teams <team>")
+    call = run("--org", "acme", "--teams", "red", "--since", "2020-01")
+    assert check_arguments(call, [RUN], spoken) == run("--org", "acme", "--teams", "red")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Greet Pilar", {"name": "Pilar"}),
+        ("Please greet Pilar!", {"name": "Pilar"}),
+        ("say hola to Pilar", {"name": "Pilar", "language": "es"}),
+    ],
+)
+def test_an_optional_value_needs_a_word_that_could_imply_it(said: str, kept: dict) -> None:
+    call = Call("greet", {"name": "Pilar", "language": "es"})
+    assert check_arguments(call, [GREET], Spoken(said)) == Call("greet", kept)
 
 
 @pytest.mark.parametrize(
     ("said", "call", "words"),
     [
         ("Hello, who are you?", Call("greet", {"name": "Alice"}), "who is greeted"),
+        ("Greet somebody", Call("greet", {"name": "somebody"}), "who is greeted"),
+        ("hi there", Call("greet", {"name": "there"}), "who is greeted"),
         ("Greet the whole crew", Call("greet_all", {"names": ["Ann", "Bob"]}), "names"),
         ("the order book of a market", run("KXHIGHNY-26NOV15-T60"), "orderbook"),
     ],
 )
 def test_a_needed_value_that_nobody_named_is_asked_for(said: str, call: Call, words: str) -> None:
-    asked = check_arguments(call, [GREET, MANY, RUN], said)
-    assert isinstance(asked, Answer)
-    assert words in asked.text
-    assert asked.text.endswith("?")
+    asked = check_arguments(call, [GREET, MANY, RUN], Spoken(said))
+    assert isinstance(asked, MadeUp)
+    assert words in asked.question
+    assert asked.question.endswith("?")
 
 
 def test_a_skill_shows_itself_in_its_header(write_skill, tmp_path: Path) -> None:
     folder = write_skill("adder", into=tmp_path)
     text = (folder / "SKILL.md").read_text()
-    examples = (
-        "metadata:\n  examples: |\n    Add 2 and 3 => add 2 3\n    no arrow\n    broken => add 'x\n---\n"
-    )
+    examples = """\
+metadata:
+  examples: |
+    Add 2 and 3 => add 2 3
+    no arrow
+    broken => add 'x
+    Say hi to Ann and Bo => greet names=Ann,Bo, language=fr
+    Add them => "Which numbers?"
+    Good day => "Good day!"
+---
+"""
     head, _, body = text.partition("---\n")[2].partition("---\n")
     (folder / "SKILL.md").write_text(f"---\n{head}{examples}{body}")
     manager = SkillManager(project_skill_dir=tmp_path)
     manager.discover()
-    found = examples_of(manager.get_skill("adder"))
-    assert found == [Example("Add 2 and 3", "adder", "add", ("2", "3"))]
-    assert '"args": ["2", "3"]' in found[0].call()
+    found = examples_of(manager.get_skill("adder"), {"add"})
+    assert [(example.request, example.tool, json.loads(example.reply)) for example in found] == [
+        (
+            "Add 2 and 3",
+            "script_run",
+            {
+                "tool": "script_run",
+                "arguments": {"skill_name": "adder", "script_name": "add", "args": ["2", "3"]},
+            },
+        ),
+        (
+            "Say hi to Ann and Bo",
+            "greet",
+            {"tool": "greet", "arguments": {"names": ["Ann", "Bo"], "language": "fr"}},
+        ),
+        ("Add them", None, {"ask": "Which numbers?"}),
+        ("Good day", None, {"answer": "Good day!"}),
+    ]
 
 
 def test_the_nearest_example_comes_last() -> None:
     examples = [
-        Example(request, "s", "x", ())
+        Example(request, "{}", None)
         for request in ("odds of rain", "order book of A", "latest trades in A", "is it open")
     ]
     assert [example.request for example in nearest("Show me the latest trades", examples, 2)] == [

@@ -1,9 +1,12 @@
 """A small model chooses among the scripts that there are."""
 
+from dataclasses import replace
+
 import pytest
 
 from skillkit import SkillManager
 from skillkit.disclosure import SkillContextProvider, SkillSession
+from skillkit.disclosure.tool_sources import FixedTools
 from skillkit.disclosure.tools_of_use import ToolsOfUse
 from skillkit.integrations.conversation import Conversation, ScriptSource
 from skillkit.integrations.small_model import SmallModelTools
@@ -43,4 +46,32 @@ def test_only_what_leads_somewhere_is_offered(wrapper: type[ToolsOfUse]):
     active = offered(wrapper, "/hello-extended")
     assert list(active)[-1] == "load_skill"
     assert "hello-extended" not in active["load_skill"]["skill_id"]["enum"]  # type: ignore[operator]
-    assert "read_skill_resource" in active
+    assert ("read_skill_resource" in active) is (wrapper is ToolsOfUse), "there is nothing to read but code"
+    assert "read_skill_resource" in offered(wrapper, "/skill-author")
+
+
+async def test_whether_a_script_prints_json_is_seen_in_its_source(write_skill, tmp_path):
+    folder = write_skill("sums", into=tmp_path)
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / "text.py").write_text("import sys\nprint(sys.argv[1:])\n")
+    (folder / "scripts" / "data.py").write_text(
+        'import json, sys\nprint(json.dumps({"json": "--json" in sys.argv}))\n'
+    )
+    manager = SkillManager(project_skill_dir=tmp_path)
+    manager.discover()
+    session = SkillSession()
+    given = []
+
+    async def run(**arguments: object) -> str:
+        given.append(arguments)
+        return "done"
+
+    scripts = ScriptTools(manager).tools()
+    (tool,) = (replace(tool, handler=run) for tool in scripts if tool.name == "script_run")
+    offered_run = SmallModelTools(FixedTools([tool]), manager).wrap(tool, session)
+    assert offered_run is not None
+    assert "json" not in offered_run.parameters["properties"]
+    for name in ("text", "data"):
+        await offered_run.call({"skill_name": "sums", "script_name": name})
+    await offered_run.call({"skill_name": "sums", "script_name": "text", "json": True})
+    assert [arguments["json"] for arguments in given] == [False, True, True]

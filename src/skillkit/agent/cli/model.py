@@ -1,7 +1,8 @@
 """`agent model …`: the embedded model's file."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
@@ -12,7 +13,7 @@ from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
-    from rich.progress import TaskID
+    from rich.progress import ProgressColumn, TaskID
 
 app = typer.Typer(name="model", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -28,12 +29,22 @@ def install(
         typer.Option("--from", exists=True, dir_okay=False, help="A GGUF file with the same bytes."),
     ] = None,
 ) -> None:
-    """Fetch the embedded model once; its hash decides."""
+    """Fetch the embedded model once; its hash decides. Then let it read what every prompt begins with."""
+    import asyncio
+
+    from skillkit.agent.exceptions import ModelFileError, ProviderError
+    from skillkit.agent.models.local import LocalProvider
     from skillkit.agent.models.model_files import QWEN_CODER, ModelStore
+    from skillkit.agent.prompt_preparation import prepare_prompts
 
     store = ModelStore()
     with DownloadBar() as bar:
         path = store.install(QWEN_CODER, given=given, progress=bar.advance, report=bar.say)
+    with PreparationBar() as bar:
+        try:
+            asyncio.run(prepare_prompts(LocalProvider(store=store), bar.advance))
+        except (ModelFileError, ProviderError) as error:
+            bar.say(f"No prompt was prepared, so that the first answers take longer: {error}")
     output.say(f"{QWEN_CODER.name} is ready: {path}")
 
 
@@ -94,7 +105,7 @@ def verify() -> None:
     output.say(f"{QWEN_CODER.name} is intact: sha256 {QWEN_CODER.sha256}")
 
 
-class DownloadBar:
+class ProgressBar:
     """Progress on stderr: a bar for people, a line for every tenth in a log."""
 
     def __init__(self) -> None:
@@ -102,7 +113,7 @@ class DownloadBar:
         self._task: TaskID | None = None
         self._tenth = 0
 
-    def __enter__(self) -> "DownloadBar":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -119,16 +130,46 @@ class DownloadBar:
             tenth = there * 10 // size
             if tenth > self._tenth:
                 self._tenth = tenth
-                self.say(f"{tenth * 10} % of {size / 1e9:.1f} GB")
+                self.say(self.line(tenth * 10, size))
             return
         if self._bar is None:
-            from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
 
-            self._bar = Bar(BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=screen)
+            self._bar = Bar(*self.columns(), console=screen)
             self._task = self._bar.add_task("model", total=size)
             self._bar.start()
         assert self._task is not None
         self._bar.update(self._task, completed=there)
         if there >= size:
             self.__exit__()
+
+    def line(self, percent: int, size: int) -> str:
+        raise NotImplementedError
+
+    def columns(self) -> "Sequence[ProgressColumn]":
+        raise NotImplementedError
+
+
+class DownloadBar(ProgressBar):
+    """How much of the model's file is there."""
+
+    def line(self, percent: int, size: int) -> str:
+        return f"{percent} % of {size / 1e9:.1f} GB"
+
+    def columns(self) -> "Sequence[ProgressColumn]":
+        from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
+
+        return [BarColumn(), DownloadColumn(), TimeRemainingColumn()]
+
+
+class PreparationBar(ProgressBar):
+    """How many of the prompts that everybody needs the model has read."""
+
+    def line(self, percent: int, size: int) -> str:
+        return f"{percent} % of {size} prompts read"
+
+    def columns(self) -> "Sequence[ProgressColumn]":
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+        text = TextColumn("Reading what every prompt begins with")
+        return [text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]

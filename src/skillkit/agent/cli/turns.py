@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.core.text import escape_hidden, one_line, strip_hidden
+from skillkit.disclosure.tool_result import unfence
 
 if TYPE_CHECKING:
     from skillkit.agent.approvals import Ask
@@ -109,8 +110,10 @@ class TurnTree:
     def step(self, step: "Step") -> None:
         if step.kind == "tool":
             self._add(0, f"tool {step.name}({_short(step.arguments)}) {step.seconds:.1f} s")
-            self._add(1, _short(step.result))
+            self._add(1, _short(unfence(step.result) or step.result))
             return
+        if step.tokens is not None and not step.tokens.total:
+            return  # the result of a tool was the answer
         self._add(0, f"model {step.name} {step.seconds:.1f} s")
         tokens = step.tokens
         if tokens is not None:

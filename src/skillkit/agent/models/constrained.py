@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skillkit.agent.models.demonstration import DEMONSTRATION, HOW_TO_REPLY, NOW_THE_REAL_ONE, Turn
+from skillkit.agent.models.demonstration import DEMONSTRATION, NOW_THE_REAL_ONE, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,25 @@ class Answer:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class About:
+    """The model wants a skill to be described, or all of them."""
+
+    skill: str
+
+
+ALL_SKILLS = "all skills"
+ANSWER, ASK, CANNOT = "answer", "ask", "cannot"
+IN_WORDS = (ANSWER, ASK, CANNOT)
+
+
 def turns_before(instructions: str, tools: Sequence[ToolSpec]) -> list[Turn]:
     """Everything the model reads before the conversation.
 
     What never changes comes first, so that its processed state serves every program and every request.
     """
     listed = "\n".join(tool.line() for tool in tools) or "none for this request"
-    real = f"{NOW_THE_REAL_ONE}\n\n{instructions}\n\n## Your tools\n{listed}\n\n{HOW_TO_REPLY}"
+    real = f"{NOW_THE_REAL_ONE}\n\n{instructions}\n\n## Your tools\n{listed}"
     return [*DEMONSTRATION, {"role": "system", "content": real}]
 
 
@@ -59,21 +71,23 @@ def more_tools(tools: Sequence[ToolSpec], request: str = "") -> str:
     return f"\n\nYou now have these tools too:\n{listed}{wanted}"
 
 
-def reply_schema(tools: Sequence[ToolSpec], *, answer: bool = True, cannot: bool = True) -> dict[str, Any]:
-    """A JSON schema whose alternatives are the tools and, unless a call is required, an answer.
+def reply_schema(
+    tools: Sequence[ToolSpec], about: Sequence[str] = (), forms: Sequence[str] = IN_WORDS
+) -> dict[str, Any]:
+    """Return a JSON schema with an alternative for each tool and for each form of a reply in words.
 
-    `cannot` is for requests; what a tool has answered is told, good or bad.
+    `about` is what can be described, ALL_SKILLS or names.
     """
     alternatives = [
         _object(tool={"const": tool.name}, arguments=_arguments(tool.parameters)) for tool in tools
     ]
-    if answer:
-        text = {"type": "string", "minLength": 1}
-        alternatives += [_object(answer=text), _object(cannot=text)] if cannot else [_object(answer=text)]
+    text = {"type": "string", "minLength": 1}
+    alternatives += [_object(**{form: text}) for form in forms]
+    alternatives += [_object(about={"enum": list(about)})] if about else []
     return {"anyOf": alternatives}
 
 
-def parse(text: str) -> Call | Answer:
+def parse(text: str) -> Call | Answer | About:
     """The reply; one that was cut off is still an answer as far as it goes."""
     try:
         reply = json.loads(text)
@@ -82,13 +96,15 @@ def parse(text: str) -> Call | Answer:
     match reply:
         case {"tool": str(name), "arguments": dict(arguments)}:
             return Call(name, arguments)
-        case {"answer": str(answer)} | {"cannot": str(answer)}:
-            return Answer(answer)
+        case {"about": str(skill)}:
+            return About(skill)
+        case {"answer": str(said)} | {"ask": str(said)} | {"cannot": str(said)}:
+            return Answer(said)
         case _:
             return Answer(text)
 
 
-_OPENING = re.compile(r'\s*\{\s*"(?:answer|cannot)"\s*:\s*"')
+_OPENING = re.compile(r'\s*\{\s*"(?:answer|ask|cannot)"\s*:\s*"')
 _WHOLE = re.compile(
     r'(?:[^"\\]|\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|u[0-9a-fA-F]{4}))*'
 )

@@ -1,47 +1,49 @@
 """How the embedded model is shown to reply: a short conversation with tools and skills that do not exist."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 Turn = dict[str, str]
 
 _SYSTEM = """\
-You reply with exactly one JSON object:
-{"tool": NAME, "arguments": {...}} uses a tool. Fill in every argument that the request says or implies.
-{"answer": TEXT} answers: knowledge, arithmetic, writing, chat, what your skills are and what they are for.
-{"cannot": TEXT} says that none of your tools can do what is asked.
+You reply with one JSON object, the first of these that fits:
+{"about": SKILL or "all skills"}: the request is about your skills or about what you can do.
+{"tool": NAME, "arguments": {...}}: a tool does what is asked.
+{"ask": QUESTION}: a tool would do it, but needs a name or value that the user did not say.
+{"answer": TEXT}: knowledge, arithmetic, writing, chat.
+{"cannot": TEXT}: none of your tools can do it.
 
-## Agent Skills
+An example with two skills:
 - pdf-forms: Fill in PDF forms
-- trip-planner: Plan trips by train
-Tools:
-- get_weather(city: string, unit?: string): The weather in a city.
-- compare_weather(cities: list of string, unit?: string): The weather in several cities.
-- list_cities(): The cities that the weather is known of.
-- load_skill(skill_id: pdf-forms|trip-planner, arguments?: string): Load a skill.
-- script_list(skill_name?: string): List the scripts of a skill.
-- script_help(skill_name: string, script_name: string): Show which arguments a script takes.
-- script_run(skill_name: string, script_name: string, args?: list of string): Run a script of a skill."""
+- trip-planner: Plan trips by train"""
 
 NOW_THE_REAL_ONE = (
-    "That was an example. Now you have other skills and tools: only those below. Reply in the same form. "
-    "Use a tool only if the request is about what it does; else answer. A skill whose instructions stand "
-    "below is loaded: use its tools."
+    "That was an example. Your own skills and tools are only these. "
+    "Use a tool only if the request is about what it does."
 )
-HOW_TO_REPLY = """\
-The first of these that fits is your reply:
-1. The request is about skills (have you any, which, what does one do): {"answer": ...} from the list above.
-2. One of your tools does what is asked: {"tool": ...}. The tool knows which values it takes.
-3. You know it or can write it yourself: {"answer": ...}
-4. Anything else: {"cannot": ...}"""
+
+
+def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
+    """Return a call as the model writes it."""
+    return json.dumps({"tool": tool, "arguments": arguments}, ensure_ascii=False)
+
+
+def exchange(user: str, reply: str) -> list[Turn]:
+    """Return a request and the reply to it."""
+    return [{"role": "user", "content": user}, {"role": "assistant", "content": reply}]
 
 
 def _call(tool: str, **arguments: Any) -> str:
-    return json.dumps({"tool": tool, "arguments": arguments})
+    return call_text(tool, arguments)
 
 
-def _said(user: str, reply: str) -> list[Turn]:
-    return [{"role": "user", "content": user}, {"role": "assistant", "content": reply}]
+def _about(skill: str = "all skills") -> str:
+    return json.dumps({"about": skill})
+
+
+def _ask(text: str) -> str:
+    return json.dumps({"ask": text})
 
 
 def _answer(text: str) -> str:
@@ -55,55 +57,25 @@ def _cannot(text: str) -> str:
 # Tools, knowledge, skills and refusals take turns: a model this small repeats what it has seen most of late.
 DEMONSTRATION: list[Turn] = [
     {"role": "system", "content": _SYSTEM},
-    *_said("what is 12 * 12?", _answer("144")),
-    *_said("how many °F in Oslo?", _call("get_weather", city="Oslo", unit="fahrenheit")),
-    *_said("Result of get_weather: 39 °F, rain", _answer("39 °F, rain")),
-    *_said("who discovered penicillin?", _answer("Alexander Fleming")),
-    *_said("which cities do you know?", _call("list_cities")),
-    *_said('Result of list_cities: ["Oslo", "Rome"]', _answer("Oslo and Rome.")),
-    *_said("what skills do you have?", _answer("I have 2 skills: pdf-forms and trip-planner.")),
-    *_said("what is trip-planner for?", _answer("It plans trips by train.")),
-    *_said("fill in tax.pdf for me", _call("load_skill", skill_id="pdf-forms")),
-    *_said(
-        'Result of load_skill: <skill_context id="pdf-forms">Run the script fill.</skill_context>',
-        _call("script_run", skill_name="pdf-forms", script_name="fill", args=["tax.pdf"]),
-    ),
-    *_said('Result of script_run: {"filled": 12}', _answer("12 fields of tax.pdf are filled in.")),
-    *_said("turn the heating down", _cannot("I cannot control the heating.")),
-    *_said("which scripts does pdf-forms have?", _call("script_list", skill_name="pdf-forms")),
-    *_said('Result of script_list: ["check", "count", "fill"]', _answer("check, count and fill.")),
-    *_said("what is the past tense of 'go'?", _answer("went")),
-    *_said(
+    *exchange("what is 12 * 12?", _answer("144")),
+    *exchange("how many °F in Oslo?", _call("get_weather", city="Oslo", unit="fahrenheit")),
+    *exchange("can trip-planner book hotels too?", _about("trip-planner")),
+    *exchange("turn the heating down", _cannot("I cannot control the heating.")),
+    *exchange("which scripts does pdf-forms have?", _call("script_list", skill_name="pdf-forms")),
+    *exchange("hello", _answer("Hello! What can I do for you?")),
+    *exchange("what is the weather like?", _ask("In which city?")),
+    *exchange(
         "how do I use its count script?", _call("script_help", skill_name="pdf-forms", script_name="count")
     ),
-    *_said('Result of script_help: "count FILE [--pages N]"', _answer("count FILE, with --pages N.")),
-    *_said("tell me about the pdf-forms skill", _answer("pdf-forms fills in PDF forms, with its scripts.")),
-    *_said(
+    *exchange("in French, what is 'red house'?", _answer("maison rouge")),
+    *exchange(
         "run count of pdf-forms on a.pdf with --pages 1",
         _call("script_run", skill_name="pdf-forms", script_name="count", args=["a.pdf", "--pages", "1"]),
     ),
-    *_said("script_run failed: Script timed out after 60s", _answer("That failed: it timed out after 60s.")),
-    *_said("email that to Bob", _cannot("I cannot send email.")),
-    *_said("weather for Rome and Oslo please", _call("compare_weather", cities=["Rome", "Oslo"])),
-    *_said("Result of compare_weather: Rome 21 °C, Oslo 4 °C", _answer("Rome 21 °C, Oslo 4 °C.")),
-    *_said("in French, what is 'red house'?", _answer("maison rouge")),
-    *_said(
-        "run pdf-forms' fill script: --form visa --copies 2",
-        _call(
-            "script_run", skill_name="pdf-forms", script_name="fill", args=["--form", "visa", "--copies", "2"]
-        ),
-    ),
-    *_said('Result of script_run: {"filled": 2}', _answer("2 copies of the form visa are filled in.")),
-    *_said("what is the weather like?", _answer("In which city?")),
-    *_said("which skills are loaded?", _answer("2 skills: pdf-forms and trip-planner.")),
-    *_said("water the plants", _cannot("I cannot water plants.")),
-    *_said("write one line about rain", _answer("Soft rain taps the window, asking to come in.")),
-    *_said(
-        "what can you do?",
-        _answer(
-            "I answer questions. Skills: pdf-forms fills in PDF forms, trip-planner plans trips by train."
-        ),
-    ),
-    *_said("what does the pdf-forms skill do?", _answer("It fills in, checks and counts PDF forms.")),
-    *_said("explain trip-planner to me", _answer("The skill trip-planner plans trips by train.")),
+    *exchange("fill in tax.pdf for me", _call("load_skill", skill_id="pdf-forms")),
+    *exchange("weather for Rome and Oslo please", _call("compare_weather", cities=["Rome", "Oslo"])),
+    *exchange("who are you, what can you do?", _about()),
+    *exchange("thanks, bye!", _answer("Goodbye!")),
+    *exchange("which skills are loaded?", _about()),
+    *exchange("write one line about rain", _answer("Rain taps softly.")),
 ]

@@ -42,10 +42,24 @@ class Reply:
     cut: bool
     """Whether it stopped because it became too long."""
 
+    def after(self, other: "Reply") -> "Reply":
+        """This reply with what an earlier one to the same request took."""
+        return replace(
+            self,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            processed_tokens=self.processed_tokens + other.processed_tokens,
+            reply_tokens=self.reply_tokens + other.reply_tokens,
+        )
+
 
 def threads() -> int:
-    """All cores but one, so that the machine stays usable."""
-    return max(1, len(os.sched_getaffinity(0)) - 1 if hasattr(os, "sched_getaffinity") else 1)
+    """All cores of a machine that has nothing else to do, else all but one, so that it stays usable.
+
+    Two threads on two busy cores wait for each other and are slower than one.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    idle = hasattr(os, "getloadavg") and os.getloadavg()[0] < cores / 4
+    return cores if idle else max(1, cores - 1)
 
 
 class LocalEngine:
@@ -97,18 +111,26 @@ class LocalEngine:
         self,
         messages: Sequence[Turn],
         *,
+        fixed: int = 0,
         grammar: str | None = None,
         max_tokens: int = MAX_ANSWER_TOKENS,
         temperature: float = 0.0,
         on_text: OnText = lambda text: False,
     ) -> Reply:
-        """The model's next message, kept to `grammar`."""
+        """The model's next message, kept to `grammar`; the first `fixed` messages come again and again."""
         with self._one_at_a_time:
             turns = self._reuse_nonces(messages)
-            remembered = self._remember(turns)
+            remembered = self._remember(turns[:fixed])
             reply = self._generate(turns, grammar, max_tokens, temperature, on_text)
             self._processed = _as_text(turns)
             return replace(reply, processed_tokens=reply.processed_tokens + remembered)
+
+    def prepare(self, messages: Sequence[Turn]) -> None:
+        """Process messages that later requests begin with, and keep their state on disk."""
+        with self._one_at_a_time:
+            turns = self._reuse_nonces(messages)
+            self._remember(turns)
+            self._processed = _as_text(turns)
 
     def _generate(
         self,
@@ -164,15 +186,13 @@ class LocalEngine:
         texts = self.states.steady([turn["content"] for turn in messages])
         return [{**turn, "content": text} for turn, text in zip(messages, texts, strict=True)]
 
-    def _remember(self, turns: Sequence[Turn]) -> int:
+    def _remember(self, beginning: Sequence[Turn]) -> int:
         """Take up the state of an earlier request or program, or leave one for the next.
 
         Returns how many tokens had to be processed for that.
         """
-        last = max((place for place, turn in enumerate(turns) if turn["role"] == "system"), default=-1)
-        if self.states is None or last < 0:
+        if self.states is None or not beginning:
             return 0
-        beginning = turns[: last + 1]
         prompt = _as_text(beginning)
         here = shared_beginning(self._processed, prompt)
         known = self.states.nearest(prompt)

@@ -1,52 +1,86 @@
-"""Examples that skills bring along: what was asked, and the script that does it.
+"""Examples that skills bring along: what was asked, and the call that does it.
 
-They stand in the header as `metadata.examples`, a line each: `What are the odds of rain? => search rain`.
+They stand in the header as `metadata.examples`, a line each: `What are the odds of rain? => search rain` runs
+a script, `Welcome Ann => greet name=Ann` calls a tool of the skill, a text in quotation marks is said.
 """
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from skillkit.agent.models.demonstration import Turn, call_text, exchange
 from skillkit.core.models import SkillMetadata
 
+FEW = 6
+"""So many are always shown: the model has read them before. Of more, those nearest to the request."""
 MOST = 3
 _ARROW = "=>"
 _MAX_LINE = 300
+SCRIPT_RUN = "script_run"
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request and the run of a script that answers it."""
+    """A request and the reply to it."""
 
     request: str
-    skill: str
-    script: str
-    arguments: tuple[str, ...]
-    tool: str = "script_run"
+    reply: str
+    tool: str | None
+    """The tool that the reply calls; None for words."""
 
-    def call(self) -> str:
-        """The call as a small model writes it."""
-        arguments: dict[str, Any] = {"skill_name": self.skill, "script_name": self.script}
-        if self.arguments:
-            arguments["args"] = list(self.arguments)
-        return json.dumps({"tool": self.tool, "arguments": arguments}, ensure_ascii=False)
+    def turns(self) -> list[Turn]:
+        return exchange(self.request, self.reply)
 
 
-def examples_of(skill: SkillMetadata) -> list[Example]:
-    """Return the examples that a skill brings along; a line that cannot be read is passed over."""
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """The examples that a request is shown: the same ones every time, or those that are nearest to it."""
+
+    fixed: Sequence[Example] = ()
+    nearest: Sequence[Example] = ()
+
+
+NO_EXAMPLES = Examples()
+
+
+def choose(request: str, examples: Sequence[Example]) -> Examples:
+    """Return what of `examples` is shown with a request."""
+    return Examples(fixed=examples) if len(examples) <= FEW else Examples(nearest=nearest(request, examples))
+
+
+def examples_of(skill: SkillMetadata, scripts: Collection[str]) -> list[Example]:
+    """Return the examples that a skill with these scripts brings along, as far as they can be read."""
     text = skill.metadata.get("examples")
-    found = []
-    for line in text.splitlines() if isinstance(text, str) else ():
-        request, arrow, command = line[:_MAX_LINE].partition(_ARROW)
-        try:
-            words = shlex.split(command)
-        except ValueError:
-            continue
-        if arrow and request.strip() and words:
-            found.append(Example(request.strip(), skill.name, words[0], tuple(words[1:])))
-    return found
+    lines = text.splitlines() if isinstance(text, str) else ()
+    return [example for line in lines if (example := _example(line[:_MAX_LINE], skill.name, scripts))]
+
+
+def _example(line: str, skill: str, scripts: Collection[str]) -> Example | None:
+    request, _, reply = (part.strip() for part in line.partition(_ARROW))
+    try:
+        words = shlex.split(reply)
+    except ValueError:
+        return None
+    if not request or not words:
+        return None
+    if reply.startswith('"') and len(words) == 1:
+        form = "ask" if words[0].endswith("?") else "answer"
+        return Example(request, json.dumps({form: words[0]}, ensure_ascii=False), None)
+    name, *values = words
+    if name in scripts:
+        arguments: dict[str, Any] = {"skill_name": skill, "script_name": name}
+        if values:
+            arguments["args"] = values
+        return Example(request, call_text(SCRIPT_RUN, arguments), SCRIPT_RUN)
+    return Example(request, call_text(name, _named(values)), name)
+
+
+def _named(values: Sequence[str]) -> dict[str, Any]:
+    """Return `name=value` words as arguments; `names=Ann,Bo,` is a list, for its last comma."""
+    pairs = (value.partition("=") for value in values)
+    return {key: value.rstrip(",").split(",") if value.endswith(",") else value for key, _, value in pairs}
 
 
 def nearest(request: str, examples: Sequence[Example], limit: int = MOST) -> list[Example]:

@@ -1,41 +1,84 @@
 """Arguments that a small model made up: a value that nobody named is left out, or asked for."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from skillkit.agent.models.constrained import Answer, Call, ToolSpec
+from skillkit.agent.models.constrained import Call, ToolSpec
+from skillkit.matching.terms import STOP_WORDS, terms
 
 _CODE = 3
 """Lower-case values up to this length are codes (`fr`), derived from what was said rather than quoted."""
 _STEM = 5
 """Words that begin with so many of the same letters count as the same: election, elections."""
+_NOBODY = (STOP_WORDS | {"anybody", "anyone", "somebody"}) - {"i", "me", "us", "we"}
+"""Words that name nobody and nothing, in lower case; the user is somebody."""
 COMMAND_LINE = "args"
 """The argument that holds the words of a script's command line."""
 
 
-def check_arguments(call: Call, tools: Sequence[ToolSpec], said: str) -> Call | Answer:
-    """Return the call with what occurs in `said`, all that was said and returned in the conversation.
+@dataclass(frozen=True, slots=True)
+class MadeUp:
+    """A call needs a value that nobody has named."""
 
-    A required value that does not occur there is asked for instead. An optional one may be implied (French,
-    where somebody is to say bonjour) and stays, except for options of a command line.
+    tool: str
+    question: str
+    """What to ask the user for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What values may come from."""
+
+    request: str
+    """What the user said last."""
+    said: str = ""
+    """All that the user said and that tools returned."""
+    instructions: str = ""
+    """What the skills in use say."""
+
+
+def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Call | MadeUp:
+    """Return the call with the values that somebody has named.
+
+    An optional value may be implied (French, where somebody is to say bonjour) and stays as long as a word
+    was said that could imply it. Options of a command line stay with a value that was said, or as they
+    stand in the instructions.
     """
     spec = next((tool for tool in tools if tool.name == call.tool), None)
     if spec is None:
         return call
-    words = _Words(said)
+    words = _Words(f"{spoken.said}\n{spoken.request}", spoken.instructions, _choices(tools))
     checked: dict[str, Any] = {}
     for name, value in call.arguments.items():
         schema = spec.parameters.get("properties", {}).get(name, {})
         required = name in spec.parameters.get("required", ())
         kept = _checked(name, value, schema, words)
         if kept is _MADE_UP and (required or name == COMMAND_LINE):
-            return Answer(_question(call, name, schema))
-        checked[name] = value if kept is _MADE_UP else kept
+            return MadeUp(call.tool, _question(call, name, schema))
+        if kept is _MADE_UP or (not required and _is_code(value)):
+            others = {other: given for other, given in call.arguments.items() if other != name}
+            if not _is_implied(spec, others, spoken.request):
+                continue
+            kept = value
+        checked[name] = kept
     return Call(call.tool, checked)
 
 
 _MADE_UP = object()
+
+
+def _choices(tools: Sequence[ToolSpec]) -> set[str]:
+    """Return the values that tools list: whoever offers them has named them."""
+    schemas = [schema for tool in tools for schema in tool.parameters.get("properties", {}).values()]
+    return {value for schema in schemas for value in schema.get("enum", ()) if isinstance(value, str)}
+
+
+def _is_implied(spec: ToolSpec, others: Mapping[str, Any], request: str) -> bool:
+    """Return whether the request has a word that neither the tool nor its other arguments account for."""
+    known = f"{spec.name.replace('_', ' ')} {spec.description} {list(others.values())}"
+    return not set(terms(request)) <= set(terms(known))
 
 
 def _checked(name: str, value: Any, schema: Mapping[str, Any], words: "_Words") -> Any:
@@ -56,25 +99,25 @@ def _is_free_text(schema: Mapping[str, Any]) -> bool:
 
 
 def _command_line(parts: Sequence[Any], words: "_Words") -> Any:
-    """The words of a command line: options whose value nobody named go, a made-up word is asked for."""
+    """The words of a command line that were said; made up where there are words and none of them was."""
     kept: list[Any] = []
-    place = 0
-    while place < len(parts):
-        part = str(parts[place])
-        value = str(parts[place + 1]) if place + 1 < len(parts) else None
+    made_up = False
+    rest = [str(part) for part in parts]
+    while rest:
+        part = rest.pop(0)
         if not part.startswith("-"):
-            if not words.contain(part):
-                return _MADE_UP
-            kept.append(parts[place])
+            made_up = made_up or not words.said(part)
+            option = words.option_of(part)
+            kept += [option] if option is not None and option not in kept else []
+            kept += [part] if words.said(part) else []
         elif "=" in part:
-            kept += [parts[place]] if words.contain(part.partition("=")[2]) else []
-        elif value is not None and not value.startswith("-"):
-            kept += parts[place : place + 2] if words.contain(value) else []
-            place += 1
+            kept += [part] if words.said(part.partition("=")[2]) else []
+        elif rest and not rest[0].startswith("-"):
+            value = rest.pop(0)
+            kept += [part, value] if words.said(value) or words.instruct(f"{part} {value}") else []
         else:
-            kept.append(parts[place])
-        place += 1
-    return kept
+            kept.append(part)
+    return _MADE_UP if made_up and all(part.startswith("-") for part in kept) else kept
 
 
 def _question(call: Call, name: str, schema: Mapping[str, Any]) -> str:
@@ -84,18 +127,37 @@ def _question(call: Call, name: str, schema: Mapping[str, Any]) -> str:
     return f"Which {name} do you mean{f' ({about[0].lower()}{about[1:]})' if about else ''}?"
 
 
+def _is_code(value: object) -> bool:
+    return isinstance(value, str) and len(value.strip()) <= _CODE and value.islower()
+
+
 class _Words:
     """What was said, to look values up in."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, said: str, instructions: str, choices: Collection[str]) -> None:
+        self._instructions = instructions
+        self._choices = choices
         self._text = said.casefold()
-        self._words = set(re.findall(r"\w+", self._text))
+        self._words = set(re.findall(r"[^\W_]+", self._text))
         self._stems = {word[:_STEM] for word in self._words if len(word) >= _STEM}
 
+    def instruct(self, option: str) -> bool:
+        """Whether the instructions have an option with its value."""
+        return option in self._instructions
+
+    def option_of(self, value: str) -> str | None:
+        """Return the option that stands before a value in what was said."""
+        found = re.search(rf"(?<!\S)(--?[a-z][\w-]*)[ =]{re.escape(value.casefold())}(?!\S)", self._text)
+        return found[1] if found else None
+
     def contain(self, value: str) -> bool:
+        """Whether a value was said that is somebody or something."""
+        # Nobody is called "there" in "hi there".
+        return not (value.islower() and value.strip() in _NOBODY) and self.said(value)
+
+    def said(self, value: str) -> bool:
         folded = value.casefold().strip()
-        is_code = len(folded) <= _CODE and value.islower()
-        if is_code or folded in self._text:
+        if _is_code(value) or folded in self._text or value in self._choices:
             return True
-        parts = re.findall(r"\w+", folded)
+        parts = re.findall(r"[^\W_]+", folded)
         return bool(parts) and all(part in self._words or part[:_STEM] in self._stems for part in parts)

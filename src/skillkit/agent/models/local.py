@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore
 from skillkit.agent.models.provider import Advance, ChatClient, ChatProvider, Report
+
+if TYPE_CHECKING:
+    from skillkit.agent.models.engine import LocalEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +45,15 @@ class LocalProvider(ChatProvider):
         return replace(self, advance=advance, report=report)
 
     def client(self) -> ChatClient:
-        from skillkit.agent.models.engine import LocalEngine
         from skillkit.agent.models.local_client import LocalChatClient
 
-        path = self.path()
-        states = self.store.folder / "states"
-        return LocalChatClient(LocalEngine(path, states, context=self.context_tokens), self.model)
+        return LocalChatClient(self.engine(), self.model)
+
+    def engine(self) -> "LocalEngine":
+        """The model in memory."""
+        from skillkit.agent.models.engine import LocalEngine
+
+        return LocalEngine(self.path(), self.store.folder / "states", context=self.context_tokens)
 
     def path(self) -> Path:
         """The model's file, fetched at first use."""

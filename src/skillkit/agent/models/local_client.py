@@ -22,24 +22,27 @@ from agent_framework import (
 from agent_framework.observability import ChatTelemetryLayer
 
 from skillkit.agent.models.constrained import (
+    ALL_SKILLS,
+    ANSWER,
+    ASK,
+    IN_WORDS,
+    About,
     Answer,
     AnswerStream,
     Call,
     ToolSpec,
-    more_tools,
     parse,
     reply_schema,
-    turns_before,
 )
-from skillkit.agent.models.demonstration import Turn
-from skillkit.agent.models.engine import CONTEXT_TOKENS, MAX_ANSWER_TOKENS, LocalEngine, Reply
-from skillkit.agent.models.examples import Example, nearest
-from skillkit.agent.models.grounding import check_arguments
-from skillkit.disclosure.envelope import is_skill_context
-from skillkit.disclosure.tool_result import brief_text
+from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
+from skillkit.agent.models.examples import SCRIPT_RUN, Example, choose
+from skillkit.agent.models.grounding import MadeUp, Spoken, check_arguments
+from skillkit.agent.models.results import answer_from_result
+from skillkit.agent.models.skill_answers import describable, describe, is_named
+from skillkit.agent.models.turns import Prompt, conversation_text, latest_request, make_prompt
+from skillkit.core.models import SkillMetadata
+from skillkit.disclosure.envelope import is_for_model
 
-MAX_RESULT_CHARACTERS = 6_000
-CHARACTERS_PER_TOKEN = 3
 MAX_TOOL_CALLS = 6
 
 
@@ -56,6 +59,8 @@ class LocalChatClient(
         self.model = model
         self.examples: Callable[[], Sequence[Example]] = tuple
         """The examples of the skills in use."""
+        self.skills: Callable[[], Sequence[SkillMetadata]] = tuple
+        """The skills that the user may be told of."""
         self._begun_with: tuple[str, frozenset[str]] = ("", frozenset())
 
     def _first_tools(self, instructions: str, tools: Sequence[ToolSpec]) -> frozenset[str]:
@@ -80,47 +85,59 @@ class LocalChatClient(
     async def _updates(
         self, messages: Sequence[Message], options: Mapping[str, Any]
     ) -> AsyncIterator[ChatResponseUpdate]:
+        message_id = f"local-{secrets.token_hex(8)}"
+        if (result := final_result(messages)) is not None:
+            yield self._end(NOTHING_READ, message_id, Answer(answer_from_result(result)))
+            return
+        tools = disclosed(options)
+        prompt = self._prompt(messages, options)
+        instructions = str(options.get("instructions") or "")
+        spoken = Spoken(latest_request(messages), conversation_text(messages), instructions)
+        skills = self.skills()
+        named = is_named(skills, spoken.request)
+        required = tools and options.get("tool_choice") == "required"
+        about = () if required else (ALL_SKILLS, *describable(skills, spoken.said))
+        # What is said of a skill that was named comes from the skill, not from what the model knows.
+        forms: Sequence[str] = () if required or named else IN_WORDS
+        outcome: Call | Answer | About | MadeUp | None = None
+        spent = NOTHING_READ
+        for schema_tools in (tools, ()):
+            writing = AnswerStream()
+            async for piece in self._pieces(
+                prompt, as_grammar(reply_schema(schema_tools, about, forms)), options
+            ):
+                if isinstance(piece, Reply):
+                    spent = piece.after(spent)
+                    break
+                if text := writing.feed(piece):
+                    yield self._update(message_id, Content.from_text(text))
+            outcome = None if writing.started else parse(spent.text)
+            if isinstance(outcome, Call):
+                outcome = check_arguments(outcome, tools, spoken)
+            if not isinstance(outcome, MadeUp):
+                break
+            # Whoever comes near a script wants it to run; another tool may have been the wrong idea.
+            forms = (ASK,) if outcome.tool == SCRIPT_RUN else () if named else (ASK, ANSWER)
+        yield self._end(spent, message_id, self._in_words(outcome))
+
+    def _in_words(self, outcome: Call | Answer | About | MadeUp | None) -> Call | Answer | None:
+        match outcome:
+            case About(skill):
+                return Answer(describe(skill, self.skills()))
+            case MadeUp(question=question):
+                return Answer(question)
+            case _:
+                return outcome
+
+    def _prompt(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Prompt:
         tools = disclosed(options)
         instructions = str(options.get("instructions") or "")
         first = [tool for tool in tools if tool.name in self._first_tools(instructions, tools)]
         added = [tool for tool in tools if tool not in first]
-        shown = self._demonstrations(messages, tools)
-        turns = as_turns(messages, instructions, first, added, shown, context=self.engine.context)
-        schema = reply_schema(
-            tools,
-            answer=not tools or options.get("tool_choice") != "required",
-            cannot=not messages or messages[-1].role != "tool",
-        )
-        grammar = as_grammar(schema)
-        message_id = f"local-{secrets.token_hex(8)}"
-        writing = AnswerStream()
-        reply: Reply | None = None
-        async for piece in self._pieces(turns, grammar, options):
-            if isinstance(piece, Reply):
-                reply = piece
-                break
-            if text := writing.feed(piece):
-                yield self._update(message_id, Content.from_text(text))
-        assert reply is not None
-        outcome = None if writing.started else parse(reply.text)
-        if isinstance(outcome, Call):
-            outcome = check_arguments(outcome, tools, conversation_text(messages))
-        yield self._end(reply, message_id, outcome)
-
-    def _demonstrations(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[Turn]:
-        """What the skills in use show of themselves, nearest to the request; only what can be called now."""
-        answering = bool(messages) and messages[-1].role == "tool"  # from the result, and from nothing else
-        callable_now = {tool.name for tool in tools}
-        examples = [] if answering else [each for each in self.examples() if each.tool in callable_now]
-        asked = next((message.text for message in reversed(messages) if message.role == "user"), "")
-        return [
-            turn
-            for example in nearest(asked, examples)
-            for turn in (
-                {"role": "user", "content": _plain(example.request)},
-                {"role": "assistant", "content": _plain(example.call())},
-            )
-        ]
+        callable_now = {None, *(tool.name for tool in tools)}
+        usable = [example for example in self.examples() if example.tool in callable_now]
+        shown = choose(latest_request(messages), usable)
+        return make_prompt(messages, instructions, first, added, shown, context=self.engine.context)
 
     def _end(self, reply: Reply, message_id: str, outcome: Call | Answer | None) -> ChatResponseUpdate:
         usage = UsageDetails(
@@ -129,7 +146,7 @@ class LocalChatClient(
             total_token_count=reply.prompt_tokens + reply.reply_tokens,
             cache_read_input_token_count=reply.prompt_tokens - reply.processed_tokens,
         )
-        contents = [Content.from_usage(usage)] if reply.prompt_tokens else []
+        contents = [Content.from_usage(usage)]
         finish = "length" if reply.cut else "stop"
         if isinstance(outcome, Call):
             arguments = json.dumps(outcome.arguments, ensure_ascii=False)
@@ -151,7 +168,7 @@ class LocalChatClient(
         )
 
     async def _pieces(
-        self, turns: Sequence[Turn], grammar: str, options: Mapping[str, Any]
+        self, prompt: Prompt, grammar: str, options: Mapping[str, Any]
     ) -> AsyncIterator[str | Reply]:
         """What the engine writes, from its own thread; leaving early stops the engine."""
         loop = asyncio.get_running_loop()
@@ -170,7 +187,8 @@ class LocalChatClient(
             try:
                 put(
                     self.engine.reply(
-                        turns,
+                        [*prompt.fixed, *prompt.turns],
+                        fixed=len(prompt.fixed),
                         grammar=grammar,
                         max_tokens=int(options.get("max_tokens") or MAX_ANSWER_TOKENS),
                         temperature=float(options.get("temperature") or 0.0),
@@ -211,81 +229,22 @@ def disclosed(options: Mapping[str, Any]) -> list[ToolSpec]:
     ]
 
 
-def as_turns(
-    messages: Sequence[Message],
-    instructions: str,
-    tools: Sequence[ToolSpec],
-    added: Sequence[ToolSpec] = (),
-    examples: Sequence[Turn] = (),
-    *,
-    context: int = CONTEXT_TOKENS,
-) -> list[Turn]:
-    """The conversation as this model reads it, the oldest turns left out when it is too long.
+class PreparingClient(LocalChatClient):
+    """Processes what a request begins with and answers nothing."""
 
-    `added` are tools that came into reach during the conversation: naming them last leaves what was
-    processed before as it is. `examples` are turns that show how skills in use are used.
-    """
-    spoken = [text for message in messages if message.role == "system" and (text := message.text)]
-    before = turns_before(_plain("\n\n".join([instructions, *spoken]).strip()), tools)
-    names = {
-        content.call_id: content.name
-        for message in messages
-        for content in message.contents
-        if content.type == "function_call"
-    }
-    turns = [turn for message in messages for turn in _turns(message, names)]
-    room = (context - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - _length([*before, *examples])
-    while len(turns) > 1 and _length(turns) > room:
-        del turns[0]
-    if added and turns:
-        last = messages[-1].contents[-1] if messages[-1].contents else None
-        loaded = last is not None and last.type == "function_result" and is_skill_context(str(last.result))
-        asked = next((message.text for message in reversed(messages) if message.role == "user"), "")
-        more = more_tools(added, _plain(asked) if loaded else "")
-        turns[-1] = {**turns[-1], "content": turns[-1]["content"] + more}
-    return [*before, *examples, *turns]
+    async def _updates(
+        self, messages: Sequence[Message], options: Mapping[str, Any]
+    ) -> AsyncIterator[ChatResponseUpdate]:
+        await asyncio.to_thread(self.engine.prepare, self._prompt(messages, options).fixed)
+        yield self._end(NOTHING_READ, "prepared", Answer("Prepared."))
 
 
-def conversation_text(messages: Sequence[Message]) -> str:
-    """All that the user said and that tools returned."""
-    parts = [message.text for message in messages if message.role == "user"]
-    parts += [
-        str(content.result)
-        for message in messages
-        for content in message.contents
-        if content.type == "function_result"
-    ]
-    return "\n".join(parts)
+NOTHING_READ = Reply("", prompt_tokens=0, processed_tokens=0, reply_tokens=0, cut=False)
 
 
-def _length(turns: Sequence[Turn]) -> int:
-    return sum(len(turn["content"]) for turn in turns)
-
-
-def _turns(message: Message, names: Mapping[str | None, str | None]) -> list[Turn]:
-    turns: list[Turn] = []
-    for content in message.contents:
-        match content.type:
-            case "text" if content.text and message.role in ("user", "assistant"):
-                text = _plain(content.text)
-                turns.append({"role": message.role, "content": text})
-            case "function_call":
-                arguments = content.parse_arguments() or {}
-                call = json.dumps({"tool": content.name, "arguments": arguments}, ensure_ascii=False)
-                turns.append({"role": "assistant", "content": _plain(call)})
-            case "function_result":
-                name = names.get(content.call_id) or "the tool"
-                text = _cut(brief_text(name, str(content.result)))
-                turns.append({"role": "user", "content": _plain(text)})
-    return turns
-
-
-def _cut(text: str) -> str:
-    if len(text) <= MAX_RESULT_CHARACTERS:
-        return text
-    return f"{text[:MAX_RESULT_CHARACTERS]}\n… (cut; {len(text):,} characters in all)"
-
-
-def _plain(text: str) -> str:
-    """Text that cannot pass for the marks between turns."""
-    return text.replace("<|", "< |")
+def final_result(messages: Sequence[Message]) -> str | None:
+    """Return the result of a tool that answers the request, if that is what the conversation ends with."""
+    if not messages or messages[-1].role != "tool":
+        return None
+    results = [str(content.result) for content in messages[-1].contents if content.type == "function_result"]
+    return None if not results or is_for_model(results[-1]) else results[-1]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from skillkit.core.disk import replace_file
 
-KEEP = 5
+KEEP = 6
 _FENCED = re.compile(r"\[([0-9a-f]{16}) begin\]\n(.*?)\n\[\1 end\]", re.DOTALL)
 
 

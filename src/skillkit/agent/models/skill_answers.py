@@ -1,0 +1,37 @@
+"""Answers about the skills themselves: from what they say of themselves, not from a model's words."""
+
+from collections.abc import Sequence
+
+from skillkit.core.models import SkillMetadata
+from skillkit.core.text import one_line
+
+MAX_NAMED = 30
+"""Skills that can be asked about by name, those that were spoken of first."""
+
+
+def describable(skills: Sequence[SkillMetadata], said: str) -> list[str]:
+    """Return the names of skills that a reply may be about."""
+    spoken = said.casefold()
+    ranked = sorted((skill.name for skill in skills), key=lambda name: (name.casefold() not in spoken, name))
+    return ranked[:MAX_NAMED]
+
+
+def is_named(skills: Sequence[SkillMetadata], request: str) -> bool:
+    """Return whether a request names a skill, so that what is said of it must be its own words.
+
+    A name without a hyphen is an everyday word until somebody calls it a skill.
+    """
+    asked = request.casefold()
+    return any(skill.name.casefold() in asked and ("-" in skill.name or "skill" in asked) for skill in skills)
+
+
+def describe(name: str, skills: Sequence[SkillMetadata]) -> str:
+    """Return what a skill says of itself, or which skills there are."""
+    known = {skill.name: skill for skill in skills}
+    if name in known:
+        return f"{name}: {one_line(known[name].description)}"
+    if not known:
+        return "I answer questions. No skills are loaded."
+    count = f"{len(known)} skill{'s' * (len(known) != 1)}"
+    listed = "\n".join(f"- {skill}: {one_line(known[skill].description)}" for skill in sorted(known))
+    return f"I answer questions, and I have {count}:\n{listed}"
