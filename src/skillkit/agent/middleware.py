@@ -43,7 +43,7 @@ class RequestTracer(ChatMiddleware):
 
         def note(response: ChatResponse[Any]) -> None:
             # Only now: what came before in the conversation is added below this middleware.
-            messages = sum(count(_spoken(message)) for message in context.messages)
+            messages = sum(count(_message_text(message)) for message in context.messages)
             asked = [message.text for message in context.messages if message.role == "user"]
             usage = response.usage_details or {}
             given = usage.get("input_token_count")
@@ -120,7 +120,7 @@ def _arguments(context: FunctionInvocationContext) -> dict[str, Any]:
     )
 
 
-def _spoken(message: Message) -> str:
+def _message_text(message: Message) -> str:
     parts = []
     for content in message.contents:
         match content.type:

@@ -16,6 +16,7 @@ from skillkit.agent.instructions import BRIEF_INSTRUCTIONS, INSTRUCTIONS
 from skillkit.agent.memory import Memory
 from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import ChatProvider, ready
+from skillkit.agent.remedies import advise
 from skillkit.agent.settings import Settings
 from skillkit.agent.telemetry import Step, Trace, span
 from skillkit.agent.unfinished import UnsavedTurn, refuse_unfinished
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 COMPACTION = "compaction"
-WORTH_A_TRY = 0.1
+SMALL_MODEL_THRESHOLD = 0.1
 """The confidence from which a small model gets a skill at once: asking it costs more than the text does."""
 
 
@@ -272,7 +273,7 @@ class AgentRuntime:
             tool_sources=default_sources(
                 self.manager, scripts, on_error=lambda error: self.observers.problem(str(error))
             ),
-            matcher=SkillMatcher(threshold=WORTH_A_TRY) if small_model else None,
+            matcher=SkillMatcher(threshold=SMALL_MODEL_THRESHOLD) if small_model else None,
         )
         skills = ProgramSkills(
             provider,
@@ -338,7 +339,7 @@ def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) 
     from skillkit.install.enabled import EnabledSkills
 
     with span("skill.load", {}) as collected:
-        enabled = EnabledSkills(search=search, journal=open_journal())
+        enabled = EnabledSkills(search=search, journal=open_journal(), advise=advise)
         if collected is not None:
             active = [status.skill.name for status in enabled.report().active]
             found_count = len(enabled.manager.list_skills())

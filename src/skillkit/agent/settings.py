@@ -74,14 +74,14 @@ class Settings:
         known = [option.name for option in fields(ProviderSettings)]
         if detail not in known or provider not in PROVIDERS:
             raise SettingsError(f"There is no setting '{provider}.{detail}'. {_choices()}")
-        meant: Any = value or None
-        if meant is not None and detail in _NUMBERS:
-            meant = _number(f"{provider}.{detail}", value)
-        if meant is not None and detail == "price" and not _PRICE.fullmatch(value):
+        parsed: Any = value or None
+        if parsed is not None and detail in _NUMBERS:
+            parsed = _number(f"{provider}.{detail}", value)
+        if parsed is not None and detail == "price" and not _PRICE.fullmatch(value):
             raise SettingsError(
                 f"A price is READ/WRITTEN for a million tokens, such as 0.25/2, not '{value}'"
             )
-        mended = replace(self.of(provider), **{detail: meant})
+        mended = replace(self.of(provider), **{detail: parsed})
         return replace(self, providers={**self.providers, provider: mended})
 
     def to_data(self) -> dict[str, Any]:

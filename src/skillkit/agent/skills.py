@@ -53,7 +53,9 @@ class BasicTools:
     def tools(self, session: SkillSession) -> Sequence[Tool]:
         if session.active_ids:
             return ()
-        return self.own if self.said is None else [tool for tool in self.own if speaks_of(self.said(), tool)]
+        return (
+            self.own if self.said is None else [tool for tool in self.own if mentions_tool(self.said(), tool)]
+        )
 
     def tool(self, name: str, session: SkillSession) -> Tool | None:
         return next((tool for tool in self.own if tool.name == name), None)
@@ -178,7 +180,7 @@ class ScriptApproval:
         return Question(skill, str(arguments.get("script_name")), script_arguments(tool, arguments), digest)
 
 
-def speaks_of(said: str, tool: Tool) -> bool:
+def mentions_tool(said: str, tool: Tool) -> bool:
     """Return whether a word of the tool's name or description was said."""
     from skillkit.matching.terms import terms
 

@@ -27,7 +27,7 @@ from skillkit.core.models import (
 from skillkit.core.parser import SkillParser
 from skillkit.core.processors import checked, note_suspicious, render
 from skillkit.core.resources import Resource, ResourcePage
-from skillkit.core.scanning import SaidOnce, scan, skill_filter
+from skillkit.core.scanning import DiagnosticLog, scan, skill_filter
 from skillkit.core.skill import Skill, read_document
 from skillkit.core.skill_index import SkillIndex
 from skillkit.core.sources import Folder, build_sources, project_root
@@ -114,7 +114,7 @@ class SkillManager:
         self._cache = ContentCache(max_cache_size)
         self._catalogue = SkillIndex()
         self._diagnostics: tuple[Diagnostic, ...] = ()
-        self._said = SaidOnce()
+        self._diagnostic_log = DiagnosticLog()
         self._init_mode = InitMode.UNINITIALIZED
         self._scanning = RLock()
         self._tools: Toolbox | None = None
@@ -379,7 +379,7 @@ class SkillManager:
     def _scan(self) -> None:
         with self._scanning:
             found = scan(self.sources, self._discovery, self.authority)
-            self._said.log(found.diagnostics)
+            self._diagnostic_log.log(found.diagnostics)
             self._catalogue = found.catalogue
             self._diagnostics = found.diagnostics
             self._generation += 1

@@ -57,20 +57,20 @@ def scan(sources: Iterable[SkillSource], discovery: Discovery, authority: Author
     return Scan(catalogue, tuple(diagnostics))
 
 
-class SaidOnce:
+class DiagnosticLog:
     """Logs each diagnostic once, however often the sources are searched."""
 
     def __init__(self) -> None:
-        self._said: set[Diagnostic] = set()
+        self._logged: set[Diagnostic] = set()
 
     def log(self, diagnostics: Iterable[Diagnostic]) -> None:
-        heard = [found for found in diagnostics if logger.isEnabledFor(_LEVELS[found.severity])]
-        for found in heard:
-            if found not in self._said:
+        shown = [found for found in diagnostics if logger.isEnabledFor(_LEVELS[found.severity])]
+        for found in shown:
+            if found not in self._logged:
                 form = "Failed to parse skill at %s: %s" if found.severity is Severity.ERROR else "%s: %s"
                 path, message = escape_hidden(str(found.path)), escape_hidden(found.message)
                 logger.log(_LEVELS[found.severity], form, path, message)
-        self._said = set(heard)
+        self._logged = set(shown)
 
 
 def skill_filter(

@@ -118,25 +118,25 @@ class SkillContextProvider:
         """
         session = self.session if session is None else session
         offer = self._offers.current()
-        told = _freeze(offer, session)
+        remarks = _freeze(offer, session)
         if whole_history:
             for lost in plan_compaction(messages, session).missing:
                 session.bring_back(lost)
         request = latest_user_text(messages)
         delivered: dict[str, Delivery] = {}
-        parts = self._obey(request, session, delivered)
+        parts = self._use_named_skill(request, session, delivered)
         # An order that is refused is not taken for a request that happens to have the same words.
         matched, left_out = ([], []) if parts else self._match(request, offer, session)
-        matched = self._activate(matched, session, delivered, told)
+        matched = self._activate(matched, session, delivered, remarks)
         if left_out:
-            told.append(notes.left_out(self.max_skills, left_out))
-        self._put_aside(session, told)
-        parts.extend(self._texts(session, delivered, told))
+            remarks.append(notes.left_out(self.max_skills, left_out))
+        self._put_aside(session, remarks)
+        parts.extend(self._texts(session, delivered, remarks))
         for delivery in delivered.values():
             if delivery.fresh:
                 self._note_activation(session, delivery)
         candidates, advice = self._advise(request, offer, session, quiet=bool(parts or matched))
-        skills = "\n\n".join(part for part in (*parts, advice, "\n".join(told)) if part)
+        skills = "\n\n".join(part for part in (*parts, advice, "\n".join(remarks)) if part)
         tools = self._tools(session, offer)
         tokens = TokenUse(
             catalogue=self._catalogue_tokens(offer, session),
@@ -152,7 +152,7 @@ class SkillContextProvider:
             left_out=tuple(left_out),
             active=session.active_ids,
             candidates=candidates,
-            notes=tuple(told),
+            notes=tuple(remarks),
             tokens=tokens,
         )
 
@@ -248,19 +248,21 @@ class SkillContextProvider:
 
     # The steps of a request
 
-    def _obey(self, request: str | None, session: SkillSession, delivered: dict[str, Delivery]) -> list[str]:
+    def _use_named_skill(
+        self, request: str | None, session: SkillSession, delivered: dict[str, Delivery]
+    ) -> list[str]:
         """`/name arguments` is the user's own order, and the one way to skills that models may not start."""
         command = _COMMAND.fullmatch(request) if request is not None else None
         if command is None or self.manager.find_skill(command[1]) is None:
             return []
         try:
-            obeyed = self._activator.deliver(
+            delivery = self._activator.deliver(
                 command[1], command[2] or "", session, Origin.INVOKED, by_user=True
             )
         except SkillRefusedError as refused:
             return [envelope.error(command[1], refused.code, str(refused))]
-        session.touch(obeyed.activation.skill_id)
-        delivered[obeyed.activation.skill_id] = obeyed
+        session.touch(delivery.activation.skill_id)
+        delivered[delivery.activation.skill_id] = delivery
         return []
 
     def _match(
@@ -270,7 +272,7 @@ class SkillContextProvider:
             return [], []
         found = list(self._ready_matcher(offer).match(request, self.max_skills + _BEYOND_LIMIT))
         matched, left_out = found[: self.max_skills], found[self.max_skills :]
-        if session.hear(request):
+        if session.begin_request(request):
             near: list[Match] = []
             matcher = self._ready_matcher(offer)
             if self.manager.journal is not NO_JOURNAL:
@@ -301,7 +303,7 @@ class SkillContextProvider:
             return self._matcher
 
     def _activate(
-        self, matched: list[Match], session: SkillSession, delivered: dict[str, Delivery], told: list[str]
+        self, matched: list[Match], session: SkillSession, delivered: dict[str, Delivery], remarks: list[str]
     ) -> list[Match]:
         """Make what matched active; a skill that cannot be read costs the others nothing."""
         activated = []
@@ -312,13 +314,13 @@ class SkillContextProvider:
                     delivered[identity] = self._activator.deliver(identity, "", session, Origin.MATCHED)
                 except SkillRefusedError as refused:
                     logger.warning("Matched skill '%s' cannot be used: %s", identity, refused)
-                    told.append(notes.unusable(identity, refused.code))
+                    remarks.append(notes.unusable(identity, refused.code))
                     continue
             session.touch(identity)
             activated.append(match)
         return activated
 
-    def _put_aside(self, session: SkillSession, told: list[str]) -> None:
+    def _put_aside(self, session: SkillSession, remarks: list[str]) -> None:
         """Keep the number of texts bounded in a long conversation."""
         held = {activation.skill_id for activation in session.active if not activation.in_messages}
         oldest_first = [identity for identity in session.least_recent() if identity in held]
@@ -326,9 +328,9 @@ class SkillContextProvider:
         for identity in aside:
             session.deactivate(identity)
         if aside:
-            told.append(notes.put_aside(aside))
+            remarks.append(notes.put_aside(aside))
 
-    def _texts(self, session: SkillSession, delivered: dict[str, Delivery], told: list[str]) -> list[str]:
+    def _texts(self, session: SkillSession, delivered: dict[str, Delivery], remarks: list[str]) -> list[str]:
         """The active skills whose text is not among the messages; what may no longer be used goes.
 
         `delivered` are the texts that this request has rendered already.
@@ -346,7 +348,7 @@ class SkillContextProvider:
                     texts.append(self._activator.deliver(identity, "", session, activation.origin).text)
             except SkillRefusedError as refused:
                 session.deactivate(identity)
-                told.append(notes.withdrawn(identity, refused.code))
+                remarks.append(notes.withdrawn(identity, refused.code))
         return texts
 
     def _advise(
@@ -413,9 +415,9 @@ def _freeze(offer: Offer, session: SkillSession) -> list[str]:
     """Give the session the catalogue it will keep; return what is different since the last one."""
     if session.catalogue_digest == offer.digest:
         return []
-    told = [notes.changed(session.listed, offer.ids)] if session.catalogue_digest else []
+    remarks = [notes.changed(session.listed, offer.ids)] if session.catalogue_digest else []
     session.show(offer.catalogue.text, offer.digest, offer.ids)
-    return told
+    return remarks
 
 
 def _as_json(tools: tuple[Tool, ...]) -> str:

@@ -77,7 +77,7 @@ class SkillSession:
     id: str = field(default_factory=lambda: uuid4().hex)
     """What the journal calls this conversation."""
     turn: int = 0
-    """Counts the requests that were heard."""
+    """Counts the requests of the user."""
     _lock: RLock = field(default_factory=RLock, repr=False)
 
     def __reduce__(self) -> tuple[object, tuple[SessionData]]:
@@ -142,8 +142,8 @@ class SkillSession:
         with self._lock:
             return dict(self._past)
 
-    def hear(self, request: str) -> bool:
-        """Whether `request` is news: a turn may take several requests to a model."""
+    def begin_request(self, request: str) -> bool:
+        """Note the request and return whether it is new: a turn may take several requests to a model."""
         with self._lock:
             news = request != self._latest
             self._latest = request
@@ -151,7 +151,7 @@ class SkillSession:
             return news
 
     @property
-    def heard(self) -> str:
+    def latest_request(self) -> str:
         """The request that is being answered; empty before the first."""
         with self._lock:
             return self._latest or ""

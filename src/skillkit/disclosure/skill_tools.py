@@ -33,7 +33,7 @@ class SkillToolSource:
     offer: Offer
     matcher: "Callable[[], Matcher]"
     activated: Callable[[SkillSession, Delivery], object]
-    """Is told of each skill that the model brings into use."""
+    """Called with each skill that the model brings into use."""
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
         """The tools that `session` has something to use on."""

@@ -54,7 +54,7 @@ class Tool:
     """Arguments that are accepted and not shown: hardly any call needs them, and every request would pay."""
 
     async def call(self, arguments: object) -> ToolResult:
-        """What the tool answers to arguments as a model wrote them; what goes wrong is an answer too."""
+        """Return the result for arguments as a model wrote them; what goes wrong is a result too."""
         accepted = accept(arguments, self._accepted)
         if isinstance(accepted, str):
             return ToolResult.failure(self.name, "invalid_arguments", f"{self.name}: {accepted}")

@@ -31,7 +31,9 @@ class ToolsOfUse(WrappedTools):
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
         tools = self.source.tools(session)
         # One tool that is named brings those that work on the same skills: what is listed can then be run.
-        named = {tool.used_on for tool in tools if tool.used_on is not None and tool.name in session.heard}
+        named = {
+            tool.used_on for tool in tools if tool.used_on is not None and tool.name in session.latest_request
+        }
         in_use, offered = self.in_use(session), self.manager.offered_skills() if named else []
         useful = []
         for tool in tools:

@@ -61,7 +61,7 @@ class OnlyTheUser:
             await _answer(
                 send,
                 403,
-                "Open the address that `agent inspect` printed: it carries the token for this page.",
+                "Open the address that was printed at the start: it carries the token for this page.",
             )
         else:
             await self._application(scope, receive, _with_headers(send))
@@ -77,9 +77,7 @@ class OnlyTheUser:
 
     async def _exchange(self, scope: Scope, query: dict[str, list[str]], send: Send) -> None:
         if not hmac.compare_digest(query.pop("token")[0].encode(), self.token.encode()):
-            await _answer(
-                send, 403, "The token in the address is not the one of this run of `agent inspect`."
-            )
+            await _answer(send, 403, "The token in the address is not the one of this run.")
             return
         # A path that begins with two slashes would be another site's address.
         address = (

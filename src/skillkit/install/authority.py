@@ -13,6 +13,7 @@ from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.shipped import is_as_shipped
 from skillkit.install.consents import ConsentKind
+from skillkit.install.exceptions import Advise, Remedy, plain_advice
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection
@@ -30,8 +31,14 @@ class Standing:
 class UserAuthority:
     """Decides by AGENT_SKILLS and by consents; looks at the bytes, not at promises."""
 
-    def __init__(self, registry: InstallRegistry, selection: Selection | None = None) -> None:
+    def __init__(
+        self,
+        registry: InstallRegistry,
+        selection: Selection | None = None,
+        advise: Advise = plain_advice,
+    ) -> None:
         self.registry = registry
+        self.advise = advise
         self.consents = registry.consents
         self.selection = selection or Selection("all")
         self._installed: tuple[object, dict[str, InstalledSkill]] = (None, {})
@@ -44,7 +51,7 @@ class UserAuthority:
             return refused
         if self.selection.mode == "all-untrusted":
             return None
-        return untrusted(skill, self.standing(skill))
+        return self._untrusted(skill, self.standing(skill))
 
     def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
         standing = self.standing(skill)
@@ -88,7 +95,7 @@ class UserAuthority:
         refused = self._unselected(skill)
         if refused is not None or self.selection.mode == "all-untrusted":
             return refused
-        return untrusted(skill, standing)
+        return self._untrusted(skill, standing)
 
     def _unselected(self, skill: SkillMetadata) -> Refusal | None:
         if self.selection.includes(skill):
@@ -125,13 +132,8 @@ class UserAuthority:
             return Standing(False, "differs from what skillkit ships, not approved", digest)
         return Standing(False, "found in a project folder, not approved", digest)
 
-
-def untrusted(skill: SkillMetadata, standing: Standing) -> Refusal | None:
-    """Return the refusal of a skill that is not trusted."""
-    if standing.trusted:
-        return None
-    return Refusal(
-        "untrusted",
-        f"Skill '{skill.name}' is not trusted: {standing.reason}. "
-        f"Look at it and approve it with: agent skill trust {skill.canonical_name}",
-    )
+    def _untrusted(self, skill: SkillMetadata, standing: Standing) -> Refusal | None:
+        if standing.trusted:
+            return None
+        remedy = self.advise(Remedy.APPROVE, skill.canonical_name)
+        return Refusal("untrusted", f"Skill '{skill.name}' is not trusted: {standing.reason}. {remedy}")

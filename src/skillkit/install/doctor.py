@@ -12,6 +12,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata, SkillSource, SourceType
 from skillkit.core.names import canonical_name
 from skillkit.install.clients import Client, all_clients, detected_clients
+from skillkit.install.exceptions import Advise, Remedy, plain_advice
 from skillkit.install.inspection import InstallInspector
 from skillkit.install.placement import PlaceState
 
@@ -61,7 +62,7 @@ class Diagnosis:
     problems: tuple[Problem, ...]
 
 
-def diagnose(inspector: InstallInspector, project: Path) -> Diagnosis:
+def diagnose(inspector: InstallInspector, project: Path, advise: Advise = plain_advice) -> Diagnosis:
     """Look at every client that is found on this machine; nothing is changed."""
     state = inspector.registry.load()
     named = {id_ for places in state.places.values() for place in places for id_ in place.clients}
@@ -74,16 +75,16 @@ def diagnose(inspector: InstallInspector, project: Path) -> Diagnosis:
         existing = tuple(path for path in client.searched_folders(project) if path.is_dir())
         for folder in existing:
             if folder not in folders:
-                folders[folder] = _look(folder, ours)
+                folders[folder] = _look(folder, ours, advise)
         views.append(ClientView(client, existing, tuple(s for path in existing for s in folders[path][0])))
     problems = [problem for _, found in folders.values() for problem in found]
-    problems += _installed_problems(inspector)
+    problems += _installed_problems(inspector, advise)
     for view in views:
         problems += _client_problems(view)
     return Diagnosis(tuple(views), tuple(dict.fromkeys(problems)))
 
 
-def _look(folder: Path, ours: set[str]) -> tuple[list[SeenSkill], list[Problem]]:
+def _look(folder: Path, ours: set[str], advise: Advise) -> tuple[list[SeenSkill], list[Problem]]:
     skills: list[SeenSkill] = []
     problems = []
     for name in sorted(os.listdir(folder)):
@@ -97,26 +98,27 @@ def _look(folder: Path, ours: set[str]) -> tuple[list[SeenSkill], list[Problem]]
         if isinstance(found, Diagnostic):
             if found.severity.value == "error":
                 message = f"{found.path} cannot be read: {found.message}"
-                problems.append(
-                    Problem("unreadable", message, f"Run: agent skill validate {found.path.parent}")
-                )
+                remedy = advise(Remedy.VALIDATE, str(found.path.parent))
+                problems.append(Problem("unreadable", message, remedy))
             continue
         skills.append(SeenSkill(found, found.base_dir, str(found.base_dir) in ours))
     return skills, problems
 
 
-def _installed_problems(inspector: InstallInspector) -> Iterator[Problem]:
+def _installed_problems(inspector: InstallInspector, advise: Advise) -> Iterator[Problem]:
     for check in inspector.verify():
         name = check.skill.name_canonical
         if not check.intact:
             edits = ", ".join(str(edit) for edit in check.edits[:3])
-            remedy = f"Run: agent skill update {name} --overwrite-edits (yours are kept for rollback)"
+            remedy = advise(Remedy.OVERWRITE_EDITS, name)
             yield Problem("edited", f"The installed {name} was edited: {edits}", remedy)
         for stray in check.strays:
             if stray.state in (PlaceState.MISSING, PlaceState.OLDER, PlaceState.BROKEN):
-                remedy = f"Run: agent skill update {name}"
+                remedy = advise(Remedy.UPDATE_AGAIN, name)
             else:
-                remedy = f"Move it away and run: agent skill update {name}. Or keep it: nothing overwrites it"
+                remedy = (
+                    f"Move it away. {advise(Remedy.UPDATE_AGAIN, name)}. Or keep it: nothing overwrites it"
+                )
             yield Problem(f"place-{stray.state.name.lower()}", f"{name}: {stray}", remedy)
 
 
@@ -139,7 +141,7 @@ def _client_problems(view: ClientView) -> Iterator[Problem]:
 def _double(client: Client, name: str, skills: Sequence[SeenSkill]) -> Problem:
     listed = " and ".join(str(skill.path) for skill in skills)
     if len({_digest(skill.path) for skill in skills}) == 1:
-        remedy = "Keep one of them; the others cost room in the list"
+        remedy = "Keep one of them; the others take space in the list"
         return Problem(
             "double", f"{client.name} sees {name} more than once, the same bytes: {listed}", remedy, client.id
         )

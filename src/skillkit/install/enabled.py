@@ -11,19 +11,16 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.text import escape_hidden
 from skillkit.install.authority import Standing, UserAuthority
+from skillkit.install.exceptions import Advise, Remedy, plain_advice
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection
 from skillkit.install.team_policy import TeamAuthority
 
-NO_TRUSTED = (
-    "No trusted skills installed. Install skills with 'agent skill add' or use AGENT_SKILLS=all-untrusted"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class SkillStatus:
-    """One line of `agent --check`."""
+    """Whether a skill is active, and what is known of it."""
 
     skill: SkillMetadata
     refusal: Refusal | None
@@ -68,12 +65,14 @@ class EnabledSkills:
         environment: Mapping[str, str] | None = None,
         selection: Selection | None = None,
         journal: Writer = NO_JOURNAL,
+        advise: Advise = plain_advice,
     ) -> None:
         self.registry = InstallRegistry(home, journal=journal)
         self.selection = selection or Selection.current(self.registry, environment)
         self.by_variable = VARIABLE in (os.environ if environment is None else environment)
-        """Whether AGENT_SKILLS decides, or what `agent skill enable` chose."""
-        self.authority = UserAuthority(self.registry, self.selection)
+        """Whether AGENT_SKILLS decides, or what was enabled before."""
+        self.authority = UserAuthority(self.registry, self.selection, advise)
+        self.advise = advise
         self.team = TeamAuthority(self.authority, self.registry.home)
         self.manager = SkillManager(
             additional_search_paths=list(search),
@@ -99,7 +98,7 @@ class EnabledSkills:
         )
 
     def report(self) -> ActivationReport:
-        """Everything `agent --check` shows."""
+        """Return every skill with its state, what failed, and what to do about it."""
         skills = tuple(self.status(skill) for skill in self.manager.list_skills())
         failed = tuple(found for found in self.manager.diagnostics if found.severity is Severity.ERROR)
         return ActivationReport(self.selection, skills, failed, self._hint(skills))
@@ -112,12 +111,13 @@ class EnabledSkills:
         shown = escape_hidden(", ".join(sorted(missing)))
         if self.by_variable:
             return f"{VARIABLE} names skills that were not found: {shown}"
-        first = escape_hidden(min(missing))
-        return f"Enabled, but not found: {shown}. To forget it: agent skill disable {first}"
+        return f"Enabled, but not found: {shown}. {self.advise(Remedy.FORGET, escape_hidden(min(missing)))}"
 
     def _hint(self, skills: tuple[SkillStatus, ...]) -> str:
         if self.selection.mode == "all" and not any(status.active for status in skills):
-            return NO_TRUSTED
+            return (
+                f"No trusted skills installed. {self.advise(Remedy.ADD, '')} or use {VARIABLE}=all-untrusted"
+            )
         if missing := self.missing():
             return missing
         refused = [
@@ -126,7 +126,7 @@ class EnabledSkills:
             if self.selection.mode == "names" and status.refusal and status.refusal.code == "untrusted"
         ]
         if refused:
-            return f"To approve what is wanted and not trusted: agent skill trust {refused[0]}"
+            return f"'{refused[0]}' is wanted and not trusted. {self.advise(Remedy.APPROVE, refused[0])}"
         disabled = [status for status in skills if status.refusal and status.refusal.code == "disabled"]
         trusted = [status for status in disabled if status.standing.trusted]
         if trusted:
@@ -134,7 +134,7 @@ class EnabledSkills:
             return f"To enable: export {VARIABLE}={','.join([*names, trusted[0].skill.canonical_name])}"
         if disabled:
             name = disabled[0].skill.canonical_name
-            return f"To enable: agent skill trust {name}, then export {VARIABLE}={name}"
+            return f"To enable '{name}': {self.advise(Remedy.APPROVE, name)}, then export {VARIABLE}={name}"
         return ""
 
 

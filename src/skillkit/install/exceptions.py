@@ -1,6 +1,6 @@
 """What can go wrong on the way from a repository into the store."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 
 from skillkit.core.exceptions import SkillNotFoundError, SkillSecurityError, SkillsUseError, StateFileError
@@ -9,18 +9,32 @@ from skillkit.core.exceptions import SkillNotFoundError, SkillSecurityError, Ski
 class Remedy(Enum):
     """What the user can do about an error; the program that asked says how it is done there."""
 
+    ADD = "Install some"
     ALLOW_MORE = "raise the limits of files and bytes"
     ANOTHER_NAME = "install it under another name"
+    APPROVE = "Look at it and approve it"
     CHOOSE = "say which skills, or all"
     CONSENT = "say yes beforehand"
     CONSENT_COMMIT = "say yes beforehand to a full commit"
     CONSENT_DIGEST = "say yes beforehand to a digest"
     CONSENT_LOCK = "say yes beforehand to the lock"
+    FORGET = "Disable it"
     GIVE_PATH = "say where in the source to look"
     OVERWRITE_EDITS = "update and overwrite the edits, which are kept for rollback"
     MAYBE_SKILL = "the ref may have been meant as the name of a skill"
     UPDATE = "update the installed one"
+    UPDATE_AGAIN = "Update it"
+    VALIDATE = "Validate it"
     WRITE_LOCK = "write a lock"
+
+
+Advise = Callable[[Remedy, str], str]
+"""Words a remedy for the skill of that name; a program passes one that says how it is done there."""
+
+
+def plain_advice(remedy: Remedy, skill: str) -> str:
+    """Return the remedy in words that fit every program."""
+    return remedy.value
 
 
 class InstallError(SkillsUseError):

@@ -203,11 +203,11 @@ class SkillInstaller(TrustingInspector):
         self.registry.mend_places(old.name_canonical)
         opened = sources.open(old.source if ref is None else old.source.at(ref))
         if opened.revision is not None and opened.revision == old.revision and old.trusted and not edits:
-            return self._moved_on(old, replace(old, source=opened.followed.within(old.subpath)))
+            return self._record_revision(old, replace(old, source=opened.followed.within(old.subpath)))
         plan, notes = self._newest(opened, old)
         refuse_other_versions(plan)
         if plan.skill.digest == old.digest and not edits:
-            return self._moved_on(old, plan.skill)
+            return self._record_revision(old, plan.skill)
         notes += tuple(f"local edit is kept for rollback: {change}" for change in edits)
         notes += self.examine(plan)
         notes += self._notes_on_places(old)
@@ -233,7 +233,7 @@ class SkillInstaller(TrustingInspector):
             notes.append(f"it calls itself '{escape_hidden(plan.metadata.name)}' now")
         return plan, tuple(notes)
 
-    def _moved_on(self, old: InstalledSkill, new: InstalledSkill) -> InstalledSkill:
+    def _record_revision(self, old: InstalledSkill, new: InstalledSkill) -> InstalledSkill:
         """The same bytes at another commit: only the record changes."""
         if (old.revision, old.source) == (new.revision, new.source):
             return old

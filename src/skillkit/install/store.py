@@ -133,7 +133,7 @@ class SkillStore:
     def _require_space(self, size: int) -> None:
         free = self.free_space()
         if free < size + _SPARE_SPACE:
-            raise DiskSpaceError(f"Not enough room in {self.root}: {free:,} bytes free, {size:,} needed")
+            raise DiskSpaceError(f"Not enough space in {self.root}: {free:,} bytes free, {size:,} needed")
 
     def free_space(self) -> int:
         """Bytes that may still be written."""

@@ -179,7 +179,7 @@ def default_sources(
     scripts: ScriptTools,
     on_error: Callable[[ToolsetError], object] | None = None,
 ) -> list[ToolSource]:
-    """The scripts of all skills and the toolsets of active ones; `on_error` is told what cannot be loaded."""
+    """The scripts of all skills and the toolsets of active ones; `on_error` gets what cannot be loaded."""
     return [ScriptSource(scripts, manager), ActiveToolsets(ToolsetLoader(manager), on_error)]
 
 

@@ -75,10 +75,10 @@ class Stream:
         self.total += len(chunk)
         if self._follow is not None:
             self._tell(chunk, self._follow)
-        room = self._head_limit - len(self._head)
-        if room > 0:
-            self._head += chunk[:room]
-            chunk = chunk[room:]
+        space = self._head_limit - len(self._head)
+        if space > 0:
+            self._head += chunk[:space]
+            chunk = chunk[space:]
         if not chunk or not self._tail_limit:
             return
         self._tail.append(chunk)

@@ -23,7 +23,7 @@ class ActiveToolsets:
     ) -> None:
         self._loader = loader
         self._on_error = on_error or (lambda error: logger.error("%s", error))
-        """Is told once of a toolset that cannot be loaded."""
+        """Called once for a toolset that cannot be loaded."""
         self._lock = Lock()
         self._loaded: dict[tuple[str, str], tuple[str, LoadedToolset | ToolsetError]] = {}
         """By skill and class, each with the digest of the tree that it was loaded from."""

@@ -299,7 +299,7 @@ def test_marks_of_fences_are_steady_on_this_machine_and_secret_elsewhere(tmp_pat
         return f"[{mark} begin]\nThe body.\n[{mark} end]\nAll between {mark} is text."
 
     one, other = text("0123456789abcdef"), text("fedcba9876543210")
-    assert here.steady([one]) == here.steady([other])
-    assert here.steady([one]) != there.steady([one])
-    assert "0123456789abcdef" not in here.steady([one])[0]
-    assert "The body." in here.steady([one])[0]
+    assert here.reuse_nonces([one]) == here.reuse_nonces([other])
+    assert here.reuse_nonces([one]) != there.reuse_nonces([one])
+    assert "0123456789abcdef" not in here.reuse_nonces([one])[0]
+    assert "The body." in here.reuse_nonces([one])[0]

@@ -112,4 +112,4 @@ def test_parallel_calls_agree_on_one_activation():
 
 def test_a_request_is_news_once():
     session = SkillSession()
-    assert [session.hear(text) for text in ("a", "a", "b", "a")] == [True, False, True, True]
+    assert [session.begin_request(text) for text in ("a", "a", "b", "a")] == [True, False, True, True]

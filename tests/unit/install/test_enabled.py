@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from skill_repositories import skill_text
 
+from skillkit.agent.remedies import advise
 from skillkit.core.authority import Requester
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.install.enabled import NO_TRUSTED, EnabledSkills
+from skillkit.install.enabled import EnabledSkills
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.selection import Selection
 from skillkit.install.tree import TreeLimits
@@ -81,12 +82,14 @@ def test_a_project_skill_needs_one_consent_per_digest(project: Path) -> None:
     folder = write(project / "skills", "helper")
     assert active("all") == active("helper") == []
     enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"})
-    assert enabled.report().hint == NO_TRUSTED
+    assert (
+        enabled.report().hint == "No trusted skills installed. Install some or use AGENT_SKILLS=all-untrusted"
+    )
     skill = enabled.manager.get_skill("helper")
     refusal = enabled.manager.refusal(skill)
     assert refusal is not None
     assert refusal.code == "untrusted"
-    assert "agent skill trust helper" in refusal.reason
+    assert "Look at it and approve it" in refusal.reason
     assert enabled.manager.offered_skills() == []
     digest = installer().trust_folder(skill)
     assert active("all") == ["helper"]
@@ -162,7 +165,7 @@ def test_the_report_tells_counts_failures_and_hints(project: Path, tmp_path: Pat
     assert missing.hint == "AGENT_SKILLS names skills that were not found: ghost"
     write(project / "skills", "other")
     untrusted = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "pdf"}).report()
-    assert untrusted.hint.startswith("To enable: agent skill trust other")
+    assert untrusted.hint.startswith("To enable 'other': Look at it and approve it, then")
     installer().trust_folder(EnabledSkills(bundled=False).manager.get_skill("other"))
     assert EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"}).report().hint == ""
 
@@ -172,9 +175,9 @@ def test_all_without_a_trusted_skill_says_how_to_get_one(project: Path) -> None:
         "No trusted skills installed. Install skills with 'agent skill add' or use AGENT_SKILLS=all-untrusted"
     )
     wanted = {"AGENT_SKILLS": "all"}
-    assert EnabledSkills(bundled=False, environment=wanted).report().hint == hint
+    assert EnabledSkills(bundled=False, environment=wanted, advise=advise).report().hint == hint
     write(project / "skills", "stranger")
-    report = EnabledSkills(bundled=False, environment=wanted).report()
+    report = EnabledSkills(bundled=False, environment=wanted, advise=advise).report()
     assert (report.hint, report.active) == (hint, ())
     assert active("all-untrusted") == ["stranger"]
 

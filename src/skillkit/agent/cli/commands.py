@@ -162,7 +162,7 @@ def show_why(runtime: "AgentRuntime") -> None:
         output.say("Nothing was asked yet.")
         return
     matched = {match.skill.canonical_name: match for match in disclosed.matched}
-    asked = {"role": "user", "content": runtime.skills.session.heard}
+    asked = {"role": "user", "content": runtime.skills.session.latest_request}
     nearest = (*disclosed.left_out, *runtime.skills.provider.near([asked], runtime.skills.session))
     near = {match.skill.canonical_name: match for match in nearest}
     rows = []

@@ -6,6 +6,7 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.remedies import advise
 from skillkit.core.text import escape_hidden
 
 
@@ -21,7 +22,7 @@ def doctor(json: Json = False) -> None:
     from skillkit.install.doctor import diagnose, diagnosis_data
     from skillkit.install.inspection import InstallInspector
 
-    found = diagnose(InstallInspector(), Path.cwd())
+    found = diagnose(InstallInspector(), Path.cwd(), advise)
     code = outcome.DRIFT if found.problems else outcome.OK
     if json:
         output.print_json(diagnosis_data(found))

@@ -65,7 +65,7 @@ def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except SkillsUseError as error:
         from skillkit.agent.cli.output import complain
-        from skillkit.agent.cli.remedies import explain
+        from skillkit.agent.remedies import explain
 
         complain(explain(error))
         if "--json" in arguments:

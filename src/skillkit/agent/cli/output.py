@@ -115,9 +115,9 @@ def facts_on_stderr(rows: Sequence[tuple[str, object, str]]) -> None:
     screen = console(stderr=True)
     indent = max(len(label) for label, *_ in rows) + 4
     for label, value, style in rows:
-        room = max(20, screen.width - indent)
+        space = max(20, screen.width - indent)
         text = escape_hidden(str(value))
-        parts = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False)
+        parts = textwrap.wrap(text, space, break_long_words=False, break_on_hyphens=False)
         for number, part in enumerate(parts):
             row = shown(f"  {'' if number else label:<{indent - 2}}", "dim")
             screen.print(row.append(part, style=style or "not dim"), soft_wrap=True)

@@ -61,17 +61,18 @@ def enabled_skills(
     """The skills of the usual places, of skillkit itself and of `paths`, with what is active."""
     import logging
 
+    from skillkit.agent.remedies import advise
     from skillkit.install.enabled import EnabledSkills
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
-    enabled = EnabledSkills(search=paths, selection=selection)
+    enabled = EnabledSkills(search=paths, selection=selection, advise=advise)
     for notice in enabled.registry.notices:
         output.remark(escape_hidden(notice), "yellow")
     return enabled
 
 
-def found(enabled: "EnabledSkills", name: str) -> "SkillMetadata":
-    """The skill of that name; one that could not be loaded is told apart from one that is not there."""
+def get_loaded_skill(enabled: "EnabledSkills", name: str) -> "SkillMetadata":
+    """Return the skill of that name; one that could not be loaded has an error of its own."""
     from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
     from skillkit.core.names import canonical_name
 

@@ -183,7 +183,7 @@ class LocalEngine:
     def _reuse_nonces(self, messages: Sequence[Turn]) -> list[Turn]:
         if self.states is None:
             return list(messages)
-        texts = self.states.steady([turn["content"] for turn in messages])
+        texts = self.states.reuse_nonces([turn["content"] for turn in messages])
         return [{**turn, "content": text} for turn, text in zip(messages, texts, strict=True)]
 
     def _remember(self, beginning: Sequence[Turn]) -> int:

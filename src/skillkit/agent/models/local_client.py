@@ -49,7 +49,7 @@ MAX_TOOL_CALLS = 6
 class LocalChatClient(
     FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], ChatTelemetryLayer[Any], BaseChatClient[Any]
 ):
-    """Answers with a model in this process; the tools of a request become the grammar of the reply."""
+    """A model in this process; the tools of a request become the grammar of the reply."""
 
     OTEL_PROVIDER_NAME: ClassVar[str] = "skillkit.local"
 

@@ -61,7 +61,7 @@ QWEN_CODER = ModelFile(
 )
 KNOWN_MODELS = (QWEN_CODER,)
 
-"""Told how many bytes are there, of how many."""
+"""Called with how many bytes are there, of how many."""
 
 
 def cache_folder() -> Path:

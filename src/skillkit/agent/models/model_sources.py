@@ -17,7 +17,7 @@ CHUNK = 1 << 20
 CONNECT_SECONDS = 5
 
 Progress = Callable[[int], object]
-"""Told how many bytes of the model are there by now."""
+"""Called with how many bytes of the model are there by now."""
 
 
 class ModelSource(Protocol):

@@ -66,7 +66,7 @@ class PromptStates:
     def forget(self, state: PromptState) -> None:
         self._delete(state.name)
 
-    def steady(self, texts: Sequence[str]) -> list[str]:
+    def reuse_nonces(self, texts: Sequence[str]) -> list[str]:
         """The texts with the same marks around the same fenced text every time.
 
         The marks of a fence are new in every conversation, so that nobody can write them beforehand;

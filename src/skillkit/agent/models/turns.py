@@ -51,8 +51,8 @@ def make_prompt(
         if content.type == "function_call"
     }
     turns = [turn for message in messages for turn in _turns(message, names)]
-    room = (context - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - _length([*fixed, *nearest])
-    while len(turns) > 1 and _length(turns) > room:
+    space = (context - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - _length([*fixed, *nearest])
+    while len(turns) > 1 and _length(turns) > space:
         del turns[0]
     if added and turns:
         last = messages[-1].contents[-1] if messages[-1].contents else None

@@ -50,7 +50,7 @@ class ProgramExecutor:
         begun = perf_counter()
         output, error = self._start("\n\n".join(task.prompts), task)
         events = list(_events(output))
-        answer, calls = _told(events) if events else (output.strip(), [])
+        answer, calls = _read_events(events) if events else (output.strip(), [])
         usage = _usage(events)
         return Transcript(
             answer,
@@ -109,7 +109,7 @@ def _events(output: str) -> Iterator[Mapping[str, object]]:
         yield from events
 
 
-def _told(events: Sequence[Mapping[str, object]]) -> tuple[str, list[ToolCall]]:
+def _read_events(events: Sequence[Mapping[str, object]]) -> tuple[str, list[ToolCall]]:
     """The answer and the tools, from the events of claude and of codex."""
     texts: list[str] = []
     calls: list[ToolCall] = []

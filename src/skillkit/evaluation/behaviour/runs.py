@@ -183,7 +183,7 @@ class BehaviourRunner:
         runs: dict[str, list[Transcript]],
         grades: dict[str, list[list[Grade]]],
     ) -> Result:
-        def told(variant: str) -> list[dict[str, object]]:
+        def variant_data(variant: str) -> list[dict[str, object]]:
             return [
                 {**run.as_data(), "grades": [made.as_data() for made in graded], "passed": _passed(graded)}
                 for run, graded in zip(runs.get(variant, ()), grades.get(variant, ()), strict=True)
@@ -204,8 +204,8 @@ class BehaviourRunner:
             {
                 "prompts": list(case.case.prompts),
                 "flaky": len({passed for passed in passes if passed is not None}) > 1,
-                WITH: told(WITH),
-                WITHOUT: told(WITHOUT),
+                WITH: variant_data(WITH),
+                WITHOUT: variant_data(WITHOUT),
             },
         )
 

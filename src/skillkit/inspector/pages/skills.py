@@ -17,7 +17,7 @@ def show(library: Library) -> str:
     """Return the first page."""
     snapshot, report, used = library.snapshot(), library.costs(), library.usage()
     if not snapshot.statuses:
-        text = "No skills were found. Add some with agent skill add, or write one with agent skill create."
+        text = "No skills were found. Install some, or write one."
         return page("Skills", "/", nothing(text), _problems(snapshot.diagnostics), live=True)
     costs = {cost.id: cost for cost in report.skills} if report else {}
     largest = max((_total(cost) for cost in costs.values()), default=0)

@@ -12,9 +12,7 @@ def show(library: Library) -> str:
     """Return the runs of `agent skill test` that the journal knows, for comparison over time."""
     events = library.journal.events(EventFilter(kinds=(Kind.TESTED,)), limit=500)
     if not events:
-        return page(
-            "Tests", "/tests", nothing("No skill was tested yet. Do it with agent skill test."), live=True
-        )
+        return page("Tests", "/tests", nothing("No skill was tested yet."), live=True)
     rows = []
     for stored in events:
         data = stored.event.data

@@ -159,10 +159,10 @@ class _Reader(threading.Thread):
             return
         with self._stream as stream:
             while chunk := stream.read1(65536):  # type: ignore[attr-defined]
-                room = self._limit - self._size
-                if len(chunk) > room:
+                space = self._limit - self._size
+                if len(chunk) > space:
                     self.overflow = True
-                    chunk = chunk[:room]
+                    chunk = chunk[:space]
                 self._size += len(chunk)
                 self._kept.append(chunk)
 

@@ -34,7 +34,7 @@ NETWORK_FILES = (
 )
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
-_STRANGERS = 2_000_000_000
+_FIRST_FREE_USER = 2_000_000_000
 _MANY = 1_000_000
 _DEEP = 200
 
@@ -158,7 +158,7 @@ def another_user() -> int | None:
     """Root never lends its identity: a user id that nobody has, fresh for every run."""
     if os.geteuid() != 0:
         return None
-    return _STRANGERS + secrets.randbelow(100_000_000)
+    return _FIRST_FREE_USER + secrets.randbelow(100_000_000)
 
 
 def needs_reachable_files(backend: Backend) -> bool:

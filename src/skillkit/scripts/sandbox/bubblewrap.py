@@ -111,7 +111,7 @@ class Bubblewrap:
         user = another_user()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             status, status_end = register_pipe(ours, theirs, os.pipe())
-            gate, gate_end = register_pipe(ours, theirs, _turned(os.pipe()))
+            gate, gate_end = register_pipe(ours, theirs, _reversed(os.pipe()))
             stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(user))
             stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(user))
             gateway = confinement.gateway
@@ -161,7 +161,7 @@ class Bubblewrap:
         return running
 
 
-def _turned(ends: tuple[int, int]) -> tuple[int, int]:
+def _reversed(ends: tuple[int, int]) -> tuple[int, int]:
     return ends[1], ends[0]
 
 

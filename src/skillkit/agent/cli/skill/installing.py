@@ -23,7 +23,7 @@ from skillkit.agent.cli.options import (
     Yes,
     examples,
 )
-from skillkit.agent.cli.remedies import explain
+from skillkit.agent.remedies import explain
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import escape_hidden
 
@@ -115,11 +115,11 @@ def naming_missing_skill(name: str) -> Iterator[None]:
 def _named_missing(name: str, error: SkillsUseError | None) -> SkillsUseError | None:
     from skillkit.install.exceptions import NotInstalledError
 
-    whose = _whose(name) if isinstance(error, NotInstalledError) else None
+    whose = _origin_of_missing(name) if isinstance(error, NotInstalledError) else None
     return error if whose is None else NotInstalledError(whose)
 
 
-def _whose(name: str) -> str | None:
+def _origin_of_missing(name: str) -> str | None:
     from skillkit.agent.cli.overview import enabled_skills
     from skillkit.core.exceptions import SkillNotFoundError
 

@@ -9,7 +9,7 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Found, Json, examples
 from skillkit.agent.cli.overview import (
     enabled_skills,
-    found,
+    get_loaded_skill,
     show_list,
     show_problems,
 )
@@ -57,7 +57,7 @@ def info(name: Found, json: Json = False) -> None:
     from skillkit.install.views import SkillDetails, details_view
 
     enabled = enabled_skills()
-    details = SkillDetails.of(enabled, found(enabled, name))
+    details = SkillDetails.of(enabled, get_loaded_skill(enabled, name))
     if json:
         output.print_json(details_view(details))
         return

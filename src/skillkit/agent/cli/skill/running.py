@@ -6,7 +6,7 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Found, Json, examples
-from skillkit.agent.cli.overview import enabled_skills, found
+from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.core.names import canonical_name
 from skillkit.core.text import HIDDEN, escape_hidden
 
@@ -41,7 +41,7 @@ def run(
     # Naming the skill selects it; whether it is trusted is another question.
     enabled = enabled_skills(selection=Selection("names", frozenset({canonical_name(name)})))
     if not json:
-        found(enabled, name)
+        get_loaded_skill(enabled, name)
     tools = ScriptTools(enabled.manager)
     if script is None:
         payload = tools.script_list(name)

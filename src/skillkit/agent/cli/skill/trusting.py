@@ -8,7 +8,7 @@ import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Found, Json, Yes, examples
-from skillkit.agent.cli.overview import enabled_skills, found
+from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.core.text import escape_hidden
 
@@ -48,7 +48,7 @@ def trust(
 ) -> None:
     """Approve a skill as it is now, bound to its exact bytes. Any change revokes it."""
     enabled = enabled_skills()
-    skill = found(enabled, name)
+    skill = get_loaded_skill(enabled, name)
     record = enabled.authority.installed(skill)
     with installer(yes=yes) as (opened, _):
         if revoke and record is not None:
@@ -78,7 +78,7 @@ def enable(name: Found, json: Json = False) -> None:
         _choose(lambda chosen: Selection.parse(name), json)
         return
     enabled = enabled_skills()
-    skill = found(enabled, name)
+    skill = get_loaded_skill(enabled, name)
 
     def with_it(chosen: "Selection") -> "Selection":
         if chosen.mode in ("all", "all-untrusted"):
@@ -109,7 +109,7 @@ def disable(name: Found, json: Json = False) -> None:
     def without_it(chosen: "Selection") -> "Selection":
         names = everything if chosen.mode in ("all", "all-untrusted") else chosen.names
         if canonical_name(name) not in names:  # one that was enabled and has gone can be disabled
-            found(enabled, name)
+            get_loaded_skill(enabled, name)
         left = names - {canonical_name(name)}
         return Selection("names", left) if left else Selection("none")
 

@@ -3,21 +3,31 @@
 from skillkit.install.exceptions import InstallError, Remedy
 
 _WORDS = {
+    Remedy.ADD: "Install skills with 'agent skill add'",
     Remedy.ALLOW_MORE: "Allow more with --max-files and --max-bytes if you expected that.",
     Remedy.ANOTHER_NAME: "Install it under another name with --name, or remove the other one first.",
+    Remedy.APPROVE: "Look at it and approve it with: agent skill trust {skill}",
     Remedy.CHOOSE: "Say which with --skill NAME, or --all.",
     Remedy.CONSENT: "Pass --yes.",
     Remedy.CONSENT_COMMIT: "Pass --yes together with a full commit (--ref), or --trusted.",
     Remedy.CONSENT_DIGEST: "Pass --yes together with --digest.",
     Remedy.CONSENT_LOCK: "Pass --yes after reading the lock, or --trusted.",
+    Remedy.FORGET: "To forget it: agent skill disable {skill}",
     Remedy.GIVE_PATH: "Say where to look with --path.",
     Remedy.MAYBE_SKILL: "If you meant the skill: --skill {skill}.",
     Remedy.OVERWRITE_EDITS: (
         "`agent skill update {skill} --overwrite-edits` replaces the files and keeps yours for rollback."
     ),
     Remedy.UPDATE: "Use `agent skill update {skill}`, or install both with --name.",
+    Remedy.UPDATE_AGAIN: "Run: agent skill update {skill}",
+    Remedy.VALIDATE: "Run: agent skill validate {skill}",
     Remedy.WRITE_LOCK: "Write one with `agent skill sync --write`.",
 }
+
+
+def advise(remedy: Remedy, skill: str) -> str:
+    """Return how a remedy is done here."""
+    return _WORDS[remedy].format(skill=skill)
 
 
 def explain(error: Exception) -> str:
@@ -25,5 +35,5 @@ def explain(error: Exception) -> str:
     text = str(error)
     if not isinstance(error, InstallError) or error.remedy is None:
         return text
-    words = _WORDS[error.remedy].format(skill=error.skill)
+    words = advise(error.remedy, error.skill)
     return f"{text} {words}" if text.endswith((".", ":", "!", "?")) else f"{text}. {words}"
