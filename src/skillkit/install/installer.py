@@ -9,6 +9,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Placing
+from skillkit.install.closure import find_closure
 from skillkit.install.exceptions import (
     DriftError,
     InstallError,
@@ -27,11 +28,14 @@ from skillkit.install.plan import (
     Plan,
     find_places,
     is_installed,
+    known_needs,
     make_plan,
+    needed_by,
     offer_of,
     one_for_each_name,
     refuse_conflict,
     refuse_other_versions,
+    with_needs,
 )
 from skillkit.install.proposal import AskConsent, Proposal, ProposedSkill, refuse_unattended
 from skillkit.install.record import InstalledSkill
@@ -81,10 +85,12 @@ class SkillInstaller(TrustingInspector):
         chooser: Chooser | None = None,
         name: str | None = None,
         placing: Placing | None = None,
+        alone: bool = False,
     ) -> AddedSkills:
         """Install the wanted skills of a source, all of them or none, for the clients of `placing` too.
 
-        With `everything`, one that cannot be installed is left out with the reason.
+        What they need of the same source comes along, unless `alone`. With `everything`, one that cannot
+        be installed is left out with the reason.
         """
         if isinstance(source, str):
             source = parse_source(source, ref=ref, path=path)
@@ -93,15 +99,25 @@ class SkillInstaller(TrustingInspector):
             fetched = fetch(opened, source.path, wanted, self.limits)
             vouched = not source.pinned or opened.is_vouched_for()
             notes = opened.notes if vouched else (*opened.notes, _UNVOUCHED)
-            notes_on = {skill.source.path: opened.notes_on(skill.source.path) for skill in fetched.skills}
+            state = self.registry.load()
+            closure = find_closure(
+                opened, source.path, fetched.skills, state.skills.keys(), self.limits, alone=alone
+            )
+            coming = (*fetched.skills, *closure.added)
+            notes_on = {
+                skill.source.path: (*opened.notes_on(skill.source.path), *closure.notes[skill.source.path])
+                for skill in coming
+            }
         if name is not None and len(fetched.skills) != 1:
             raise InstallError("Another name is for one skill", remedy=Remedy.CHOOSE)
         left_out = list(fetched.left_out)
         plans = one_for_each_name(
-            [make_plan(self.registry, skill, name) for skill in fetched.skills],
+            [
+                with_needs(make_plan(self.registry, skill, None if skill in closure.added else name), closure)
+                for skill in coming
+            ],
             left_out if everything else None,
         )
-        state = self.registry.load()
         for plan in plans:
             refuse_other_versions(plan)
             refuse_conflict(state, self.store, plan)
@@ -143,6 +159,7 @@ class SkillInstaller(TrustingInspector):
         old = state.skills.get(plan.skill.name_canonical)
         skill = replace(plan.skill, trusted_digest=plan.skill.digest)
         if old is not None:
+            skill = replace(skill, came_for=old.came_for, needs=skill.needs or known_needs(plan, state))
             older = (self._preserved(old), *old.previous)
             distinct = {version.digest: version for version in reversed(older)}
             distinct.pop(skill.digest, None)
@@ -250,6 +267,7 @@ class SkillInstaller(TrustingInspector):
         edits = self.store.edits(skill.stored, skill.files)
         notes = tuple(f"local edit goes to the trash as well: {change}" for change in edits)
         notes += self._notes_on_places(skill)
+        notes += needed_by(self.registry.load(), skill)
         gone = ProposedSkill(
             skill.name,
             skill.origin,

@@ -11,8 +11,10 @@ from skillkit.core.text import escape_hidden, one_line
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import diff_lines, file_changes
 from skillkit.install.clients import Place, Placing
+from skillkit.install.closure import Closure
 from skillkit.install.exceptions import InstallError, NameConflictError, Remedy
 from skillkit.install.fetch import FetchedSkill, manifest
+from skillkit.install.needs import needs_of
 from skillkit.install.paths import installable
 from skillkit.install.placement import PlaceState
 from skillkit.install.proposal import ProposedSkill
@@ -87,6 +89,33 @@ def refuse_conflict(state: RegistryState, store: SkillStore, plan: Plan) -> None
             f"{store.link(new.name_canonical)}. Move that, or install the skill under another name.",
             remedy=Remedy.ANOTHER_NAME,
         )
+
+
+def with_needs(plan: Plan, closure: Closure) -> Plan:
+    """The plan with what the skill needs, and for which others it comes."""
+    path = plan.skill.subpath
+    needs, came_for = closure.needs.get(path, ()), closure.came_for.get(path, ())
+    return replace(plan, skill=replace(plan.skill, needs=needs, came_for=came_for))
+
+
+def known_needs(plan: Plan, state: RegistryState) -> tuple[str, ...]:
+    """What a new version needs of the skills that are installed."""
+    text = plan.tree.skill_file.decode("utf-8", "replace")
+    return tuple(need.name for need in needs_of(plan.metadata, text, state.skills))
+
+
+def needed_by(state: RegistryState, skill: InstalledSkill) -> tuple[str, ...]:
+    """What is to be said before a skill is removed: who needs it, and what was there for it alone."""
+    name = skill.name_canonical
+    users = sorted(other.name for other in state.skills.values() if name in other.needs)
+    notes = [f"needed by {', '.join(users)}"] if users else []
+    users_of_others = [user for user in state.skills.values() if user.name_canonical != name]
+    notes += [
+        f"'{other.name}' came for it and nothing else needs that"
+        for other in state.skills.values()
+        if name in other.came_for and not any(other.name_canonical in user.needs for user in users_of_others)
+    ]
+    return tuple(notes)
 
 
 def find_places(

@@ -37,6 +37,10 @@ class InstalledSkill:
     """What SKILL.md calls itself, when it was installed under another name."""
     trusted_digest: str | None = None
     """The digest the user said yes to; written for people to see, read from consents.json."""
+    needs: tuple[str, ...] = ()
+    """Canonical names of the skills that it tells to use or declares."""
+    came_for: tuple[str, ...] = ()
+    """Canonical names of the skills for which it was installed; empty when the user asked for it."""
     previous: "tuple[InstalledSkill, ...]" = field(default=(), hash=False)
     """Earlier versions, the latest first."""
 
@@ -124,6 +128,8 @@ class InstalledSkill:
             revision=None if revision is None else _text(revision),
             declared_name=_text(data.get("declared_name") or ""),
             trusted_digest=digest if digest in approved else None,
+            needs=tuple(map(_text, data.get("needs", ()))),
+            came_for=tuple(map(_text, data.get("came_for", ()))),
             previous=tuple(InstalledSkill.from_data(item, approved) for item in data.get("previous", ())),
         )
 

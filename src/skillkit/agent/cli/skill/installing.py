@@ -154,6 +154,9 @@ def add(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every skill of the source.")] = False,
     name: Annotated[str | None, typer.Option(help="Install under another name.")] = None,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Without the skills of the source that it needs.")
+    ] = False,
     clients: Annotated[
         list[str] | None,
         typer.Option(
@@ -203,6 +206,7 @@ def add(
             chooser=asker.choose if asker.interactive else None,
             name=name,
             placing=_placing(clients, project=project, copy=copy) if clients else None,
+            alone=alone,
         )
         places = opened.registry.load().places
     if json:
@@ -219,7 +223,8 @@ def add(
         raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
     for item in installed:
         done = "Already there:" if item in before else "Installed"
-        output.say(f"{done} {item.name} ({item.version}) → {item.installed_path}", "green", whole=True)
+        why = f", needed by {', '.join(item.came_for)}" if item.came_for else ""
+        output.say(f"{done} {item.name} ({item.version}{why}) → {item.installed_path}", "green", whole=True)
         for place in places.get(item.name_canonical, ()):
             output.say(f"  {place}", whole=True)
     if installed:

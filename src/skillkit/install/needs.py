@@ -1,0 +1,148 @@
+"""Which other skills a skill cannot do without: what its header declares, and what its text tells to use."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
+from skillkit.core.text import one_line
+
+_MAX_TEXT = 512 * 1024
+_LONGEST_SENTENCE = 600
+_HEADING = re.compile(r"#{1,6}\s+(.*)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)*]*\s+")
+_STARTS_ITEM = re.compile(r"\A\s*(?:[-*+]\s|\d+[.)]\s|\||>)")
+_ITEM = re.compile(r"\A\s*(?:[-*+]|\d+[.)])?\s*(?:\[[ xX]\]\s*)?")
+# A mention that is marked as one: code, bold, a link, /name, @name, [[name]], with a plugin's name before it.
+_MARKED = (
+    r"`?Skill\((?:[\w.-]+:)?{name}\)`?|(?P<open>\[\[|\[?[`*]+[/@]?|\[|(?<![\w.~/])[/@])(?:[\w.-]+:)?{name}"
+    r"(?:\]\]|[`*]+\]?(?:\([^)\s]*\))?|\]\([^)\s]*\)|(?![\w/.-]))"
+)
+_PLAIN = r"(?<![\w./-]){name}(?![\w./-])"
+_BEFORE = r"(?:(?:when|if|before|after|once)\s+(?!you\b|the\s+user|users?\b|asked)[^,§]{3,90},\s+)?"
+_ADVERB = r"(?:(?:please|always|first|then|now|next|also|automatically|you|must|should|to|and)[,:]?\s+)*"
+_VERB = r"(?:use|invoke|load|run|call|execute|activate|apply|follow|launch|read\s+and\s+follow)"
+_DO = re.compile(
+    rf"(?:\*\*[^*]{{1,60}}\*\*:?\s+)?\**{_BEFORE}{_ADVERB}{_VERB}\s+(?:the\s+|its\s+)?(?:skill\s+)?§(?:\s+skill)?(?=[\s.,:;)*]|$)",
+    re.IGNORECASE,
+)
+_REQUIRED = re.compile(
+    r"(?:(?<!if\s)\brequire[sd]?\b(?!\s+by\b)(?:\s+(?:sub-?)?skills?)?|\bdepends?\s+on\b|\bbuilds?\s+on\b|\brelies\s+on\b"
+    r"|\bprerequisites?:|\bmust\s+(?:first\s+)?(?:run|invoke|load|use|have\s+run)\b"
+    r"|\bproceed\s+to\b|\bdelegates?\s+to\b|\bdispatch(?:es)?\s+to\b)"
+    r"\W{0,6}(?:\w+\W{1,3}){0,3}?§",
+    re.IGNORECASE,
+)
+_IF_NOT_YET = re.compile(
+    rf"\b{_VERB}\s+(?:the\s+)?§(?:\s+skill)?\s+(?:first|if\s+not|before)\b", re.IGNORECASE
+)
+_NEEDED_HEADING = re.compile(
+    r"\bskills?\s+(?:to\s+(?:invoke|load|use|run)|invoked|used)\b|\bdeclared\s+dependencies\b|\bskill\s+stack\b|\brequired\s+(?:sub-?)?skills?\b|\bcomposes\b",
+    re.IGNORECASE,
+)
+_OTHER_HEADING = re.compile(
+    r"\brelated\b|\bsee\s+also\b|\bwhen\b|\bcross-|\balternatives?\b|\bcompos(?:e|ability)\b|\bintegrations?\b"
+    r"|\bnext\b|\bhand-?offs?\b|\blimitations?\b|\btriggers?\b|\brouting\b|\breferences?\b|\bchaining\b"
+    r"|\bexamples?\b|\boverview\b|\bout\s+of\s+scope\b|\bnot\b|\bnever\b|\bdon['’]t\b|\bavoid\b|\boptional\b|\btroubleshoot|\bpairs?\b",
+    re.IGNORECASE,
+)
+_SUB_SKILLS = re.compile(r"\bsub-?skills\s*\([^)]*§", re.IGNORECASE)
+_ELSEWHERE = re.compile(
+    r"\brelated\b|§(?:\s+skill)?\s+for\s+(?:full|more|detail|complete|further|additional|deeper)"
+    r"|\buse\s+(?:the\s+)?§(?:\s+skill)?(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
+    r"|(?:\bif\s+you\s+(?:need|want|prefer)\b|\bdo\s+not\b|\bdon['’]t\b|\bnever\b|\bconsider\b|\bmay\b|\bcan\b)[^§]*§"
+    r"|§[^§]{0,12}\bif\s+(?:available|installed|you)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One skill that another one needs, and what says so."""
+
+    name: str
+    """Canonical."""
+    reason: str
+    declared: bool
+
+
+def needs_of(metadata: SkillMetadata, text: str, siblings: Collection[str]) -> tuple[Need, ...]:
+    """Return what a skill needs of its siblings and what it declares beside them."""
+    declared = {
+        canonical_name(name): Need(canonical_name(name), "its header requires it", True)
+        for name in metadata.requires.skills
+    }
+    own = {metadata.canonical_name, *declared}
+    inferred = inferred_needs(text, [name for name in siblings if canonical_name(name) not in own])
+    return (*declared.values(), *inferred)
+
+
+def inferred_needs(text: str, siblings: Collection[str]) -> list[Need]:
+    """Return the siblings that the instructions tell to use as part of the work, each with the sentence."""
+    text = text[:_MAX_TEXT]
+    low = text.lower()
+    found: dict[str, Need] = {}
+    for sibling in siblings:
+        name = sibling.lower()
+        if name not in low:
+            continue
+        for heading, lead, sentence in _sentences(text, name):
+            if _is_need(name, heading, lead, sentence):
+                canonical = canonical_name(sibling)
+                found.setdefault(canonical, Need(canonical, f"“{one_line(sentence)[:160]}”", False))
+                break
+    return list(found.values())
+
+
+def _sentences(text: str, name: str) -> Iterator[tuple[str, str, str]]:
+    """Heading, line before the list, and sentence of each mention; code and the header are left out."""
+    heading, lead, fenced, header = "", "", False, text.startswith("---")
+    paragraph: list[str] = []
+    for number, line in enumerate((*text.splitlines(), "")):
+        if header:
+            header = number == 0 or line.rstrip() != "---"
+            continue
+        fence = line.lstrip().startswith(("```", "~~~"))
+        match = None if fenced else _HEADING.match(line)
+        if fence or match or not line.strip() or _STARTS_ITEM.match(line):
+            whole = " ".join(paragraph)
+            yield from ((heading, lead, sentence) for sentence in _naming(name, whole))
+            if paragraph and not _STARTS_ITEM.match(whole):
+                lead = whole[-80:] if whole.rstrip("*").endswith(":") else ""  # what a list is about
+            paragraph = []
+        fenced ^= fence
+        if match:
+            heading, lead = match[1], ""
+        elif not fenced and not fence and line.strip():
+            paragraph.append(line.strip())
+
+
+def _naming(name: str, paragraph: str) -> Iterator[str]:
+    if name in paragraph.lower():
+        for sentence in _SENTENCE_END.split(paragraph):
+            if name in sentence.lower() and len(sentence) <= _LONGEST_SENTENCE:
+                yield sentence
+
+
+def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
+    marked = _with_mention(name, sentence)
+    if marked is None or _ELSEWHERE.search(marked):
+        return False
+    item = _ITEM.sub("", marked, count=1)
+    if _NEEDED_HEADING.search(heading):
+        return item.startswith("§")
+    if _OTHER_HEADING.search(heading) or _OTHER_HEADING.search(lead):
+        return False
+    return bool(_DO.match(item) or any(rule.search(marked) for rule in (_REQUIRED, _IF_NOT_YET, _SUB_SKILLS)))
+
+
+def _with_mention(name: str, sentence: str) -> str | None:
+    """The sentence with `§` for the mention; None when the words may mean something else."""
+    marked = re.compile(_MARKED.format(name=re.escape(name)), re.IGNORECASE)
+    if marked.search(sentence):
+        return marked.sub("§", sentence.replace("§", " "))
+    if "-" not in name:
+        return None
+    plain = re.compile(_PLAIN.format(name=re.escape(name)), re.IGNORECASE)
+    return plain.sub("§", sentence.replace("§", " ")) if plain.search(sentence) else None

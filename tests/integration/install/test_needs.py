@@ -1,0 +1,96 @@
+"""Skills that need each other: told to use in the text or declared, they come together and are remembered."""
+
+from pathlib import Path
+
+import pytest
+from installing import Person
+from skill_repositories import Repository, skill_text
+
+from skillkit.core.manager import SkillManager
+from skillkit.install.installer import SkillInstaller
+from skillkit.install.needs import inferred_needs
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("Use the `test-first` skill.", True),
+        ("1. Always run `/test-first` before the fix.", True),
+        ("REQUIRED SUB-SKILL: use `test-first`.", True),
+        ("If it is missing, invoke `tools:test-first` first.", True),
+        ("**Invoke `Skill(tools:test-first)`** -- then go on", True),
+        ("When all steps pass, automatically proceed to\n`test-first` now - do not ask.", True),
+        ("This skill depends on [test-first](../test-first/SKILL.md).", True),
+        ("## Skill Stack\n\n- `test-first` when the fix needs coverage", True),
+        ("## Related Skills\n\n- Use the `test-first` skill.", False),
+        ("## When to use\n\n- For tests use `test-first` instead.", False),
+        ("For tests, use `test-first`.", False),
+        ("Do not use the `test-first` skill.", False),
+        ("**Never:**\n\n- Invoke `test-first` from this skill", False),
+        ("Load the `test-first` skill for more about that.", False),
+        ("See `test-first`.", False),
+        ("Install what is required by the `/test-first` workflow.", False),
+        ("```\nUse the `test-first` skill.\n```", False),
+        ("Use test-first-runner to go on.", False),
+    ],
+)
+def test_what_a_text_tells_to_use_is_told_from_what_it_only_names(text: str, needed: bool) -> None:
+    body = f"---\nname: x\ndescription: d\n---\n\n{text}\n"
+    assert [need.name for need in inferred_needs(body, ["test-first"])] == (["test-first"] if needed else [])
+
+
+@pytest.fixture
+def siblings(repository: Repository) -> Repository:
+    repository.commit(
+        {
+            "skills/fix-bug/SKILL.md": skill_text("fix-bug", "Use the `test-first` skill."),
+            "skills/test-first/SKILL.md": skill_text("test-first", requires="[run-tests]"),
+            "skills/run-tests/SKILL.md": skill_text("run-tests"),
+            "skills/other/SKILL.md": skill_text("other", "## See also\n\n- `fix-bug`"),
+        }
+    )
+    return repository
+
+
+def test_what_a_skill_needs_comes_along_under_one_consent_with_the_reason(
+    installer: SkillInstaller, siblings: Repository, person: Person
+) -> None:
+    installed = installer.add(siblings.url, skills=["fix-bug"])
+    assert {skill.name: skill.came_for for skill in installed} == {
+        "fix-bug": (),
+        "test-first": ("fix-bug",),
+        "run-tests": ("test-first",),
+    }
+    assert len({skill.revision for skill in installed}) == 1
+    [asked] = person.asked
+    notes = {offer.name: offer.notes for offer in asked.offers}
+    assert notes["test-first"] == ("needed by 'fix-bug': “Use the `test-first` skill.”",)
+    assert notes["run-tests"] == ("needed by 'test-first': its header requires it",)
+    installer.remove("test-first")
+    assert "needed by fix-bug" in person.last.offers[0].notes
+    assert "'run-tests' came for it and nothing else needs that" in person.last.offers[0].notes
+
+
+def test_what_is_there_is_not_fetched_again_and_alone_only_names_it(
+    installer: SkillInstaller, siblings: Repository, person: Person
+) -> None:
+    installed = installer.add(siblings.url, skills=["fix-bug"], alone=True)
+    assert [skill.name for skill in installed] == ["fix-bug"]
+    assert person.last.offers[0].notes[0].startswith("needs 'test-first', which is not here")
+    installer.add(siblings.url, skills=["run-tests"])
+    assert [skill.name for skill in installer.add(siblings.url, path="skills/test-first")] == ["test-first"]
+    assert installer.registry.get("fix-bug").needs == ("test-first",)
+
+
+def test_an_unmet_need_keeps_a_skill_out_of_use_and_says_why(
+    installer: SkillInstaller, siblings: Repository, home: Path
+) -> None:
+    installer.add(siblings.url, skills=["test-first"], alone=True)
+    manager = SkillManager(project_skill_dir=home / "skills", anthropic_config_dir="")
+    manager.discover()
+    refusal = manager.refusal(manager.get_skill("test-first"))
+    assert refusal is not None
+    assert "the skill 'run-tests', which is not here" in refusal.reason
+    installer.add(siblings.url, skills=["run-tests"])
+    manager.refresh()
+    assert manager.refusal(manager.get_skill("test-first")) is None
