@@ -35,16 +35,19 @@ class Inspecting(NamedTuple):
 
 
 @contextmanager
-def inspecting(home: Path, folder: Path, **environment: str) -> Iterator[Inspecting]:
-    """Start the real program on a free port and end it by its process id."""
+def inspecting(
+    home: Path, folder: Path, *options: str, selection: str | None = "all-untrusted"
+) -> Iterator[Inspecting]:
+    """Start the real program on a free port and end it by its process id; `selection` is AGENT_SKILLS."""
+    environment = {} if selection is None else {"AGENT_SKILLS": selection}
     command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()"]
     process = subprocess.Popen(
-        [*command, "inspect", "--no-open", str(folder)],
+        [*command, "inspect", "--no-open", *options, str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=home,
-        env=clean_environment(home, AGENT_SKILLS="all-untrusted", **environment),
+        env=clean_environment(home, **environment),
     )
     try:
         assert process.stdout is not None

@@ -4,28 +4,36 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.inspector.layout import nothing, page
 from skillkit.inspector.library import Library
-from skillkit.inspector.pages import conversations, request, runs, skill, skills, tests, trust
+from skillkit.inspector.managing import ACTIONS, Action, Managing
+from skillkit.inspector.pages import conversations, manage, request, runs, skill, skills, tests, trust
 from skillkit.inspector.security import OnlyTheUser
 
 logger = logging.getLogger(__name__)
 
 STATIC = Path(__file__).parent / "static"
 _TYPES = {"style.css": "text/css", "inspector.js": "text/javascript"}
+MAX_FORM = 4096
 LOOK_EVERY = 1.0
 """Seconds between two looks at the disk and the journal while somebody watches."""
 
 
-def create_app(library: Library, port: int, token: str | None = None) -> OnlyTheUser:
-    """Return the application for one run; `token` is made when none is given."""
+def create_app(
+    library: Library, port: int, token: str | None = None, managing: Managing | None = None
+) -> OnlyTheUser:
+    """Return the application for one run; it changes nothing unless it is given how.
+
+    `token` is made when none is given.
+    """
     live = Live(library)
     routes = [
         _page("/", lambda ask: skills.show(library)),
@@ -46,7 +54,53 @@ def create_app(library: Library, port: int, token: str | None = None) -> OnlyThe
         Route("/live", live.stream),
     ]
     application = Starlette(routes=routes, exception_handlers={404: _not_found})
-    return OnlyTheUser(application, port, token)
+    guarded = OnlyTheUser(application, port, token)
+    if managing is not None:
+        application.router.routes.extend(_manage_routes(managing, guarded))
+    return guarded
+
+
+def _manage_routes(managing: Managing, guard: OnlyTheUser) -> list[Route]:
+    address = "/manage/{action}/{name}"
+
+    def ask(request: Request) -> str:
+        action = _action(request)
+        return manage.show(
+            action, _name(request), managing.question(action, _name(request)), guard.form_token()
+        )
+
+    async def answer(request: Request) -> Response:
+        sent = parse_qs((await _body(request)).decode("utf-8", "replace"))
+        if not guard.allows_form(sent.get("form", [""])[0]):
+            return HTMLResponse(
+                page("Not done", "", nothing("This was not sent by a page of this run.")), 403
+            )
+        name, digest = _name(request), sent.get("digest", [""])[0]
+        try:
+            await asyncio.to_thread(managing.answer_yes, _action(request), name, digest)
+        except SkillNotFoundError as error:
+            return HTMLResponse(page("Not found", "", nothing(str(error))), 404)
+        except SkillsUseError as error:
+            return HTMLResponse(page("Not done", "", nothing(str(error))), 409)
+        return RedirectResponse(skills.address(name), 303)
+
+    return [_page(address, ask), Route(address, answer, methods=["POST"])]
+
+
+def _action(request: Request) -> Action:
+    for action in ACTIONS:
+        if request.path_params["action"] == action:
+            return action
+    raise SkillNotFoundError(f"There is nothing called '{request.path_params['action']}' to do with a skill.")
+
+
+async def _body(request: Request) -> bytes:
+    received = b""
+    async for piece in request.stream():
+        received += piece
+        if len(received) > MAX_FORM:
+            return b""
+    return received
 
 
 def _page(address: str, make: Callable[[Request], str]) -> Route:

@@ -35,7 +35,7 @@ def page(title: str, here: str, *content: object, live: bool = False) -> str:
         tag("header", tag("strong", "skillkit"), tag("nav", tag("ul", entries), aria_label="Pages")),
         tag("p", "", id="changed", role="status", hidden=True) if live else None,
         tag("main", tag("h1", title), *content, id="main", tabindex="-1"),
-        tag("footer", f"skillkit {__version__} · shows what is on this machine, changes nothing"),
+        tag("footer", f"skillkit {__version__} · shows what is on this machine"),
         data_live="yes" if live else None,
     )
     return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en")

@@ -33,7 +33,10 @@ class Snapshot:
 class Library:
     """The skills of this machine with what they cost, did and may do."""
 
-    def __init__(self, find: Callable[[], EnabledSkills], journal: Path) -> None:
+    def __init__(self, find: Callable[[], EnabledSkills], journal: Path, *, manage: bool = False) -> None:
+        self._find = find
+        self.manage = manage
+        """Whether pages offer to enable, disable and trust."""
         self.enabled = find()
         self.manager = self.enabled.manager
         self.journal = JournalReader(journal)
@@ -51,6 +54,13 @@ class Library:
             changed = bool(self.manager.refresh())
             self.version += changed
             return changed
+
+    def look_again(self) -> None:
+        """Find everything anew, after what is enabled or trusted has changed."""
+        with self._lock:
+            self.enabled = self._find()
+            self.manager = self.enabled.manager
+            self.version += 1
 
     def snapshot(self) -> Snapshot:
         """Return what there is now; trust is judged once for each state of the skills."""

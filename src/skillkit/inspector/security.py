@@ -20,7 +20,7 @@ HEADERS = {
         " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # with none at all a form of ours would come from the origin "null"
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
@@ -65,6 +65,13 @@ class OnlyTheUser:
             )
         else:
             await self._application(scope, receive, _with_headers(send))
+
+    def form_token(self) -> str:
+        """Return what a form that changes something has to send back."""
+        return hmac.new(self.token.encode(), b"form", "sha256").hexdigest()
+
+    def allows_form(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self.form_token().encode())
 
     def _has_cookie(self, text: str) -> bool:
         cookies: SimpleCookie = SimpleCookie()

@@ -1,15 +1,27 @@
 """What the user is asked: facts about what would change, and who may answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from skillkit.install.capabilities import Capabilities
+from skillkit.core.text import escape_hidden
+from skillkit.install.capabilities import MEANINGS, Capabilities
 from skillkit.install.changes import FileChange
 from skillkit.install.exceptions import ConsentError, Remedy
 from skillkit.install.sources.layout import LeftOut
 
 Action = Literal["add", "update", "remove", "trust", "sync", "rollback", "reach"]
+Tone = Literal["", "loud", "louder"]
+_LOUD = ("runs by itself", "toolsets", "invisible")
+_QUESTIONS: dict[Action, str] = {
+    "add": "Install {names} and trust it?",
+    "update": "Update {names} and trust the new version?",
+    "remove": "Remove {names}? It stays in the trash for 7 days.",
+    "trust": "Trust {names}, exactly as it is now?",
+    "sync": "Install exactly these and trust them?",
+    "rollback": "Go back to this version of {names}?",
+    "reach": "Connect to these sources, to look at what the lock names?",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +48,30 @@ class ProposedSkill:
     notes: tuple[str, ...] = ()
     """What deserves to be said in words: a moved tag, a rewritten branch, local edits."""
 
+    def facts(self, *, card: bool = True, limit: int = 1 << 40) -> Iterator[tuple[str, str, Tone]]:
+        """Yield what a person has to know, whoever shows it; `limit` values of one kind at most."""
+        yield "from", self.origin, ""
+        if previous := self.previous_commit or self.previous_digest:
+            yield "now", previous, ""
+        if self.commit:
+            yield "commit", self.commit + (f" ({self.ref})" if self.ref else ""), ""
+        yield "digest", self.digest, ""
+        for note in self.notes:
+            yield "note", note, "louder"
+        if not card:
+            return
+        yield "size", f"{self.file_count} files, {self.size:,} bytes", ""
+        for label, values in self.capabilities.facts():
+            meaning = f" ({MEANINGS[label]})" if label in MEANINGS else ""
+            yield label, _listed(values, limit) + meaning, "loud" if label in _LOUD else ""
+        for change in self.changes:
+            yield "file", str(change), ""
+        for label, gained, lost in self.capability_changes:
+            if gained:
+                yield "gains", f"{label}: {_listed(gained, limit)}", "louder"
+            if lost:
+                yield "loses", f"{label}: {_listed(lost, limit)}", ""
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -47,6 +83,18 @@ class Proposal:
     """The user named the exact commits or digests beforehand."""
     left_out: tuple[LeftOut, ...] = ()
     """What of the source would not be installed, and why."""
+
+    @property
+    def question(self) -> str:
+        """The words of the question, whoever asks it."""
+        return _QUESTIONS[self.action].format(
+            names=", ".join(escape_hidden(offer.name) for offer in self.offers)
+        )
+
+
+def _listed(values: Sequence[str], limit: int) -> str:
+    more = f" … and {len(values) - limit} more" if len(values) > limit else ""
+    return ", ".join(values[:limit]) + more
 
 
 AskConsent = Callable[[Proposal], bool]

@@ -1,7 +1,7 @@
 """AGENT_SKILLS: which of the skills that were found the user wants."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -55,5 +55,26 @@ class Selection:
             return skill.canonical_name in self.names
         return self.mode != "none"
 
+    def with_skill(self, skill: SkillMetadata) -> "Selection":
+        """The same with one more; where all are wanted there is nothing to add."""
+        if self.mode in ("all", "all-untrusted"):
+            return self
+        return Selection("names", self.names | {skill.canonical_name})
+
+    def without_skill(self, name: str, everything: Iterable[SkillMetadata]) -> "Selection":
+        """The same with one less; of `all`, which are `everything`, the others stay by name."""
+        whole = self.mode in ("all", "all-untrusted")
+        names = frozenset(skill.canonical_name for skill in everything) if whole else self.names
+        left = names - {canonical_name(name)}
+        return Selection("names", left) if left else Selection("none")
+
     def __str__(self) -> str:
         return ",".join(sorted(self.names)) if self.mode == "names" else self.mode
+
+
+def change_selection(registry: InstallRegistry, change: Callable[[Selection], Selection]) -> Selection:
+    """Change what is enabled on this machine; two programs that do so at once lose nothing."""
+    with registry.transaction() as state:
+        selection = change(Selection.parse(state.selection))
+        state.selection = str(selection)
+    return selection

@@ -2,12 +2,11 @@
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.progress import Progress
 from skillkit.core.text import escape_hidden
-from skillkit.install.capabilities import MEANINGS
 from skillkit.install.changes import excerpt
 from skillkit.install.fetch import Choice
 from skillkit.install.proposal import Proposal, ProposedSkill, Unattended
@@ -15,16 +14,7 @@ from skillkit.install.proposal import Proposal, ProposedSkill, Unattended
 _MAX_VALUES = 12
 _EVERYTHING = 1 << 40
 _RANGE = re.compile(r"(\d{1,6})\s*-\s*(\d{1,6})")
-_LOUD = ("runs by itself", "toolsets", "invisible")
-_QUESTIONS = {
-    "add": "Install {names} and trust it?",
-    "update": "Update {names} and trust the new version?",
-    "remove": "Remove {names}? It stays in the trash for 7 days.",
-    "trust": "Trust {names}, exactly as it is now?",
-    "sync": "Install exactly these and trust them?",
-    "rollback": "Go back to this version of {names}?",
-    "reach": "Connect to these sources, to look at what the lock names?",
-}
+_STYLES = {"loud": "yellow", "louder": "bold yellow"}
 
 
 class Asker:
@@ -63,11 +53,10 @@ class Asker:
             output.remark(f"Would be left out: {left}", "yellow")
 
     def _ask(self, proposal: Proposal) -> bool:
-        names = ", ".join(escape_hidden(offer.name) for offer in proposal.offers)
         readable = any(offer.instructions or offer.diff for offer in proposal.offers)
         more = " (r to read everything first)" if readable else ""
         while True:
-            answer = self._answer(f"{_QUESTIONS[proposal.action].format(names=names)}{more} [y/N] ")
+            answer = self._answer(f"{proposal.question}{more} [y/N] ")
             if answer != "r" or not readable:
                 return answer in ("y", "yes")
             with output.console(stderr=True).pager():
@@ -137,7 +126,10 @@ def show(offer: ProposedSkill, *, card: bool = True, full: bool = False) -> None
     if offer.description:
         title.append(f"  {output.summary(offer.description, 300)}", style="not bold")
     screen.print(title)
-    output.facts_on_stderr(list(_facts(offer, card=card, limit=_EVERYTHING if full else _MAX_VALUES)))
+    told = list(offer.facts(card=card, limit=_EVERYTHING if full else _MAX_VALUES))
+    output.facts_on_stderr([(label, text, _STYLES.get(tone, "")) for label, text, tone in told])
+    if card and not full and told != list(offer.facts()):
+        screen.print(output.shown("  --full shows every value", "yellow"))
     if not card:
         return
     _show_difference(offer, full=full)
@@ -159,32 +151,3 @@ def _show_difference(offer: ProposedSkill, *, full: bool) -> None:
     if hidden:
         text = f"  !!! {' and '.join(hidden)} NOT shown above; --full shows everything"
         screen.print(output.shown(text, "bold red"), soft_wrap=True)
-
-
-def _facts(offer: ProposedSkill, *, card: bool, limit: int) -> Iterator[tuple[str, str, str]]:
-    yield "from", offer.origin, ""
-    if offer.previous_commit or offer.previous_digest:
-        yield "now", offer.previous_commit or offer.previous_digest or "", ""
-    if offer.commit:
-        yield "commit", offer.commit + (f" ({offer.ref})" if offer.ref else ""), ""
-    yield "digest", offer.digest, ""
-    for note in offer.notes:
-        yield "note", note, "bold yellow"
-    if not card:
-        return
-    yield "size", f"{offer.file_count} files, {offer.size:,} bytes", ""
-    for label, values in offer.capabilities.facts():
-        meaning = f" ({MEANINGS[label]})" if label in MEANINGS else ""
-        yield label, _listed(values, limit) + meaning, "yellow" if label in _LOUD else ""
-    for change in offer.changes:
-        yield "file", str(change), ""
-    for label, gained, lost in offer.capability_changes:
-        if gained:
-            yield "gains", f"{label}: {_listed(gained, limit)}", "bold yellow"
-        if lost:
-            yield "loses", f"{label}: {_listed(lost, limit)}", ""
-
-
-def _listed(values: Sequence[str], limit: int) -> str:
-    more = f" … and {len(values) - limit} more (--full shows all)" if len(values) > limit else ""
-    return ", ".join(values[:limit]) + more

@@ -12,7 +12,7 @@ DEFAULT_PORT = 0
 
 
 def register(root: typer.Typer) -> None:
-    lines = ("agent inspect", "agent inspect ./skills --port 8765 --no-open")
+    lines = ("agent inspect", "agent inspect ./skills --port 8765 --no-open", "agent inspect --manage")
     root.command(name="inspect", epilog=examples(*lines))(inspect)
 
 
@@ -22,6 +22,10 @@ def inspect(
         typer.Argument(help="Folders to show besides the usual places.", show_default=False),
     ] = None,
     port: Annotated[int, typer.Option(help="The port on this machine; 0 takes a free one.")] = DEFAULT_PORT,
+    manage: Annotated[
+        bool,
+        typer.Option("--manage", help="Let the page enable, disable and trust skills, after a question."),
+    ] = False,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open nothing.")] = False,
 ) -> None:
     """Show in the browser what skills are, cost, did and why."""
@@ -30,6 +34,7 @@ def inspect(
 
         from skillkit.inspector.app import create_app
         from skillkit.inspector.library import Library
+        from skillkit.inspector.managing import Managing
     except ImportError as error:
         output.complain(
             f"The inspector needs its extra ({error}). Install it with: pip install 'skillkit[inspect]'"
@@ -38,7 +43,7 @@ def inspect(
     import socket
 
     from skillkit.agent.cli.overview import enabled_skills
-    from skillkit.agent.journal import journal_path
+    from skillkit.agent.journal import journal_path, open_journal
 
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -49,7 +54,9 @@ def inspect(
         raise typer.Exit(outcome.ERROR) from None
     listening.listen()  # whoever reads the address may use it at once
     number = listening.getsockname()[1]
-    application = create_app(Library(lambda: enabled_skills(paths or ()), journal_path()), number)
+    library = Library(lambda: enabled_skills(paths or ()), journal_path(), manage=manage)
+    managing = Managing(library, open_journal()) if manage else None
+    application = create_app(library, number, managing=managing)
     address = f"http://127.0.0.1:{number}/?token={application.token}"
     output.say(address, whole=True)
     output.remark("Open the address above; Ctrl-C ends it. It carries a token: keep it to yourself.")

@@ -9,6 +9,7 @@ from skillkit.inspector.html import Markup, link, table, tag
 from skillkit.inspector.layout import badge, facts, nothing, page, section
 from skillkit.inspector.library import Library, cost_of
 from skillkit.inspector.markdown import render
+from skillkit.inspector.pages.manage import action_address
 from skillkit.inspector.pages.skills import address, state, token_bar
 from skillkit.install.capabilities import MEANINGS
 from skillkit.install.changes import diff_lines, excerpt
@@ -31,6 +32,7 @@ def show(library: Library, name: str) -> str:
         "/",
         tag("p", skill.description),
         facts(_facts(library, status)),
+        _actions(status) if library.manage else None,
         _diagnostics(library, skill),
         _instructions(library, skill),
         _files(library, skill),
@@ -41,6 +43,20 @@ def show(library: Library, name: str) -> str:
         _usage(library, skill),
         live=True,
     )
+
+
+def _actions(status: SkillStatus) -> Markup:
+    """Return the ways to the questions that this skill leaves open."""
+    name = status.skill.name
+    enabled = status.refusal is None or status.refusal.code != "disabled"
+    ways = [
+        link(action_address("disable", name), "Disable")
+        if enabled
+        else link(action_address("enable", name), "Enable")
+    ]
+    if not status.standing.trusted:
+        ways.append(link(action_address("trust", name), "Trust"))
+    return tag("p", [[way, " "] for way in ways], class_="actions")
 
 
 def show_file(library: Library, name: str, path: str, offset: int = 0) -> str:

@@ -3,6 +3,7 @@
 from skillkit.inspector.html import link, table, tag
 from skillkit.inspector.layout import badge, nothing, page, section
 from skillkit.inspector.library import Library
+from skillkit.inspector.pages.manage import action_address
 from skillkit.inspector.pages.skills import address
 
 
@@ -23,7 +24,10 @@ def show(library: Library) -> str:
     ]
     waiting = [
         [
-            link(address(status.skill.name), status.skill.name),
+            [
+                link(address(status.skill.name), status.skill.name),
+                [" ", link(action_address("trust", status.skill.name), "Answer")] if library.manage else None,
+            ],
             status.standing.reason,
             str(status.skill.base_dir),
         ]

@@ -80,12 +80,7 @@ def enable(name: Found, json: Json = False) -> None:
     enabled = enabled_skills()
     skill = get_loaded_skill(enabled, name)
 
-    def with_it(chosen: "Selection") -> "Selection":
-        if chosen.mode in ("all", "all-untrusted"):
-            return chosen
-        return Selection("names", chosen.names | {skill.canonical_name})
-
-    _choose(with_it, json)
+    _choose(lambda chosen: chosen.with_skill(skill), json)
     standing = enabled.authority.standing(skill)
     if not standing.trusted:
         output.remark(
@@ -104,26 +99,21 @@ def disable(name: Found, json: Json = False) -> None:
         _choose(lambda chosen: Selection("none"), json)
         return
     enabled = enabled_skills()
-    everything = frozenset(skill.canonical_name for skill in enabled.manager.list_skills())
+    everything = enabled.manager.list_skills()
 
     def without_it(chosen: "Selection") -> "Selection":
-        names = everything if chosen.mode in ("all", "all-untrusted") else chosen.names
-        if canonical_name(name) not in names:  # one that was enabled and has gone can be disabled
-            get_loaded_skill(enabled, name)
-        left = names - {canonical_name(name)}
-        return Selection("names", left) if left else Selection("none")
+        if chosen.mode != "names" or canonical_name(name) not in chosen.names:
+            get_loaded_skill(enabled, name)  # one that was enabled and has gone can be disabled
+        return chosen.without_skill(name, everything)
 
     _choose(without_it, json)
 
 
 def _choose(change: Callable[["Selection"], "Selection"], json: bool) -> None:
-    """Change what is enabled; two programs that do so at once lose nothing."""
     from skillkit.install.registry import InstallRegistry
-    from skillkit.install.selection import VARIABLE, Selection
+    from skillkit.install.selection import VARIABLE, change_selection
 
-    with InstallRegistry().transaction() as state:
-        selection = change(Selection.parse(state.selection))
-        state.selection = str(selection)
+    selection = change_selection(InstallRegistry(), change)
     if json:
         output.print_json({"selection": str(selection)})
     else:

@@ -1,0 +1,43 @@
+"""Asking before something changes: the card and the words of the terminal, and a form that says yes."""
+
+from urllib.parse import quote
+
+from skillkit.inspector.html import Markup, link, tag
+from skillkit.inspector.layout import facts, page, section
+from skillkit.inspector.managing import Action, Question
+from skillkit.inspector.pages.skills import address
+from skillkit.install.proposal import ProposedSkill
+
+
+def action_address(action: Action, name: str) -> str:
+    return f"/manage/{action}/{quote(name, safe='')}"
+
+
+def show(action: Action, name: str, question: Question, token: str) -> str:
+    """Return the question; `token` comes back with the answer and proves that this page asked."""
+    form = tag(
+        "form",
+        tag("input", type="hidden", name="form", value=token),
+        tag("input", type="hidden", name="digest", value=question.digest),
+        tag("button", "Yes", type="submit"),
+        " ",
+        link(address(name), "No, go back"),
+        method="post",
+        action=action_address(action, name),
+    )
+    return page(
+        name,
+        "/",
+        [_card(offer) for offer in question.proposal.offers] if question.proposal else None,
+        [tag("p", note, class_="note") for note in question.notes],
+        section(question.text, form, identity="question"),
+    )
+
+
+def _card(offer: ProposedSkill) -> Markup:
+    told = [(label, tag("span", text, class_=tone or None)) for label, text, tone in offer.facts()]
+    difference = tag("pre", "\n".join(offer.diff)) if offer.diff else None
+    text = None
+    if not offer.diff:
+        text = tag("details", tag("summary", "SKILL.md"), tag("pre", offer.instructions))
+    return section("What it is", tag("p", offer.description), facts(told), difference, text)
