@@ -47,6 +47,12 @@ def create_app(
         _page("/run/{number:int}", lambda ask: runs.show_one(library, ask.path_params["number"])),
         _page("/trust", lambda ask: trust.show(library)),
         _page("/tests", lambda ask: tests.show(library)),
+        _page("/test/{number:int}", lambda ask: tests.show_one(library, ask.path_params["number"])),
+        _page(
+            "/test/{number:int}/report",
+            lambda ask: tests.whole_report(library, ask.path_params["number"]),
+            policy="default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'",
+        ),
         _page("/skill/{name}/file", lambda ask: skill.show_file(library, _name(ask), *_file(ask))),
         _page("/skill/{name}", lambda ask: skill.show(library, _name(ask))),
         Route("/static/{name}", _static),
@@ -103,10 +109,13 @@ async def _body(request: Request) -> bytes:
     return received
 
 
-def _page(address: str, make: Callable[[Request], str]) -> Route:
+def _page(address: str, make: Callable[[Request], str], policy: str | None = None) -> Route:
+    """Return a page by its address; `policy` is for one that brings its own style along."""
+    headers = {"content-security-policy": policy} if policy else None
+
     async def answer(ask: Request) -> Response:
         try:
-            return HTMLResponse(await asyncio.to_thread(make, ask))
+            return HTMLResponse(await asyncio.to_thread(make, ask), headers=headers)
         except SkillNotFoundError as error:
             return HTMLResponse(page("Not found", "", nothing(str(error))), 404)
         except SkillsUseError as error:

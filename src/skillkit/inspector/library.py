@@ -9,6 +9,7 @@ from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.disclosure import SkillContextProvider
 from skillkit.disclosure.cost import CostReport, SkillCost, cost_report
+from skillkit.evaluation.archive import ReportArchive
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.enabled import EnabledSkills, SkillStatus
 from skillkit.install.fetch import manifest
@@ -40,6 +41,7 @@ class Library:
         self.enabled = find()
         self.manager = self.enabled.manager
         self.journal = JournalReader(journal)
+        self.reports = ReportArchive(journal.parent / "tests")
         self.version = 0
         """Counts the changes that were seen on disk."""
         self._lock = threading.RLock()

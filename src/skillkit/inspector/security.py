@@ -103,7 +103,9 @@ async def _answer(send: Send, status: int, text: str, more: dict[str, str] | Non
 def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", []), *_encoded(HEADERS)]}
+            own = {name for name, _ in message.get("headers", [])}
+            ours = [(name, value) for name, value in _encoded(HEADERS) if name not in own]
+            message = {**message, "headers": [*message.get("headers", []), *ours]}
         await send(message)
 
     return sending

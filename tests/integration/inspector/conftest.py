@@ -7,6 +7,8 @@ import pytest
 from inspecting import CHROMIUM, FLAGS, Inspecting, inspecting
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from skillkit.evaluation.archive import ReportArchive
+from skillkit.evaluation.report import Outcome, Report, Result, SkillUnderTest, Tier
 from skillkit.journal import Event, Kind, SqliteJournal
 
 
@@ -30,12 +32,27 @@ def matched(conversation: str, turn: int) -> Event:
     return Event(Kind.MATCHED, data=data, conversation=conversation, turn=turn)
 
 
+def tested(folder: Path) -> list[Event]:
+    """Two runs of the tests of one skill, the second worse than the first."""
+    events = []
+    for number, outcome in enumerate((Outcome.PASSED, Outcome.FAILED)):
+        result = Result(Tier.ROUTING, "csv-report", "sums", outcome, message="<b>release-notes won</b>")
+        under_test = SkillUnderTest("csv-report", "csv-report", "d")
+        report = Report((result,), (under_test,), created=f"2026-01-0{number + 1}T00:00:00Z")
+        name = ReportArchive(folder).keep(report)
+        data = {"passed": 1 - number, "failed": number, "pass_rate": 1.0 - number, "report": name}
+        events.append(Event(Kind.TESTED, "csv-report", "d", data))
+    return events
+
+
 @pytest.fixture
 def running(own_home: Path, write_skill, skills_dir: Path) -> Iterator[Inspecting]:
     write_skill(
         "csv-report", "# How\n\nSum the columns of the CSV file.", description="Reports about CSV files."
     )
     write_skill("release-notes", "# How\n\nWrite notes.", description="Write release notes from commits.")
+    (skills_dir / "csv-report" / "scripts").mkdir()
+    (skills_dir / "csv-report" / "scripts" / "sum.py").write_text("import csv\nimport pandas\n")
     (skills_dir / "csv-report" / "references").mkdir()
     (skills_dir / "csv-report" / "references" / "report.md").write_text("## Totals\n")
     journal = SqliteJournal(own_home / ".agent" / "journal.sqlite")
@@ -56,6 +73,7 @@ def running(own_home: Path, write_skill, skills_dir: Path) -> Iterator[Inspectin
             "talk-1",
             1,
         ),
+        *tested(own_home / ".agent" / "tests"),
     ):
         journal.record(event)
     journal.close()

@@ -18,6 +18,8 @@ PAGES = (
     "/run/4",
     "/trust",
     "/tests",
+    "/test/6",
+    "/test/6/report",
     "/skill/csv-report",
     "/skill/csv-report/file?path=references%2Freport.md",
 )
@@ -72,6 +74,31 @@ def test_a_request_is_scored_while_it_is_typed(page: Page, running: Inspecting) 
     expect(page.locator("#result h2").first).to_have_text("Scores (lexical)")
     expect(page.locator("#result h2").nth(1)).to_have_text("Scores (keyword)")
     assert "q=a+report+about+this+CSV+file" in page.url
+
+
+def test_a_near_miss_says_which_words_would_turn_it(page: Page, running: Inspecting) -> None:
+    page.goto(running.root + "/request?q=What+changed+since+the+last+commits%3F")
+    page.get_by_role("link", name="What would turn release-notes?").click()
+    expect(page.locator("#wording")).to_contain_text("would match with these words")
+    expect(page.locator("#wording")).to_contain_text("changed")
+
+
+def test_tests_are_compared_with_the_run_before(page: Page, running: Inspecting) -> None:
+    page.goto(running.root + "/tests")
+    expect(page.locator("tbody tr").first).to_contain_text("100% → 0%")
+    page.locator("tbody tr").first.get_by_role("link").first.click()
+    expect(page.locator("main")).to_contain_text("<b>release-notes won</b>")
+    expect(page.locator("main section").first).to_contain_text("worse")
+    page.get_by_role("link", name="The whole report").click()
+    expect(page.locator("h1")).to_have_text("Tests of csv-report")
+
+
+def test_a_skill_shows_its_scripts_with_what_they_need_and_get(page: Page, running: Inspecting) -> None:
+    page.goto(running.root + "/skill/csv-report")
+    scripts = page.locator("section", has=page.get_by_role("heading", name="Scripts", exact=True))
+    expect(scripts).to_contain_text("python")
+    expect(scripts).to_contain_text("pandas")
+    expect(scripts).to_contain_text("Is given")
 
 
 def test_a_conversation_says_why_and_why_not(page: Page, running: Inspecting) -> None:

@@ -14,6 +14,7 @@ border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhe
 .passed { color: var(--good); } .failed, .error { color: var(--bad); }
 .warned, .not-judged { color: var(--open); }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; border-left: 3px solid var(--line); padding-left: 1em; }
+svg { width: 100%; max-width: 560px; } .scroll { overflow-x: auto; }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor; } summary { cursor: pointer; }
 """
 _BAR_WIDTH = 320
@@ -35,10 +36,10 @@ def html_page(report: Report) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Tests of {_text(names)}</title><style>{_STYLE}</style></head><body>"
+        f"<title>Tests of {_text(names)}</title><style>{_STYLE}</style></head><body><main>"
         f"<h1>Tests of {_text(names)}</h1><p>{_text(report.created)}, {_text(report.tool)}</p>"
         + "".join(parts)
-        + "</body></html>\n"
+        + "</main></body></html>\n"
     )
 
 
@@ -51,7 +52,7 @@ def _totals(report: Report, tiers: Sequence[Tier]) -> str:
         rows.append((tier.value, len(results), *counts, "-" if rate is None else f"{rate:.1%}"))
     heads = ("tier", "cases", *(outcome.value for outcome in Outcome), "pass rate")
     bars = [(tier.value, pass_rate(report.of(tier)) or 0.0, "") for tier in tiers]
-    return _table(heads, rows) + _plot("Pass rate", bars, 1.0)
+    return "<h2>Totals</h2>" + _table(heads, rows) + _plot("Pass rate", bars, 1.0)
 
 
 def _behaviour(report: Report) -> str:
@@ -155,15 +156,18 @@ def _plot(title: str, bars: Sequence[tuple[str, float, str]], top: float) -> str
         )
     label = ", ".join(f"{name} {value:.2f}{unit}" for name, value, unit in bars)
     return (
-        f'<h3>{_text(title)}</h3><svg role="img" aria-label="{_text(label)}" width="560" '
-        f'height="{len(bars) * 26 + 8}">{"".join(rows)}</svg>'
+        f'<h3>{_text(title)}</h3><svg role="img" aria-label="{_text(label)}" '
+        f'viewBox="0 0 560 {len(bars) * 26 + 8}">{"".join(rows)}</svg>'
     )
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     head = "".join(f"<th>{_text(cell)}</th>" for cell in heads)
     body = "".join("<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return (
+        '<div class="scroll" tabindex="0" role="group" aria-label="table"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
 
 def _text(value: object) -> str:

@@ -105,6 +105,19 @@ def undeclared_imports(folder: Path, path: Path, text: str) -> Iterator[Problem]
             yield Problem(f"imports {module}, which nothing declares", shown, line)
 
 
+def foreign_imports(folder: Path, path: Path) -> list[str]:
+    """Return the modules that a Python script imports from neither Python nor its own skill."""
+    try:
+        tree = ast.parse(source_of(path)) if path.suffix == ".py" else ast.Module([], [])
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    return [
+        module
+        for module in sorted(_imports(tree))
+        if module not in sys.stdlib_module_names and not _is_local(folder, path, module)
+    ]
+
+
 def _imports(tree: ast.Module) -> dict[str, int]:
     """Modules that are imported when the script starts, without those it can do without."""
     found: dict[str, int] = {}

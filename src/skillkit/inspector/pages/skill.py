@@ -1,23 +1,30 @@
 """One skill: its text, files, scripts, what it may do, where it is from, who competes with it."""
 
 from datetime import datetime
+from pathlib import Path
 from urllib.parse import quote
 
+from skillkit.core.authority import current_requester
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.models import SkillMetadata
+from skillkit.core.grants import Grants
+from skillkit.core.models import Permissions, SkillMetadata
+from skillkit.evaluation.static.script_sources import foreign_imports
 from skillkit.inspector.html import Markup, link, table, tag
 from skillkit.inspector.layout import badge, facts, nothing, page, section
 from skillkit.inspector.library import Library, cost_of
 from skillkit.inspector.markdown import render
+from skillkit.inspector.pages.events import entry
 from skillkit.inspector.pages.manage import action_address
 from skillkit.inspector.pages.skills import address, state, token_bar
+from skillkit.inspector.pages.tests import runs_table
 from skillkit.install.capabilities import MEANINGS
 from skillkit.install.changes import diff_lines, excerpt
 from skillkit.install.enabled import SkillStatus
 from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import SkillTree
-from skillkit.journal import EventFilter
-from skillkit.scripts.catalogue import find_scripts
+from skillkit.journal import EventFilter, Kind
+from skillkit.scripts.catalogue import Script, find_scripts
+from skillkit.scripts.interpreters import find_interpreter
 
 NEIGHBOURS = 6
 EVENTS = 20
@@ -36,10 +43,12 @@ def show(library: Library, name: str) -> str:
         _diagnostics(library, skill),
         _instructions(library, skill),
         _files(library, skill),
-        _scripts(skill),
+        _scripts(library, status),
         _card(library, skill),
         _versions(library, status),
         _neighbours(library, skill),
+        _consents(library, skill),
+        _tests(library, skill),
         _usage(library, skill),
         live=True,
     )
@@ -138,12 +147,44 @@ def _files(library: Library, skill: SkillMetadata) -> Markup:
     return section("Files", table(("File", "Bytes"), rows, "Files") if rows else nothing("Only SKILL.md."))
 
 
-def _scripts(skill: SkillMetadata) -> Markup | None:
+def _scripts(library: Library, status: SkillStatus) -> Markup | None:
+    skill = status.skill
     scripts = find_scripts(skill)
     if not scripts:
         return None
-    rows = [[tag("span", script.name, class_="mono"), script.path] for script in scripts]
-    return section("Scripts", table(("Script", "File"), rows, "Scripts"))
+    rows = [
+        [
+            link(file_address(skill.name, script.relative_path), script.name, class_="mono"),
+            _interpreter(script),
+            ", ".join(foreign_imports(skill.base_dir, Path(script.path))) or "nothing beyond Python",
+        ]
+        for script in scripts
+    ]
+    digest = status.standing.digest or ""
+    given = library.manager.authority.grants(skill, digest, current_requester())
+    return section(
+        "Scripts",
+        table(("Script", "Run by", "Imports"), rows, "Scripts"),
+        facts([("Asks for", _granted(skill.permissions)), ("Is given", _granted(given))]),
+    )
+
+
+def _interpreter(script: Script) -> str:
+    try:
+        with open(script.path, "rb") as opened:
+            return find_interpreter(script.file, opened.read(256)).kind
+    except (OSError, SkillsUseError) as error:
+        return str(error)
+
+
+def _granted(value: Permissions | Grants) -> str:
+    """Return what was asked for or given, in a line."""
+    if isinstance(value, Grants) and not value.run:
+        return f"nothing: {value.reason or 'its scripts may not run'}"
+    parts = ["the whole network"] if value.network else []
+    parts += [f"the host {host}" for host in value.hosts]
+    parts += [f"the variable {name}" for name in value.env]
+    return ", ".join(parts) or "a sandbox with nothing in it"
 
 
 def _card(library: Library, skill: SkillMetadata) -> Markup:
@@ -212,6 +253,21 @@ def _neighbours(library: Library, skill: SkillMetadata) -> Markup | None:
         return None
     note = tag("p", "Skills that come near when its own description is the request.", class_="faint")
     return section("Neighbours", note, table(("Skill", "Score", "Because of"), rows, "Neighbours"))
+
+
+def _consents(library: Library, skill: SkillMetadata) -> Markup | None:
+    kinds = (Kind.CONSENTED, Kind.SCRIPT_ASKED, Kind.SCRIPT_DENIED)
+    events = library.journal.events(EventFilter(kinds=kinds, skill=skill.canonical_name), limit=EVENTS)
+    if not events:
+        return None
+    entries = tag("ol", [entry(stored) for stored in events], class_="timeline")
+    return section("Questions and consents", entries)
+
+
+def _tests(library: Library, skill: SkillMetadata) -> Markup | None:
+    wanted = EventFilter(kinds=(Kind.TESTED,), skill=skill.name)
+    events = library.journal.events(wanted, limit=EVENTS)
+    return section("Tests", runs_table(events)) if events else None
 
 
 def _usage(library: Library, skill: SkillMetadata) -> Markup:

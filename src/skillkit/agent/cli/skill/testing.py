@@ -346,11 +346,18 @@ def _finish(
 
 
 def _record(found: "Report") -> None:
-    """One event a skill in the journal, for whoever looks at tests over time."""
+    """Keep the report, and one event a skill in the journal, for whoever looks at tests over time."""
     from skillkit.agent.journal import open_journal
+    from skillkit.core.disk import agent_home
     from skillkit.core.events import Event, Json, Kind
+    from skillkit.evaluation.archive import ReportArchive
     from skillkit.evaluation.report import BAD, Outcome, pass_rate
 
+    try:
+        kept = ReportArchive(agent_home() / "tests").keep(found)
+    except OSError as error:
+        output.remark(f"The report was not kept for later comparison: {error}", "yellow")
+        kept = ""
     journal = open_journal()
     for skill in found.skills:
         results = [result for result in found.results if result.skill == skill.name]
@@ -361,6 +368,7 @@ def _record(found: "Report") -> None:
                 "not_judged": sum(result.outcome is Outcome.NOT_JUDGED for result in results),
                 "pass_rate": pass_rate(results),
                 "tiers": [*sorted({result.tier.value for result in results})],
+                "report": kept,
             }
             journal.record(Event(Kind.TESTED, skill.name, skill.digest, data))
     journal.close()
