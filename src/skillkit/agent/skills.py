@@ -31,7 +31,7 @@ from skillkit.disclosure.tools_of_use import ToolsOfUse
 from skillkit.integrations.agent_framework import SkillsContextProvider
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.small_model import SmallModelTools
-from skillkit.scripts.tools import script_arguments
+from skillkit.scripts.model_tools import script_arguments
 
 if TYPE_CHECKING:
     from agent_framework import SupportsAgentRun

@@ -90,11 +90,9 @@ class _Parse:
             raise self._located(error) from error.__cause__
         errors = [found for found in self.diagnostics if found.severity is Severity.ERROR]
         if errors:
-            first = errors[0]
-            raise _with_diagnostics(
-                InvalidFrontmatterError(f"{first.message} in {escape_hidden(str(self.path))}"),
-                self.diagnostics,
-            )
+            refused = InvalidFrontmatterError(f"{errors[0].message} in {escape_hidden(str(self.path))}")
+            refused.diagnostics = tuple(self.diagnostics)
+            raise refused
         return metadata
 
     def _metadata(self) -> SkillMetadata:
@@ -383,7 +381,8 @@ class _Parse:
         text = str(error)
         found = Diagnostic(self.path, _code(error), Severity.ERROR, text, line, column)
         error.args = (f"{text} in {escape_hidden(str(self.path))}",)
-        return _with_diagnostics(error, [*self.diagnostics, found])
+        error.diagnostics = (*self.diagnostics, found)
+        return error
 
 
 def _code(error: SkillParsingError) -> str:
@@ -394,11 +393,6 @@ def _code(error: SkillParsingError) -> str:
             return "missing-field"
         case _:
             return "header"
-
-
-def _with_diagnostics(error: SkillParsingError, diagnostics: list[Diagnostic]) -> SkillParsingError:
-    error.diagnostics = tuple(diagnostics)
-    return error
 
 
 __getattr__ = older_names(__name__)

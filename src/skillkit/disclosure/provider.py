@@ -7,13 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from threading import RLock
-from typing import Literal
 
 from skillkit.core.events import NO_JOURNAL, Event
-from skillkit.core.exceptions import ConfigurationError, SizeLimitExceededError, SkillsUseError
+from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import InitMode, SkillMetadata
-from skillkit.core.resources import MAX_PAGE
 from skillkit.disclosure import envelope, notes
 from skillkit.disclosure.activator import Activator, Delivery
 from skillkit.disclosure.analytics import MatchAnalytics
@@ -27,6 +25,7 @@ from skillkit.disclosure.messages import Messages, latest_user_text
 from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.settings import DEFAULT_MAX_SKILLS, FallbackMode
+from skillkit.disclosure.skill_texts import SkillTexts
 from skillkit.disclosure.skill_tools import SkillToolSource
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 from skillkit.disclosure.tool_sources import JoinedTools
@@ -35,11 +34,8 @@ from skillkit.journal.telemetry import with_spans
 
 logger = logging.getLogger(__name__)
 
-ResourceKind = Literal["scripts", "references", "assets"]
-KINDS: tuple[ResourceKind, ...] = ("scripts", "references", "assets")
 MAX_ACTIVE = 10
 FALLBACK_BUDGET = 8000
-MAX_RESOURCE_TEXT = 8 * 1024 * 1024
 NEARBY_TOKENS = 190
 """Of the lines that name the skills nearest to a request."""
 NEAREST = 10
@@ -50,7 +46,7 @@ _BEYOND_LIMIT = 10
 _COMMAND = re.compile(r"[/$]([^\s/$]+)(?:\s+(.*))?", re.DOTALL)
 
 
-class SkillContextProvider:
+class SkillContextProvider(SkillTexts):
     """Discloses the skills of one manager to any number of conversations.
 
     Each conversation has its own `SkillSession`; a program with only one may leave it out. Nothing is
@@ -219,28 +215,9 @@ class SkillContextProvider:
         self.catalogue(session)
         return self._offers.in_full().text
 
-    async def tier2_context(self, name: str) -> str | None:
-        """The instructions of a skill, or None when there is no such skill or it may not be used."""
-        return await asyncio.to_thread(self._text, name)
-
-    async def tier3_resource_list(self, name: str, kind: ResourceKind | None = None) -> list[str]:
-        """The files of a skill, all or those in `scripts/`, `references/` or `assets/`."""
-        if kind is not None and kind not in KINDS:
-            raise ConfigurationError(f"There is no kind of resource {kind!r}: {', '.join(KINDS)}", "kind")
-        if await asyncio.to_thread(self.get_skill, name) is None:
-            return []
-        resources = await self.manager.alist_resources(name)
-        return [found.path for found in resources if kind is None or found.path.startswith(f"{kind}/")]
-
-    async def tier3_resource(self, name: str, path: str) -> str | None:
-        """The text of a skill's file; None when it is missing, binary, or not the skill's."""
-        return await asyncio.to_thread(self._file_text, name, path)
-
     def get_skill(self, name: str) -> SkillMetadata | None:
-        """A skill that may be used, offered to models or not."""
-        self._offers.current()
-        skill = self.manager.find_skill(name)
-        return skill if skill is not None and self.manager.refusal(skill) is None else None
+        self._offers.current()  # a manager that was never filled is filled now
+        return super().get_skill(name)
 
     def get_skill_names(self) -> list[str]:
         """The ids on offer, sorted."""
@@ -378,37 +355,6 @@ class SkillContextProvider:
     def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
         same = session.catalogue == offer.catalogue.text
         return offer.catalogue.tokens if same else self.counter.count(session.catalogue)
-
-    def _text(self, name: str) -> str | None:
-        if self.get_skill(name) is None:
-            return None
-        try:
-            return self.manager.invoke_skill(name)
-        except SkillsUseError as error:
-            logger.warning("Cannot read the instructions of skill '%s': %s", name, error)
-            return None
-
-    def _file_text(self, name: str, path: str) -> str | None:
-        if self.get_skill(name) is None:
-            return None
-        pages: list[str] = []
-        offset: int | None = 0
-        while offset is not None:
-            if offset > MAX_RESOURCE_TEXT:
-                raise SizeLimitExceededError(
-                    f"'{path}' of skill '{name}' has more than {MAX_RESOURCE_TEXT:,} bytes. "
-                    "Read it page by page with SkillManager.read_resource."
-                )
-            try:
-                page = self.manager.read_resource(name, path, offset, MAX_PAGE)
-            except SkillsUseError as error:
-                logger.warning("Cannot read a resource of skill '%s': %s", name, error)
-                return None
-            if page.text is None:
-                return None
-            pages.append(page.text)
-            offset = page.next_offset
-        return "".join(pages)
 
 
 def _freeze(offer: Offer, session: SkillSession) -> list[str]:

@@ -15,10 +15,11 @@ from skillkit.core.models import SkillMetadata
 from skillkit.core.names import refusal
 from skillkit.core.text import escape_hidden, strip_hidden
 from skillkit.disclosure.session import SkillSession
-from skillkit.disclosure.tools import Effect, Tool
+from skillkit.disclosure.tools import Tool
 from skillkit.scripts import payloads, telemetry
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
 from skillkit.scripts.granted_requests import Call, RefusedRequestError, help_request, run_request
+from skillkit.scripts.model_tools import model_tools
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.outputs import OutputStore
 from skillkit.scripts.payloads import Payload, failure, success
@@ -160,66 +161,10 @@ class ScriptTools:
 
         Once a script of the conversation has made files there is one more, to read them.
         """
-        name = {"type": "string"}
-        made = (self._made_tool(),) if self.outputs.has_any(current_requester()) else ()
-        return (
-            Tool(
-                "script_list",
-                "List the scripts of a skill, or of all skills.",
-                _schema({"skill_name": {**name, "description": "All skills if left out"}}),
-                self._tool_list,
-                Effect.READS,
-                used_on=_has_scripts,
-            ),
-            Tool(
-                "script_help",
-                "Show which arguments a skill's script takes. Use it before script_run.",
-                _schema({"skill_name": name, "script_name": name}, "skill_name", "script_name"),
-                self._tool_help,
-                Effect.RUNS_CODE,
-                asks=True,
-                used_on=_has_scripts,
-            ),
-            Tool(
-                "script_run",
-                "Run a skill's script in a sandbox.",
-                _schema(
-                    {
-                        "skill_name": name,
-                        "script_name": name,
-                        "args": {
-                            "type": "array",
-                            "items": {"type": "string"},
-                            "description": "Command line, one item each",
-                        },
-                        "json": {
-                            "type": "boolean",
-                            "default": True,
-                            "description": "false for scripts that print text",
-                        },
-                    },
-                    "skill_name",
-                    "script_name",
-                ),
-                self._tool_run,
-                Effect.RUNS_CODE,
-                asks=True,
-                used_on=_has_scripts,
-                valid_choices=_script_names,
-            ),
-            *made,
-        )
+        return model_tools(self, made_files=self.outputs.has_any(current_requester()))
 
-    def _made_tool(self) -> Tool:
-        return Tool(
-            "script_file",
-            "Read a file that a script made.",
-            _schema({"uri": {"type": "string"}, "offset": {"type": "integer"}}, "uri"),
-            self._tool_file,
-            Effect.READS,
-        )
-
-    async def _tool_file(self, uri: str = "", offset: int = 0, **_: object) -> Payload:
+    async def aread_output(self, uri: str, offset: int = 0) -> Payload:
+        """A page of a file that a script made."""
         try:
             page = await asyncio.to_thread(self.outputs.page, uri, current_requester(), max(0, offset))
         except SkillsUseError as error:
@@ -228,22 +173,6 @@ class ScriptTools:
         if page.text is None:
             return failure("binary", f"{_shown(uri)} is no text: {page.media_type}, {page.size} bytes", about)
         return success(strip_hidden(page.text), f"Read {_shown(uri)} from byte {page.offset}", about)
-
-    async def _tool_list(self, skill_name: str | None = None, **_: object) -> Payload:
-        return await self.ascript_list(skill_name or None)
-
-    async def _tool_help(self, skill_name: str = "", script_name: str = "", **_: object) -> Payload:
-        return await self.ascript_help(skill_name, script_name)
-
-    async def _tool_run(
-        self,
-        skill_name: str = "",
-        script_name: str = "",
-        args: Sequence[str] | None = None,
-        json: bool = True,
-        **_: object,
-    ) -> Payload:
-        return await self.ascript_run(skill_name, script_name, args, json is not False)
 
     # From names to a request
 
@@ -361,33 +290,6 @@ class ScriptTools:
                 while len(self._help) > _HELP_TEXTS:
                     self._help.popitem(last=False)
         return payload
-
-
-def script_arguments(tool: str, arguments: Mapping[str, object]) -> list[str]:
-    """Return what a call of `script_help` or `script_run` gives to the script."""
-    given = arguments.get("args")
-    return ["--help"] if tool == "script_help" else [str(each) for each in given or ()]  # type: ignore[attr-defined]
-
-
-def _script_names(skills: Sequence[SkillMetadata]) -> dict[str, list[str]]:
-    scripts = {skill.name: [script.name for script in find_scripts(skill)] for skill in skills}
-    return {
-        "skill_name": [skill for skill, names in scripts.items() if names],
-        "script_name": sorted({name for names in scripts.values() for name in names}),
-    }
-
-
-def _has_scripts(skill: SkillMetadata) -> bool:
-    return bool(find_scripts(skill))
-
-
-def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
 
 
 def _names(skill: SkillMetadata) -> str:

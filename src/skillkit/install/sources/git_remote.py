@@ -17,7 +17,6 @@ from pathlib import Path
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import (
     AuthenticationError,
-    DiskSpaceError,
     GitError,
     NetworkError,
     RefNotFoundError,
@@ -25,6 +24,7 @@ from skillkit.install.exceptions import (
     RepositoryNotFoundError,
 )
 from skillkit.install.sources.git_address import BRANCH, FULL_COMMIT, TAG
+from skillkit.install.sources.git_errors import git_error
 from skillkit.install.sources.process import FolderLimit, run
 from skillkit.install.sources.source import Access
 
@@ -72,30 +72,6 @@ _LONG_TRY = 10.0
 """Seconds after which a failed try is not worth another."""
 MAX_ANSWER = 8 * 1024 * 1024
 MAX_PACK = 1024 * 1024 * 1024
-
-_NETWORK = (
-    *("could not resolve host", "failed to connect", "couldn't connect", "connection refused"),
-    *(
-        "timed out",
-        "connection reset",
-        "early eof",
-        "unexpected disconnect",
-        "network is unreachable",
-    ),
-    *("the remote end hung up", "operation too slow", "empty reply", "error: 5", "rpc failed"),
-    *("gnutls", "ssl_", "temporary failure", "no route to host", "connection closed"),
-)
-_AUTHENTICATION = (
-    *("authentication failed", "could not read username", "could not read password"),
-    *("permission denied", "error: 401", "error: 403", "host key verification failed"),
-    *("terminal prompts disabled", "invalid credentials"),
-)
-_NOT_FOUND = (
-    *("repository not found", "' not found", "does not exist", "error: 404", "not found"),
-    *("does not appear to be a git repository", "no such file or directory"),
-)
-
-
 _FINAL = (NetworkError, AuthenticationError, RepositoryNotFoundError, RefNotFoundError)
 """What asking for everything instead would not change."""
 
@@ -379,26 +355,8 @@ class GitRemote:
                 f"{self.shown}: {answer.stopped}"
             )
         if answer.code != 0:
-            raise self._error(answer.complaint)
+            raise git_error(self.shown, answer.complaint)
         return answer.output
-
-    def _error(self, complaint: str) -> GitError:
-        said = complaint.lower()
-        last = escape_hidden(_telling_line(complaint))
-        if "not our ref" in said:
-            return RefNotFoundError(f"{self.shown} does not have that commit: {last}")
-        if "no space left" in said:
-            raise DiskSpaceError(f"The disk is full: {last}")
-        if any(sign in said for sign in _AUTHENTICATION):
-            return AuthenticationError(
-                f"Repository requires authentication: {self.shown}. Check the address; if it is "
-                f"private, `git ls-remote {self.shown}` must work with your credentials. {last}"
-            )
-        if any(sign in said for sign in _NETWORK):
-            return NetworkError(f"{self.shown} cannot be reached: {last}")
-        if "remote ref" not in said and any(sign in said for sign in _NOT_FOUND):
-            return RepositoryNotFoundError(f"Repository not found: {self.shown}. {last}")
-        return GitError(f"git failed for {self.shown}: {last}")
 
 
 def _sweep(folder: str) -> None:
@@ -409,12 +367,6 @@ def _sweep(folder: str) -> None:
                 status = entry.stat(follow_symlinks=False)
                 if status.st_uid == os.getuid() and time.time() - status.st_mtime > _FORGOTTEN:
                     shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def _telling_line(complaint: str) -> str:
-    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
-    fatal = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
-    return (fatal or lines or ["no reason given"])[-1][:300]
 
 
 def _environment(settings: Mapping[str, str], url: str) -> dict[str, str]:

@@ -1,0 +1,75 @@
+"""Instructions and files of skills as plain text, without a session: tiers 2 and 3 for programs."""
+
+import asyncio
+import logging
+from typing import Literal
+
+from skillkit.core.exceptions import ConfigurationError, SizeLimitExceededError, SkillsUseError
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import SkillMetadata
+from skillkit.core.resources import MAX_PAGE
+
+logger = logging.getLogger(__name__)
+
+ResourceKind = Literal["scripts", "references", "assets"]
+KINDS: tuple[ResourceKind, ...] = ("scripts", "references", "assets")
+MAX_RESOURCE_TEXT = 8 * 1024 * 1024
+
+
+class SkillTexts:
+    """What can be read of the skills of a manager that may be used."""
+
+    manager: SkillManager
+
+    def get_skill(self, name: str) -> SkillMetadata | None:
+        """Return a skill that may be used, offered to models or not."""
+        skill = self.manager.find_skill(name)
+        return skill if skill is not None and self.manager.refusal(skill) is None else None
+
+    async def tier2_context(self, name: str) -> str | None:
+        """The instructions of a skill, or None when there is no such skill or it may not be used."""
+        return await asyncio.to_thread(self._text, name)
+
+    async def tier3_resource_list(self, name: str, kind: ResourceKind | None = None) -> list[str]:
+        """The files of a skill, all or those in `scripts/`, `references/` or `assets/`."""
+        if kind is not None and kind not in KINDS:
+            raise ConfigurationError(f"There is no kind of resource {kind!r}: {', '.join(KINDS)}", "kind")
+        if await asyncio.to_thread(self.get_skill, name) is None:
+            return []
+        resources = await self.manager.alist_resources(name)
+        return [found.path for found in resources if kind is None or found.path.startswith(f"{kind}/")]
+
+    async def tier3_resource(self, name: str, path: str) -> str | None:
+        """The text of a skill's file; None when it is missing, binary, or not the skill's."""
+        return await asyncio.to_thread(self._file_text, name, path)
+
+    def _text(self, name: str) -> str | None:
+        if self.get_skill(name) is None:
+            return None
+        try:
+            return self.manager.invoke_skill(name)
+        except SkillsUseError as error:
+            logger.warning("Cannot read the instructions of skill '%s': %s", name, error)
+            return None
+
+    def _file_text(self, name: str, path: str) -> str | None:
+        if self.get_skill(name) is None:
+            return None
+        pages: list[str] = []
+        offset: int | None = 0
+        while offset is not None:
+            if offset > MAX_RESOURCE_TEXT:
+                raise SizeLimitExceededError(
+                    f"'{path}' of skill '{name}' has more than {MAX_RESOURCE_TEXT:,} bytes. "
+                    "Read it page by page with SkillManager.read_resource."
+                )
+            try:
+                page = self.manager.read_resource(name, path, offset, MAX_PAGE)
+            except SkillsUseError as error:
+                logger.warning("Cannot read a resource of skill '%s': %s", name, error)
+                return None
+            if page.text is None:
+                return None
+            pages.append(page.text)
+            offset = page.next_offset
+        return "".join(pages)

@@ -1,0 +1,123 @@
+"""The script tools as a model sees them: `script_list`, `script_help`, `script_run`, `script_file`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from skillkit.core.models import SkillMetadata
+from skillkit.disclosure.tools import Effect, Tool
+from skillkit.scripts.catalogue import find_scripts
+from skillkit.scripts.payloads import Payload
+
+
+class ScriptCalls(Protocol):
+    """What the tools call."""
+
+    async def ascript_list(self, skill_name: str | None = None) -> Payload: ...
+
+    async def ascript_help(self, skill_name: str, script_name: str) -> Payload: ...
+
+    async def ascript_run(
+        self, skill_name: str, script_name: str, args: Sequence[str] | None = None, json: bool = True
+    ) -> Payload: ...
+
+    async def aread_output(self, uri: str, offset: int = 0) -> Payload: ...
+
+
+def model_tools(scripts: ScriptCalls, *, made_files: bool = False) -> tuple[Tool, ...]:
+    """Return the tools; with `made_files` also the one that reads what scripts made."""
+    name = {"type": "string"}
+
+    async def script_list(skill_name: str | None = None, **_: object) -> Payload:
+        return await scripts.ascript_list(skill_name or None)
+
+    async def script_help(skill_name: str = "", script_name: str = "", **_: object) -> Payload:
+        return await scripts.ascript_help(skill_name, script_name)
+
+    async def script_run(
+        skill_name: str = "",
+        script_name: str = "",
+        args: Sequence[str] | None = None,
+        json: bool = True,
+        **_: object,
+    ) -> Payload:
+        return await scripts.ascript_run(skill_name, script_name, args, json is not False)
+
+    async def script_file(uri: str = "", offset: int = 0, **_: object) -> Payload:
+        return await scripts.aread_output(uri, offset)
+
+    uri = _schema({"uri": name, "offset": {"type": "integer"}}, "uri")
+    reading = Tool("script_file", "Read a file that a script made.", uri, script_file, Effect.READS)
+    return (
+        Tool(
+            "script_list",
+            "List the scripts of a skill, or of all skills.",
+            _schema({"skill_name": {**name, "description": "All skills if left out"}}),
+            script_list,
+            Effect.READS,
+            used_on=_has_scripts,
+        ),
+        Tool(
+            "script_help",
+            "Show which arguments a skill's script takes. Use it before script_run.",
+            _schema({"skill_name": name, "script_name": name}, "skill_name", "script_name"),
+            script_help,
+            Effect.RUNS_CODE,
+            asks=True,
+            used_on=_has_scripts,
+        ),
+        Tool(
+            "script_run",
+            "Run a skill's script in a sandbox.",
+            _schema(
+                {
+                    "skill_name": name,
+                    "script_name": name,
+                    "args": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "description": "Command line, one item each",
+                    },
+                    "json": {
+                        "type": "boolean",
+                        "default": True,
+                        "description": "false for scripts that print text",
+                    },
+                },
+                "skill_name",
+                "script_name",
+            ),
+            script_run,
+            Effect.RUNS_CODE,
+            asks=True,
+            used_on=_has_scripts,
+            valid_choices=_script_names,
+        ),
+        *((reading,) if made_files else ()),
+    )
+
+
+def script_arguments(tool: str, arguments: Mapping[str, object]) -> list[str]:
+    """Return what a call of `script_help` or `script_run` gives to the script."""
+    given = arguments.get("args")
+    return ["--help"] if tool == "script_help" else [str(each) for each in given or ()]  # type: ignore[attr-defined]
+
+
+def _script_names(skills: Sequence[SkillMetadata]) -> dict[str, list[str]]:
+    scripts = {skill.name: [script.name for script in find_scripts(skill)] for skill in skills}
+    return {
+        "skill_name": [skill for skill, names in scripts.items() if names],
+        "script_name": sorted({name for names in scripts.values() for name in names}),
+    }
+
+
+def _has_scripts(skill: SkillMetadata) -> bool:
+    return bool(find_scripts(skill))
+
+
+def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
