@@ -122,7 +122,7 @@ def real_libraries(sizes: list[int]) -> list[dict[str, int]]:
             ids = "\n".join(skill.canonical_name for skill in manager.offered_skills())
             every = render_catalogue(manager.offered_skills(), budget=10_000_000, counter=COUNTER).tokens
             fixed = found[0].tokens.catalogue + found[0].tokens.tools
-            mean = round(sum(one.tokens.skills for one in quiet) / max(1, len(quiet)))
+            mean = round(sum(one.tokens.note for one in quiet) / max(1, len(quiet)))
             recorded.append(
                 {
                     "skills": len(manager.offered_skills()),
@@ -130,7 +130,7 @@ def real_libraries(sizes: list[int]) -> list[dict[str, int]]:
                     "tools": found[0].tokens.tools,
                     "fixed": fixed,
                     "per request": mean,
-                    "per request, most": max(one.tokens.skills for one in quiet),
+                    "per request, most": max(one.tokens.note for one in quiet),
                     "all": fixed + mean,
                     "all descriptions": every,
                     "2 % of a window": min(every, WINDOW_SHARE),

@@ -17,13 +17,11 @@ from skillkit.integrations import SkillTools
 SKILLS = Path(__file__).parent / "skills"
 
 
-def complete(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+def complete(with_skills: dict[str, Any]) -> dict[str, Any]:
     """One request to the model; its message comes back."""
     request = urllib.request.Request(
         f"{os.environ['OPENAI_BASE_URL'].rstrip('/')}/chat/completions",
-        data=json.dumps(
-            {"model": os.environ.get("OPENAI_MODEL", "default"), "messages": messages, "tools": tools}
-        ).encode(),
+        data=json.dumps({"model": os.environ.get("OPENAI_MODEL", "default"), **with_skills}).encode(),
         headers={
             "content-type": "application/json",
             "authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}",
@@ -38,8 +36,7 @@ async def answer(skills: SkillTools, question: str) -> str:
     """The conversation until the model has nothing more to call."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": question}]
     while True:
-        system = {"role": "system", "content": skills.instructions(messages)}
-        message = await asyncio.to_thread(complete, [system, *messages], skills.tools())
+        message = await asyncio.to_thread(complete, skills.request(messages))
         messages.append(message)
         if not message.get("tool_calls"):
             return str(message["content"])

@@ -49,7 +49,7 @@ async def test_a_request_without_skills_is_ninety_percent_smaller_than_static_in
     static = sum(counter.count(ten_skills.invoke_skill(name)) for name in TOPICS)
     assert static >= 13_000
     assert disclosed.matched == ()
-    assert counter.count(disclosed.instructions) <= static / 10
+    assert counter.count(disclosed.everything) <= static / 10
     assert disclosed.tokens.total <= static / 10
 
 
@@ -58,7 +58,7 @@ async def test_a_request_with_a_skill_pays_for_that_skill_only(ten_skills, count
     without = await provider.before_request("What is 2+2?", SkillSession())
     with_skill = await provider.before_request("Why does my kubernetes pod not start?", SkillSession())
     assert [match.skill.name for match in with_skill.matched] == ["kubernetes-doctor"]
-    added = counter.count(with_skill.instructions) - counter.count(without.instructions)
+    added = counter.count(with_skill.everything) - counter.count(without.everything)
     one = counter.count(ten_skills.invoke_skill("kubernetes-doctor"))
     assert one < added < one + 150
 

@@ -19,15 +19,21 @@ from skillkit.agent.exceptions import AgentError
 from skillkit.agent.instructions import ABOUT_USER
 from skillkit.agent.memory import Memory
 from skillkit.agent.telemetry import Next, tool_result_text
+from skillkit.integrations.agent_framework import INSERTED
 
 if TYPE_CHECKING:
     from agent_framework import SupportsAgentRun
+
+    from skillkit.agent.skills import ProgramSkills
 
 
 class ConversationKeeper(Protocol):
     """What the history needs of the running agent."""
 
     conversation: SavedConversation
+
+    @property
+    def skills(self) -> "ProgramSkills": ...
 
     def save(self) -> None: ...
 
@@ -46,7 +52,8 @@ class ConversationHistory(HistoryProvider):
     async def get_messages(
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
-        return [Message.from_dict(message) for message in self.runtime.messages_to_send()]
+        sent = [Message.from_dict(message) for message in self.runtime.messages_to_send()]
+        return await self.runtime.skills.extend_history(sent)
 
     async def save_messages(
         self,
@@ -56,7 +63,8 @@ class ConversationHistory(HistoryProvider):
         state: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        self.runtime.saved_messages([message_data(message) for message in messages])
+        said = [message for message in messages if INSERTED not in message.additional_properties]
+        self.runtime.saved_messages([message_data(message) for message in said])
 
 
 def message_data(message: Message) -> dict[str, Any]:

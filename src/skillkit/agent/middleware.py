@@ -16,10 +16,14 @@ from agent_framework import (
 )
 
 from skillkit.agent.telemetry import Next, Step, Stopwatch, TokenCount, Trace, count, tool_result_text
+from skillkit.integrations.agent_framework import INSERTED
 
 
 class RequestTracer(ChatMiddleware):
-    """Counts the tokens of each model request; `skills_text` is what disclosure put into the instructions."""
+    """Counts the tokens of each model request; `skills_text` is what disclosure put into the instructions.
+
+    What it put among the messages counts as skills too.
+    """
 
     def __init__(
         self,
@@ -35,16 +39,18 @@ class RequestTracer(ChatMiddleware):
         watch = Stopwatch()
         options = context.options or {}
         instructions = str(options.get("instructions") or "")
-        skills = count(self.skills_text())
+        listed = count(self.skills_text())
         tools = [tool for tool in options.get("tools") or () if isinstance(tool, FunctionTool)]
         tool_tokens = count(json.dumps([tool.to_json_schema_spec() for tool in tools])) if tools else 0
-        system = max(0, count(instructions) - skills)
+        system = max(0, count(instructions) - listed)
         self.activity("thinking")
 
         def note(response: ChatResponse[Any]) -> None:
             # Only now: what came before in the conversation is added below this middleware.
-            messages = sum(count(_message_text(message)) for message in context.messages)
-            asked = [message.text for message in context.messages if message.role == "user"]
+            said = [message for message in context.messages if INSERTED not in message.additional_properties]
+            messages = sum(count(_message_text(message)) for message in said)
+            skills = listed + sum(count(_message_text(message)) for message in context.messages) - messages
+            asked = [message.text for message in said if message.role == "user"]
             usage = response.usage_details or {}
             given = usage.get("input_token_count")
             cached = usage.get("cache_read_input_token_count")

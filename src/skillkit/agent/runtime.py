@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from skillkit.agent.approvals import Approvals, Ask
-from skillkit.agent.compaction import SHARE_OF_CONTEXT, Compaction, compact, content_text, tokens_of
+from skillkit.agent.compaction import SHARE_OF_CONTEXT, Compaction, compact, tokens_of
 from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.exceptions import UnfinishedAnswerError
 from skillkit.agent.hello import HelloTools
@@ -107,6 +107,7 @@ class AgentRuntime:
                 agent = await in_background(self._build)
             self._limits.begin()
             self.conversation.settle()
+            self.messages_to_send()  # what has to go goes before skills are put where they are missing
             self.observers.activity("matching skills")
             session = AgentSession(session_id=self.conversation.id)
             stream = agent.run(text, session=session, stream=True)
@@ -206,18 +207,18 @@ class AgentRuntime:
         return tokens, tokens_of(after.view(messages))
 
     def _compacted(self, compaction: Compaction) -> None:
-        """Note what is left out, and put the text of skills that went with it into the instructions."""
+        """Note what is left out; the text of skills that went with it comes with the next request."""
         from skillkit.disclosure import plan_compaction
 
         self.conversation.state[COMPACTION] = compaction.to_data()
-        sent = [
-            {"role": "user", "content": content_text(content)}
-            for message in compaction.view(self.conversation.messages)
-            for content in message.get("contents", ())
-        ]
         session = self.skills.session
-        for lost in plan_compaction(sent, session).missing:
+        for lost in plan_compaction(self._sent(), session).missing:
             session.bring_back(lost)
+
+    def _sent(self) -> list[dict[str, Any]]:
+        """Return the earlier messages as they are sent now."""
+        compaction = Compaction.from_data(self.conversation.state.get(COMPACTION))
+        return compaction.view(self.conversation.messages)
 
     def _build(self) -> "Agent[Any]":
         from agent_framework import Agent
@@ -282,7 +283,7 @@ class AgentRuntime:
             HelloTools().tools(),
             small_model=small_model,
             said_before=lambda: self.conversation.said,
-            history=lambda: self.conversation.messages,
+            history=self._sent,
             requester=Requester("agent", self.conversation.id),
         )
         problem = skills.restore(self.conversation.state.get("skills"))

@@ -24,11 +24,11 @@ from skillkit.disclosure import (
     SkillSession,
     Tool,
     ToolSource,
+    with_insertions,
 )
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.tool_sources import JoinedTools
-from skillkit.disclosure.tools_of_use import ToolsOfUse
-from skillkit.integrations.agent_framework import SkillsContextProvider
+from skillkit.integrations.agent_framework import SkillsContextProvider, as_message
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.small_model import SmallModelTools
 from skillkit.scripts.model_tools import script_arguments
@@ -44,18 +44,17 @@ Observer = Callable[[Disclosure], object]
 
 @dataclass
 class BasicTools:
-    """What the agent can do without skills; a skill that is in use does it better."""
+    """What the agent can do without skills."""
 
     own: Sequence[Tool]
     said: Callable[[], str] | None = None
-    """All that the user said, where a tool is offered only when a word of it was said."""
+    """All that was said, where a tool is offered only if a word of it was said and no skill is in use."""
 
     def tools(self, session: SkillSession) -> Sequence[Tool]:
-        if session.active_ids:
-            return ()
-        return (
-            self.own if self.said is None else [tool for tool in self.own if mentions_tool(self.said(), tool)]
-        )
+        if self.said is None:
+            return self.own
+        said = "" if session.active_ids else self.said()
+        return [tool for tool in self.own if mentions_tool(said, tool)]
 
     def tool(self, name: str, session: SkillSession) -> Tool | None:
         return next((tool for tool in self.own if tool.name == name), None)
@@ -87,7 +86,7 @@ class ProgramSkills(SkillsContextProvider):
         self.said_before = said_before
         """What the user said earlier in the conversation."""
         self.history = history
-        """The messages of the conversation so far, which the framework adds to each request."""
+        """The earlier messages as they are sent; the framework adds them to each request."""
         self.basic = BasicTools(basic, self._said if small_model else None)
         self.session = SkillSession()
         self.last: Disclosure | None = None
@@ -125,8 +124,13 @@ class ProgramSkills(SkillsContextProvider):
     def visible_messages(self, agent: "SupportsAgentRun", context: ChatContext) -> Sequence[object] | None:
         return [*self.history(), *context.messages]
 
+    async def extend_history(self, messages: list[Message]) -> list[Message]:
+        """The earlier messages of a request with the texts of skills among them."""
+        insertions = await self.conversation({}).insertions(messages, elsewhere=True)
+        return with_insertions(messages, insertions, as_message)
+
     async def disclose(self, conversation: Conversation, messages: Sequence[Message]) -> Disclosure:
-        disclosed = await conversation.adisclose(messages)
+        disclosed = await conversation.adisclose([*self.history(), *messages], elsewhere=True)
         if self.small_model:
             self._request = " ".join(message.text for message in messages if message.role == "user")
             self._loadable = frozenset() if disclosed.matched else await self._near(messages)
@@ -136,10 +140,13 @@ class ProgramSkills(SkillsContextProvider):
         return disclosed
 
     def _narrowed(self, source: ToolSource) -> ToolSource:
-        manager = self.provider.manager
         if not self.small_model:
-            return JoinedTools([self.basic, ToolsOfUse(source, manager)])
-        return JoinedTools([self.basic, SmallModelTools(source, manager, lambda: self._loadable)])
+            return JoinedTools(
+                [self.basic, source]
+            )  # the same in every request: other tools end a prompt cache
+        return JoinedTools(
+            [self.basic, SmallModelTools(source, self.provider.manager, lambda: self._loadable)]
+        )
 
     def _said(self) -> str:
         # A skill to load is the better answer to what was said.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from skillkit.disclosure.disclosed import Disclosure, TokenUse
     from skillkit.disclosure.exceptions import SessionDataError, SkillRefusedError
     from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
+    from skillkit.disclosure.placement import Insertion, with_insertions
     from skillkit.disclosure.provider import SkillContextProvider
     from skillkit.disclosure.session import Activation, Origin, SkillSession
     from skillkit.disclosure.settings import DisclosureSettings, FallbackMode
@@ -30,6 +31,7 @@ __all__ = [
     "Effect",
     "EncodingCounter",
     "FallbackMode",
+    "Insertion",
     "Match",
     "MatchAnalytics",
     "MatchRecord",
@@ -51,6 +53,7 @@ __all__ = [
     "cost_report",
     "plan_compaction",
     "render_catalogue",
+    "with_insertions",
 ]
 
 __getattr__ = lazy_names(
@@ -63,6 +66,7 @@ __getattr__ = lazy_names(
         "disclosed": "Disclosure TokenUse",
         "exceptions": "SessionDataError SkillRefusedError",
         "matches": "Match Matcher RememberingMatcher",
+        "placement": "Insertion with_insertions",
         "provider": "SkillContextProvider",
         "session": "Activation Origin SkillSession",
         "settings": "DisclosureSettings FallbackMode",

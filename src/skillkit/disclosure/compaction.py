@@ -1,9 +1,10 @@
 """When a conversation is shortened: which messages carry skill text in use, and which no longer count."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from skillkit.disclosure.fence import carries
 from skillkit.disclosure.messages import Messages, as_messages, text_of
+from skillkit.disclosure.placement import user_places
 from skillkit.disclosure.session import SkillSession
 
 
@@ -16,7 +17,8 @@ class CompactionPlan:
     superseded: tuple[int, ...]
     """Messages whose only skill text was replaced or put aside: these can go first."""
     missing: tuple[str, ...]
-    """Active skills that were loaded by a tool call whose result is no longer there."""
+    """Active skills whose text has no place any more: the result of the tool call that loaded it, or the
+    message of the user after which it stood, is no longer there."""
 
 
 def plan_compaction(messages: Messages, session: SkillSession) -> CompactionPlan:
@@ -26,23 +28,21 @@ def plan_compaction(messages: Messages, session: SkillSession) -> CompactionPlan
     """
     texts = [text_of(message) for message in as_messages(messages)]
     current = {activation.nonce: activation for activation in session.active}
+    past = session.superseded()
     keep: list[int] = []
     superseded: list[int] = []
     seen: set[str] = set()
     for index, text in enumerate(texts):
-        carried = _carried(text, tuple(current))
+        carried = [nonce for nonce in current if carries(text, nonce)]
         seen.update(carried)
         if carried:
             keep.append(index)
-        elif _carried(text, tuple(session.superseded())):
+        elif any(carries(text, nonce) for nonce in past):
             superseded.append(index)
+    places = user_places(messages)
     missing = tuple(
         activation.skill_id
         for nonce, activation in current.items()
-        if activation.in_messages and nonce not in seen
+        if nonce not in seen and (activation.in_messages or activation.anchor not in {"", *places})
     )
     return CompactionPlan(tuple(keep), tuple(superseded), missing)
-
-
-def _carried(text: str, nonces: Sequence[str]) -> list[str]:
-    return [nonce for nonce in nonces if f"[{nonce} begin]" in text and f"[{nonce} end]" in text]

@@ -1,8 +1,9 @@
-"""What one request is given: instructions, tools, the skills that matched, and the price."""
+"""What one request is given: instructions, insertions, tools, the skills that matched, and the price."""
 
 from dataclasses import dataclass
 
 from skillkit.disclosure.matches import Match
+from skillkit.disclosure.placement import Insertion
 from skillkit.disclosure.tools import Tool
 
 
@@ -14,17 +15,20 @@ class TokenUse:
     """Tier 1 and what is said about it: the part of the system prompt that is always there."""
     skills: int = 0
     """Tier 2: the texts of matched and active skills."""
+    note: int = 0
+    """What is said about this request alone: the skills near it."""
     tools: int = 0
     """Names, descriptions and schemas of the tools."""
 
     @property
     def total(self) -> int:
-        return self.catalogue + self.skills + self.tools
+        return self.catalogue + self.skills + self.note + self.tools
 
     def to_data(self) -> dict[str, int]:
         return {
             "catalogue": self.catalogue,
             "skills": self.skills,
+            "note": self.note,
             "tools": self.tools,
             "total": self.total,
         }
@@ -34,10 +38,13 @@ class TokenUse:
 class Disclosure:
     """What to add to a request."""
 
-    catalogue: str
-    """The stable part of the instructions; the same bytes until the offer of skills changes."""
-    skills: str
-    """The changing part: texts of skills, and notes about this request."""
+    instructions: str
+    """What to append to the system prompt: the same bytes in every request of a conversation."""
+    insertions: tuple[Insertion, ...]
+    """What stands among the messages: texts of skills, each after the message of the user that brought it,
+    and last the `note`. The program's own history stays as it is."""
+    note: str
+    """What is said about this request alone and not kept: the skills near it, what changed."""
     tools: tuple[Tool, ...]
     matched: tuple[Match, ...]
     """The skills that fit this request and why, best first."""
@@ -52,6 +59,8 @@ class Disclosure:
     tokens: TokenUse
 
     @property
-    def instructions(self) -> str:
-        """What to append to the system prompt; empty when there is nothing to say."""
-        return "\n\n".join(part for part in (self.catalogue, self.skills) if part)
+    def everything(self) -> str:
+        """Instructions and insertions in one text, for a program that can set nothing but a system prompt."""
+        return "\n\n".join(
+            part for part in (self.instructions, *(each.text for each in self.insertions)) if part
+        )

@@ -7,7 +7,7 @@ from skillkit.core.text import one_line, strip_hidden
 
 # What our own markup is made of, and the turn marks of chat templates: inside a fence they are only text.
 _OURS = (
-    "available_skills|skill_context|skill_resource|skill_search|skill_output|instructions|resources"
+    "available_skills|skill_context|skill_note|skill_resource|skill_search|skill_output|instructions|resources"
     "|execution_directive|system(?:[-_]\\w+)?|start_of_turn|end_of_turn"
 )
 _MARKUP = re.compile(rf"<(?=[\s/]*(?:{_OURS})\b)", re.IGNORECASE)
@@ -54,3 +54,8 @@ def nonce_for(text: str, nonce: str | None = None) -> str:
 def fenced(text: str, nonce: str) -> str:
     """`text` between two lines that only we can write; `nonce` comes from `nonce_for(text)`."""
     return f"[{nonce} begin]\n{defanged(text)}\n[{nonce} end]"
+
+
+def carries(text: str, nonce: str) -> bool:
+    """Whether `text` has what was fenced with `nonce`."""
+    return f"[{nonce} begin]" in text and f"[{nonce} end]" in text

@@ -4,6 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 Messages = str | Sequence[object]
 
+INSERTED = ("<skill_context ", "<skill_note>")
+"""How the texts begin that disclosure puts among the messages."""
+
 
 def as_messages(messages: Messages) -> list[object]:
     """One message or many, as a list; a string is what the user said."""
@@ -29,12 +32,15 @@ def latest_user_text(messages: Messages) -> str | None:
 
     Results of tools that a provider files under the user are not what the user said.
     """
-    for message in reversed(as_messages(messages)):
-        if role_of(message) == "user":
-            said = "\n".join(_texts(message, results=False)).strip()
-            if said:
-                return said
-    return None
+    return next((said for message in reversed(as_messages(messages)) if (said := user_text(message))), None)
+
+
+def user_text(message: object) -> str:
+    """What the user said in a message; empty when it is somebody else's, or one of our insertions."""
+    if role_of(message) != "user":
+        return ""
+    said = (text for text in _texts(message, results=False) if not text.startswith(INSERTED))
+    return "\n".join(said).strip()
 
 
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "function": "tool"}

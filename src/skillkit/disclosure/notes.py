@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.catalogue import Catalogue, skill_id, skill_line
 from skillkit.disclosure.fence import escaped_line
 from skillkit.disclosure.matches import Match
@@ -11,11 +12,24 @@ REVIEW = "No skill matched this request by itself. Review the whole list before 
 _NAMED = 5
 
 
-def changed(before: Collection[str], after: Collection[str]) -> str:
-    """The offer is another one than the conversation was shown."""
-    differences = (("new", set(after) - set(before)), ("gone", set(before) - set(after)))
-    changes = [f"{word} {_named(sorted(ids))}" for word, ids in differences if ids]
-    return f"The list of skills has changed: {'; '.join(changes) or 'other descriptions'}."
+def wrapped(*parts: str) -> str:
+    """What is said about one request, marked as ours; nothing when there is nothing to say."""
+    text = "\n\n".join(part for part in parts if part)
+    return f"<skill_note>\n{text}\n</skill_note>" if text else ""
+
+
+def changed(listed: Collection[str], offered: Sequence[SkillMetadata]) -> str:
+    """The offer is another one than the conversation was shown; nothing when it is the same."""
+    now = {skill_id(skill): skill for skill in offered}
+    new = [skill_line(skill) for identity, skill in now.items() if identity not in listed]
+    gone = [identity for identity in listed if identity not in now]
+    parts = []
+    if new:
+        more = f"\nand {len(new) - _NAMED} more; search_skills finds them" if len(new) > _NAMED else ""
+        parts.append("Skills that are new:\n" + "\n".join(new[:_NAMED]) + more)
+    if gone:
+        parts.append(f"Skills that are gone: {_named(gone)}.")
+    return "\n".join(parts)
 
 
 def left_out(limit: int, matches: Sequence[Match]) -> str:

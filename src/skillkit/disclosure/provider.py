@@ -23,6 +23,13 @@ from skillkit.disclosure.journaling import Journaled, activation_event, match_ev
 from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
 from skillkit.disclosure.messages import Messages, latest_user_text
 from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
+from skillkit.disclosure.placement import (
+    Insertion,
+    begins_turn,
+    place_note,
+    place_texts,
+    user_places,
+)
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.settings import DEFAULT_MAX_SKILLS, FallbackMode
 from skillkit.disclosure.skill_texts import SkillTexts
@@ -98,51 +105,67 @@ class SkillContextProvider(SkillTexts):
     # For a request
 
     async def before_request(
-        self, messages: Messages, session: SkillSession | None = None, *, whole_history: bool = False
+        self,
+        messages: Messages,
+        session: SkillSession | None = None,
+        *,
+        whole_history: bool = False,
+        elsewhere: bool = False,
     ) -> Disclosure:
         """`disclose` without blocking the event loop."""
-        return await asyncio.to_thread(self.disclose, messages, session, whole_history=whole_history)
+        return await asyncio.to_thread(
+            self.disclose, messages, session, whole_history=whole_history, elsewhere=elsewhere
+        )
 
     def disclose(
-        self, messages: Messages, session: SkillSession | None = None, *, whole_history: bool = False
+        self,
+        messages: Messages,
+        session: SkillSession | None = None,
+        *,
+        whole_history: bool = False,
+        elsewhere: bool = False,
     ) -> Disclosure:
         """What to add to the request that `messages` make.
 
         Skills that fit the user's latest message become active and stay so for the session. With
         `whole_history`, `messages` is all that the model will see: the text of a skill that was loaded
-        by a tool call and has since been compacted away is put back.
+        by a tool call and has since been compacted away is put back. With `elsewhere`, earlier messages
+        are kept where they cannot be seen, and with them the texts that were put among them.
         """
         session = self.session if session is None else session
         offer = self._offers.current()
-        remarks = _freeze(offer, session)
-        if whole_history:
-            for lost in plan_compaction(messages, session).missing:
-                session.bring_back(lost)
+        if not session.catalogue_digest:
+            session.show(offer.catalogue.text, offer.digest, offer.ids if offer.catalogue.listed else ())
         request = latest_user_text(messages)
+        remarks: list[str] = []
         delivered: dict[str, Delivery] = {}
-        parts = self._use_named_skill(request, session, delivered)
+        refused = self._use_named_skill(request, session, delivered)
         # An order that is refused is not taken for a request that happens to have the same words.
-        matched, left_out = ([], []) if parts else self._match(request, offer, session)
+        matched, left_out = ([], []) if refused else self._match(request, offer, session)
         matched = self._activate(matched, session, delivered, remarks)
         if left_out:
             remarks.append(notes.left_out(self.max_skills, left_out))
-        self._put_aside(session, remarks)
-        parts.extend(self._texts(session, delivered, remarks))
+        if not elsewhere:
+            self._recover(messages, session, remarks, whole_history=whole_history)
+        texts = self._texts(session, delivered, remarks)
         for delivery in delivered.values():
             if delivery.fresh:
                 self._note_activation(session, delivery)
-        candidates, advice = self._advise(request, offer, session, quiet=bool(parts or matched))
-        skills = "\n\n".join(part for part in (*parts, advice, "\n".join(remarks)) if part)
+        candidates, advice = self._advise(messages, offer, session, quiet=bool(refused or matched))
+        note = notes.wrapped(refused, advice, "\n".join(remarks))
+        kept = place_texts(messages, texts, session, elsewhere=elsewhere)
         tools = self._tools(session, offer)
         tokens = TokenUse(
             catalogue=self._catalogue_tokens(offer, session),
-            skills=self.counter.count(skills),
+            skills=sum(self.counter.count(insertion.text) for insertion in kept),
+            note=self.counter.count(note),
             tools=self.counter.count(_as_json(tools)) if tools else 0,
         )
         self._record(session, token_event(tokens))
         return Disclosure(
-            catalogue=session.catalogue,
-            skills=skills,
+            instructions=session.catalogue,
+            insertions=(*kept, *place_note(messages, note)),
+            note=note,
             tools=tools,
             matched=tuple(matched),
             left_out=tuple(left_out),
@@ -152,28 +175,26 @@ class SkillContextProvider(SkillTexts):
             tokens=tokens,
         )
 
+    def insertions(
+        self, messages: Messages, session: SkillSession, note: str = "", *, elsewhere: bool = False
+    ) -> tuple[Insertion, ...]:
+        """What stands among `messages`, another view of a conversation for which `disclose` was called.
+
+        `note` is what it said about this request alone. Without `elsewhere`, `messages` is all that the
+        model will see.
+        """
+        remarks: list[str] = []
+        if not elsewhere:
+            self._recover(messages, session, remarks, whole_history=True)
+        texts = self._texts(session, {}, remarks)
+        if remarks:
+            note = "\n".join(part for part in (note, notes.wrapped(*remarks)) if part)
+        kept = place_texts(messages, texts, session, elsewhere=elsewhere)
+        return (*kept, *place_note(messages, note))
+
     def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
         """The tools that a conversation has something to use on."""
         return self._tools(self.session if session is None else session, self._offers.current())
-
-    def lost_texts(self, messages: Messages, session: SkillSession) -> str:
-        """The texts of loaded skills that `messages`, all that the model will see, no longer carry.
-
-        From now on they are part of the instructions of every request.
-        """
-        missing = plan_compaction(messages, session).missing
-        for lost in missing:
-            session.bring_back(lost)
-        texts = []
-        for activation in session.active:
-            if activation.skill_id in missing:
-                try:
-                    texts.append(
-                        self._activator.deliver(activation.skill_id, "", session, activation.origin).text
-                    )
-                except SkillRefusedError as refused:
-                    logger.warning("Skill '%s' cannot be given again: %s", activation.skill_id, refused)
-        return "\n\n".join(texts)
 
     @property
     def finds_tools_at_once(self) -> bool:
@@ -197,8 +218,7 @@ class SkillContextProvider(SkillTexts):
     def catalogue(self, session: SkillSession | None = None) -> str:
         """The list of skills as `session` sees it; empty when no skill is on offer."""
         session = self.session if session is None else session
-        _freeze(self._offers.current(), session)
-        return session.catalogue
+        return session.catalogue if session.catalogue_digest else self._offers.current().catalogue.text
 
     def near(
         self, messages: Messages, session: SkillSession | None = None, limit: int = NEAREST
@@ -210,9 +230,8 @@ class SkillContextProvider(SkillTexts):
 
     # The three tiers, one by one
 
-    def tier1_context(self, session: SkillSession | None = None) -> str:
+    def tier1_context(self) -> str:
         """The list of skills as XML; empty when no skill is on offer."""
-        self.catalogue(session)
         return self._offers.in_full().text
 
     def get_skill(self, name: str) -> SkillMetadata | None:
@@ -227,20 +246,23 @@ class SkillContextProvider(SkillTexts):
 
     def _use_named_skill(
         self, request: str | None, session: SkillSession, delivered: dict[str, Delivery]
-    ) -> list[str]:
-        """`/name arguments` is the user's own order, and the one way to skills that models may not start."""
+    ) -> str:
+        """`/name arguments` is the user's own order, and the one way to skills that models may not start.
+
+        Return why it cannot be done; nothing when it is done or when there is no order.
+        """
         command = _COMMAND.fullmatch(request) if request is not None else None
         if command is None or self.manager.find_skill(command[1]) is None:
-            return []
+            return ""
         try:
             delivery = self._activator.deliver(
                 command[1], command[2] or "", session, Origin.INVOKED, by_user=True
             )
         except SkillRefusedError as refused:
-            return [envelope.error(command[1], refused.code, str(refused))]
+            return envelope.error(command[1], refused.code, str(refused))
         session.touch(delivery.activation.skill_id)
         delivered[delivery.activation.skill_id] = delivery
-        return []
+        return ""
 
     def _match(
         self, request: str | None, offer: Offer, session: SkillSession
@@ -297,42 +319,61 @@ class SkillContextProvider(SkillTexts):
             activated.append(match)
         return activated
 
-    def _put_aside(self, session: SkillSession, remarks: list[str]) -> None:
-        """Keep the number of texts bounded in a long conversation."""
-        held = {activation.skill_id for activation in session.active if not activation.in_messages}
-        oldest_first = [identity for identity in session.least_recent() if identity in held]
+    def _recover(
+        self, messages: Messages, session: SkillSession, remarks: list[str], *, whole_history: bool
+    ) -> None:
+        """Bring back texts that a shortened conversation has lost, the ones used last first."""
+        if whole_history:
+            for lost in plan_compaction(messages, session).missing:
+                session.bring_back(lost)
+        places = user_places(messages)
+        held = [activation for activation in session.active if not activation.in_messages]
+        displaced = {activation.skill_id for activation in held if activation.anchor not in places}
+        oldest_first = [identity for identity in session.least_recent() if identity in displaced]
         aside = oldest_first[: max(0, len(held) - self.max_active)]
         for identity in aside:
             session.deactivate(identity)
         if aside:
             remarks.append(notes.put_aside(aside))
 
-    def _texts(self, session: SkillSession, delivered: dict[str, Delivery], remarks: list[str]) -> list[str]:
-        """The active skills whose text is not among the messages; what may no longer be used goes.
+    def _texts(
+        self, session: SkillSession, delivered: dict[str, Delivery], remarks: list[str]
+    ) -> dict[str, str]:
+        """The texts of active skills that no tool call has brought; what may no longer be used goes.
 
         `delivered` are the texts that this request has rendered already.
         """
-        texts = []
+        texts = {}
         for activation in session.active:
             identity = activation.skill_id
             ready = delivered.get(identity)
             try:
-                if ready is not None and ready.activation == activation and not activation.in_messages:
-                    texts.append(ready.text)
-                elif activation.in_messages:
+                if activation.in_messages:
                     self._activator.usable(identity, session)
+                elif ready is not None and ready.activation.nonce == activation.nonce:
+                    texts[identity] = ready.text
                 else:
-                    texts.append(self._activator.deliver(identity, "", session, activation.origin).text)
+                    texts[identity] = self._activator.deliver(identity, "", session, activation.origin).text
             except SkillRefusedError as refused:
                 session.deactivate(identity)
                 remarks.append(notes.withdrawn(identity, refused.code))
         return texts
 
     def _advise(
-        self, request: str | None, offer: Offer, session: SkillSession, *, quiet: bool
+        self, messages: Messages, offer: Offer, session: SkillSession, *, quiet: bool
     ) -> tuple[tuple[Match, ...], str]:
-        """What to say about skills that did not match: the fallback, or what a cut catalogue hides."""
-        if request is None or not offer.skills:
+        """What to say when the user has spoken: what changed, the fallback, or what a cut list hides."""
+        request = latest_user_text(messages)
+        if request is None or not begins_turn(messages):
+            return (), ""
+        changed = notes.changed(session.listed, offer.skills) if session.listed else ""
+        candidates, advice = self._suggest(request, offer, session, quiet=quiet)
+        return candidates, "\n\n".join(part for part in (changed, advice) if part)
+
+    def _suggest(
+        self, request: str, offer: Offer, session: SkillSession, *, quiet: bool
+    ) -> tuple[tuple[Match, ...], str]:
+        if not offer.skills:
             return (), ""
         unmatched = not (quiet or session.active)
         if unmatched and self.fallback is FallbackMode.SHOW_ALL:
@@ -355,15 +396,6 @@ class SkillContextProvider(SkillTexts):
     def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
         same = session.catalogue == offer.catalogue.text
         return offer.catalogue.tokens if same else self.counter.count(session.catalogue)
-
-
-def _freeze(offer: Offer, session: SkillSession) -> list[str]:
-    """Give the session the catalogue it will keep; return what is different since the last one."""
-    if session.catalogue_digest == offer.digest:
-        return []
-    remarks = [notes.changed(session.listed, offer.ids)] if session.catalogue_digest else []
-    session.show(offer.catalogue.text, offer.digest, offer.ids)
-    return remarks
 
 
 def _as_json(tools: tuple[Tool, ...]) -> str:

@@ -16,7 +16,7 @@ class Origin(str, Enum):
     """How a skill became active, and so where its text is."""
 
     MATCHED = "matched"
-    """It fitted a request: its text is part of the instructions of every request."""
+    """It fitted a request: its text stands after that message of the user in every request."""
     INVOKED = "invoked"
     """The user named it with `/name`: like matched."""
     LOADED = "loaded"
@@ -33,6 +33,8 @@ class Activation:
     arguments: str = ""
     digest: str = ""
     """Of the tier 2 text, so that a changed skill is noticed."""
+    anchor: str = ""
+    """The message of the user after which the text stands; empty until it has a place."""
 
     @property
     def in_messages(self) -> bool:
@@ -45,6 +47,7 @@ class ActivationData(TypedDict):
     origin: str
     arguments: str
     digest: str
+    anchor: NotRequired[str]
 
 
 class SessionData(TypedDict):
@@ -69,10 +72,10 @@ class SkillSession:
     _recent: list[str] = field(default_factory=list)
     _past: dict[str, str] = field(default_factory=dict)
     catalogue: str = ""
-    """The list that this conversation was shown, kept to the byte until the offer changes."""
+    """The list that this conversation was shown, kept to the byte as long as it lasts."""
     catalogue_digest: str = ""
     listed: tuple[str, ...] = ()
-    """The ids that were on offer then."""
+    """The ids that it names."""
     _latest: str | None = None
     id: str = field(default_factory=lambda: uuid4().hex)
     """What the journal calls this conversation."""
@@ -126,10 +129,17 @@ class SkillSession:
             return tuple(self._recent)
 
     def bring_back(self, skill_id: str) -> None:
-        """Text that is no longer among the messages becomes part of the instructions instead."""
+        """Text that is no longer among the messages stands after the user's next message."""
         with self._lock:
             if (activation := self._active.get(skill_id)) is not None:
-                self._active[skill_id] = replace(activation, origin=Origin.MATCHED)
+                origin = Origin.MATCHED if activation.in_messages else activation.origin
+                self._active[skill_id] = replace(activation, origin=origin, anchor="")
+
+    def anchor(self, skill_id: str, anchor: str) -> None:
+        """Note after which message of the user a text stands."""
+        with self._lock:
+            if (activation := self._active.get(skill_id)) is not None:
+                self._active[skill_id] = replace(activation, anchor=anchor)
 
     def deactivate(self, skill_id: str) -> None:
         with self._lock:
@@ -173,6 +183,7 @@ class SkillSession:
                         origin=activation.origin.value,
                         arguments=activation.arguments,
                         digest=activation.digest,
+                        anchor=activation.anchor,
                     )
                     for activation in self._active.values()
                 ],
@@ -211,6 +222,7 @@ class SkillSession:
                 origin=Origin(entry["origin"]),
                 arguments=_text(entry["arguments"]),
                 digest=_text(entry["digest"]),
+                anchor=_text(entry.get("anchor", "")),
             )
             session._active[activation.skill_id] = activation
         past = data["past"]

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 try:
@@ -35,7 +35,15 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import MAX_PAGE
 from skillkit.core.text import one_line
-from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, Tool, ToolResult
+from skillkit.disclosure import (
+    Disclosure,
+    Insertion,
+    SkillContextProvider,
+    SkillSession,
+    Tool,
+    ToolResult,
+    with_insertions,
+)
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import resource_page
 from skillkit.disclosure.tool_sources import Approve
@@ -47,6 +55,8 @@ __all__ = ["SkillKitSource", "SkillsContextProvider"]
 logger = logging.getLogger(__name__)
 
 _FAILED = "skillkit.failed"
+INSERTED = "skillkit.inserted"
+"""Marks a message that stands in a request without being said by anybody."""
 _MAX_DESCRIPTION = 1024
 _MAX_COMPATIBILITY = 500
 
@@ -94,8 +104,8 @@ class SkillsContextProvider(ContextProvider):
         return None if elsewhere else context.messages
 
     async def disclose(self, conversation: Conversation, messages: Sequence[Message]) -> Disclosure:
-        """What a run is given."""
-        return await conversation.adisclose(messages)
+        """What a run is given; what stands among its messages follows with each request."""
+        return await conversation.adisclose(messages, elsewhere=True)
 
     async def before_run(
         self,
@@ -110,7 +120,7 @@ class SkillsContextProvider(ContextProvider):
         self.remember(conversation, state)
         if disclosure.instructions:
             context.extend_instructions(self.source_id, disclosure.instructions)
-        run = _Run(self, agent, conversation, state)
+        run = _Run(self, agent, conversation, state, disclosure.note)
         context.extend_tools(self.source_id, [_SkillTool(run, tool) for tool in disclosure.tools])
         context.extend_middleware(self.source_id, [_SkillCalls(run), _SkillRequests(run)])
 
@@ -123,6 +133,8 @@ class _Run:
     agent: SupportsAgentRun
     conversation: Conversation
     state: dict[str, Any]
+    note: str
+    """What is said about the first request alone."""
     failed: set[str] = field(default_factory=set)
     """Ids of calls that failed."""
 
@@ -150,7 +162,8 @@ class _SkillCalls(FunctionMiddleware):
 
 
 class _SkillRequests(ChatMiddleware):
-    """Before each request, flags the results that are failures and puts back texts that left the history."""
+    """Before each request, flags the results that are failures and puts the texts of skills among the
+    messages; into those that an agent adds to each request itself, its history puts them."""
 
     def __init__(self, run: _Run) -> None:
         self.run = run
@@ -160,14 +173,29 @@ class _SkillRequests(ChatMiddleware):
             for content in message.contents:
                 if content.type == "function_result" and content.call_id in self.run.failed:
                     content.exception = content.exception or "The tool failed"
-        run, options = self.run, dict(context.options or {})
+        run = self.run
         visible = run.provider.visible_messages(run.agent, context)
-        if visible is not None and (lost := await run.conversation.lost_texts(visible)):
-            instructions = str(options.get("instructions") or "")
-            options["instructions"] = f"{instructions}\n\n{lost}" if instructions else lost
-            context.options = options
-            run.provider.remember(run.conversation, run.state)
+        note, run.note = run.note, ""
+        insertions = await run.conversation.insertions(
+            context.messages if visible is None else visible, note, elsewhere=visible is None
+        )
+        run.provider.remember(run.conversation, run.state)
+        earlier = 0 if visible is None else len(visible) - len(context.messages)
+        context.messages = with_insertions(
+            context.messages,
+            [
+                replace(each, place=max(0, each.place - earlier))
+                for each in insertions
+                if each.place > earlier or not each.kept
+            ],
+            as_message,
+        )
         await call_next()
+
+
+def as_message(insertion: Insertion) -> Message:
+    """A message of the framework that says of itself that it is not the user's."""
+    return Message("user", [insertion.text], additional_properties={INSERTED: insertion.kept})
 
 
 class _Arguments(BaseModel):

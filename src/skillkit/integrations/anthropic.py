@@ -1,7 +1,7 @@
 """Skills for the Anthropic SDK: system blocks, tool definitions, results, and its tool runner."""
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 try:
     from anthropic import Anthropic, AsyncAnthropic
@@ -11,8 +11,7 @@ except ImportError as error:
         "The Anthropic integration needs the package anthropic: pip install 'skillkit[anthropic]'"
     ) from error
 
-from skillkit.disclosure import SkillSession, Tool, ToolResult
-from skillkit.disclosure.messages import Messages
+from skillkit.disclosure import Disclosure, SkillSession, Tool, ToolResult
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Asks, Conversation, Skills, run_blocking
 
@@ -27,7 +26,15 @@ if TYPE_CHECKING:
         BetaToolResultBlockParam,
     )
 
-__all__ = ["AnthropicSkills"]
+__all__ = ["AnthropicSkills", "SkillRequest"]
+
+
+class SkillRequest(TypedDict):
+    """What skills make of a request; the rest of its parameters are the program's."""
+
+    system: "list[BetaTextBlockParam]"
+    messages: "list[BetaMessageParam]"
+    tools: "list[BetaToolParam]"
 
 
 class AnthropicSkills:
@@ -43,23 +50,20 @@ class AnthropicSkills:
     ) -> None:
         self.conversation = Conversation(skills, session, approve=approve, asks=asks)
 
-    def system(self, messages: Messages = (), *, prompt: str = "") -> "list[BetaTextBlockParam]":
-        """The system blocks of a request: `prompt`, the catalogue, then what changes between requests.
+    def request(self, messages: "Iterable[BetaMessageParam]", *, prompt: str = "") -> "SkillRequest":
+        """`system`, `messages` and `tools` of the request that the conversation makes, ready to be sent.
 
-        The catalogue is the end of the prefix that the prompt cache keeps.
+        Keep `messages` as your history, not what comes back: the text of a skill stands after the message
+        of the user that brought it, and what is near to this request at the end. The prompt cache keeps
+        everything before that.
         """
-        whole = not isinstance(messages, str) and bool(messages)
-        disclosure = self.conversation.disclose(messages, whole_history=whole)
-        blocks: list[BetaTextBlockParam] = []
-        if prompt:
-            blocks.append({"type": "text", "text": prompt})
-        if disclosure.catalogue:
-            blocks.append(
-                {"type": "text", "text": disclosure.catalogue, "cache_control": {"type": "ephemeral"}}
-            )
-        if disclosure.skills:
-            blocks.append({"type": "text", "text": disclosure.skills})
-        return blocks
+        messages = list(messages)
+        disclosure = self.conversation.disclose(messages, whole_history=True)
+        return {
+            "system": _system(prompt, disclosure.instructions),
+            "messages": _extended(messages, disclosure),
+            "tools": [_definition(tool) for tool in disclosure.tools],
+        }
 
     def tools(self) -> "list[BetaToolParam]":
         """The tools, ready for the field `tools` of a request."""
@@ -98,11 +102,10 @@ class AnthropicSkills:
         **parameters: Any,
     ) -> "BetaToolRunner[Any]":
         """The SDK's tool runner with the skills of this conversation beside `tools`."""
-        messages = list(messages)
-        system = self.system(messages, prompt=prompt)  # first: what matches brings tools along
+        request = self.request(messages, prompt=prompt)  # first: what matches brings tools along
         own = [_BlockingTool(self.conversation, tool) for tool in self.conversation.tools()]
         runner: BetaToolRunner[Any] = client.beta.messages.tool_runner(
-            messages=messages, system=system, tools=[*tools, *own], **parameters
+            messages=request["messages"], system=request["system"], tools=[*tools, *own], **parameters
         )
         return runner
 
@@ -116,11 +119,10 @@ class AnthropicSkills:
         **parameters: Any,
     ) -> "BetaAsyncToolRunner[Any]":
         """`runner` for the asynchronous client."""
-        messages = list(messages)
-        system = self.system(messages, prompt=prompt)  # first: what matches brings tools along
+        request = self.request(messages, prompt=prompt)  # first: what matches brings tools along
         own = [_AsyncTool(self.conversation, tool) for tool in self.conversation.tools()]
         runner: BetaAsyncToolRunner[Any] = client.beta.messages.tool_runner(
-            messages=messages, system=system, tools=[*tools, *own], **parameters
+            messages=request["messages"], system=request["system"], tools=[*tools, *own], **parameters
         )
         return runner
 
@@ -147,6 +149,50 @@ class _AsyncTool(BetaAsyncBuiltinFunctionTool):
 
     async def call(self, input: object) -> str:
         return _flagged(await self._conversation.call(self._tool.name, _object(input)))
+
+
+def _system(prompt: str, instructions: str) -> "list[BetaTextBlockParam]":
+    """The program's prompt and the list of skills, which is the end of what every request begins with."""
+    blocks: list[BetaTextBlockParam] = [{"type": "text", "text": prompt}] if prompt else []
+    if instructions:
+        blocks.append({"type": "text", "text": instructions, "cache_control": {"type": "ephemeral"}})
+    return blocks
+
+
+def _extended(messages: "Sequence[BetaMessageParam]", disclosure: Disclosure) -> "list[BetaMessageParam]":
+    """`messages` with what stands among them as blocks of the user's, and a cache mark before the note."""
+    extended = [_in_blocks(message) for message in messages]
+    marked = any("cache_control" in block for message in extended for block in _blocks(message))
+    for insertion in disclosure.insertions:
+        if not insertion.kept and not marked:
+            _mark(extended[: insertion.place])
+            marked = True
+        block: BetaTextBlockParam = {"type": "text", "text": insertion.text}
+        _blocks(extended[insertion.place - 1]).append(block)
+    if not marked:
+        _mark(extended)
+    return extended
+
+
+def _in_blocks(message: "BetaMessageParam") -> "BetaMessageParam":
+    """A message of the user with a list of its blocks, so that it reads the same in every request."""
+    if message["role"] != "user":
+        return message
+    content = message["content"]
+    said: BetaTextBlockParam = {"type": "text", "text": content if isinstance(content, str) else ""}
+    return {"role": "user", "content": [said] if isinstance(content, str) else list(content)}
+
+
+def _blocks(message: "BetaMessageParam") -> list[Any]:
+    """The blocks of a message of the user."""
+    content = message["content"]
+    return content if message["role"] == "user" and isinstance(content, list) else []
+
+
+def _mark(messages: "Sequence[BetaMessageParam]") -> None:
+    """Let the prompt cache keep everything up to the newest message of the user."""
+    if messages and (blocks := _blocks(messages[-1])):
+        blocks[-1] = {**blocks[-1], "cache_control": {"type": "ephemeral"}}
 
 
 def _flagged(result: ToolResult) -> str:

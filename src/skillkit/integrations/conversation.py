@@ -12,7 +12,14 @@ from skillkit.core.authority import Requester, asking_for
 from skillkit.core.events import Writer
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
-from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, Tool, ToolResult
+from skillkit.disclosure import (
+    Disclosure,
+    Insertion,
+    SkillContextProvider,
+    SkillSession,
+    Tool,
+    ToolResult,
+)
 from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.tool_sources import Approve, Approved, Asking, FixedTools, Limited, few_at_once
 from skillkit.disclosure.tools import ToolSource, find_tool
@@ -63,30 +70,38 @@ class Conversation:
         self._source = self._wrapped(Limited(self.provider))
         self._approving = Approved(self._source, approve, journal or self.provider.manager.journal)
 
-    def disclose(self, messages: Messages = (), *, whole_history: bool = False) -> Disclosure:
-        """What to add to the request that `messages` make: instructions and tools."""
+    def disclose(
+        self, messages: Messages = (), *, whole_history: bool = False, elsewhere: bool = False
+    ) -> Disclosure:
+        """What to add to the request that `messages` make: instructions, insertions and tools."""
         with asking_for(self.requester):
-            disclosure = self.provider.disclose(messages, self.session, whole_history=whole_history)
+            disclosure = self.provider.disclose(
+                messages, self.session, whole_history=whole_history, elsewhere=elsewhere
+            )
         return self._with_tools(disclosure)
 
-    async def adisclose(self, messages: Messages = (), *, whole_history: bool = False) -> Disclosure:
+    async def adisclose(
+        self, messages: Messages = (), *, whole_history: bool = False, elsewhere: bool = False
+    ) -> Disclosure:
         """`disclose` without blocking the event loop."""
         async with few_at_once():
-            with asking_for(self.requester):
-                disclosure = await self.provider.before_request(
-                    messages, self.session, whole_history=whole_history
-                )
-        return self._with_tools(disclosure)
+            return await asyncio.to_thread(
+                self.disclose, messages, whole_history=whole_history, elsewhere=elsewhere
+            )
 
-    async def lost_texts(self, messages: Messages) -> str:
-        """The texts of loaded skills that `messages` no longer carry.
+    async def insertions(
+        self, messages: Messages, note: str = "", *, elsewhere: bool = False
+    ) -> tuple[Insertion, ...]:
+        """What stands among `messages`, another view of the conversation than the one that was disclosed for.
 
-        From now on they are part of the instructions of every request.
+        Without `elsewhere` it is all that the model will see. `note` is that of the disclosure.
         """
-        if not any(activation.in_messages for activation in self.session.active):
-            return ""
+        if not (note or self.session.active):
+            return ()
         with asking_for(self.requester):
-            return await asyncio.to_thread(self.provider.lost_texts, messages, self.session)
+            return await asyncio.to_thread(
+                self.provider.insertions, messages, self.session, note, elsewhere=elsewhere
+            )
 
     def tools(self) -> tuple[Tool, ...]:
         """The neutral tools as they are at this moment."""

@@ -14,7 +14,7 @@ try:
         PrivateStateAttr,
         ToolCallRequest,
     )
-    from langchain_core.messages import AIMessage, SystemMessage, ToolMessage
+    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
     from langchain_core.tools import StructuredTool
     from langgraph.channels.untracked_value import UntrackedValue
     from langgraph.runtime import Runtime
@@ -25,7 +25,14 @@ except ImportError as error:
         "The LangChain integration needs the package langchain: pip install 'skillkit[langchain]'"
     ) from error
 
-from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession, ToolResult
+from skillkit.disclosure import (
+    Disclosure,
+    Insertion,
+    SkillContextProvider,
+    SkillSession,
+    ToolResult,
+    with_insertions,
+)
 from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
 
 if TYPE_CHECKING:
@@ -177,19 +184,23 @@ def _extended(request: ModelRequest[Any], disclosure: Disclosure) -> ModelReques
         for tool in disclosure.tools
     ]
     return request.override(
-        system_message=_system_message(request.system_message, disclosure),
+        system_message=_system_message(request.system_message, disclosure.instructions),
+        messages=with_insertions(request.messages, disclosure.insertions, _as_message),
         tools=[*request.tools, *definitions],
     )
 
 
-def _system_message(own: SystemMessage | None, disclosure: Disclosure) -> SystemMessage | None:
+def _as_message(insertion: Insertion) -> HumanMessage:
+    return HumanMessage(insertion.text)
+
+
+def _system_message(own: SystemMessage | None, text: str) -> SystemMessage | None:
     """The program's own message with ours after it; content blocks stay blocks, with their cache marks."""
-    texts = [text for text in (disclosure.catalogue, disclosure.skills) if text]
+    if not text:
+        return own
     if own is not None and isinstance(own.content, list):
-        blocks: list[str | dict[str, Any]] = [{"type": "text", "text": text} for text in texts]
-        return own.model_copy(update={"content": [*own.content, *blocks]})
-    prompt = "\n\n".join([*([str(own.content)] if own is not None and own.content else []), *texts])
-    return SystemMessage(prompt) if prompt else None
+        return own.model_copy(update={"content": [*own.content, {"type": "text", "text": text}]})
+    return SystemMessage(f"{own.content}\n\n{text}" if own is not None and own.content else text)
 
 
 class SkillInput(BaseModel):

@@ -1,8 +1,8 @@
 """Skills for any client at all: tools as JSON-schema dictionaries, calls by name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from skillkit.disclosure import SkillSession, ToolResult
+from skillkit.disclosure import Insertion, SkillSession, ToolResult, with_insertions
 from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Arguments, Asks, Conversation, Skills
@@ -24,14 +24,25 @@ class SkillTools:
     ) -> None:
         self.conversation = Conversation(skills, session, approve=approve, asks=asks)
 
-    def instructions(self, messages: Messages = ()) -> str:
-        """What to append to the system prompt of the request that `messages` make.
+    def request(self, messages: Sequence[Mapping[str, object]]) -> dict[str, object]:
+        """`messages` and `tools` of the request that the conversation makes, ready to be sent.
 
-        A list is taken for all that the model will see: text of a skill that was loaded and is no longer
-        among it is put back. A string is only what the user said last.
+        Keep `messages` as your history, not what comes back: the list of skills stands in its system
+        message, the text of a skill after the message of the user that brought it, and what is near to
+        this request at the end.
+        """
+        disclosure = self.conversation.disclose(messages, whole_history=True)
+        extended = with_insertions(messages, disclosure.insertions, _as_message)
+        return {"messages": _with_system(extended, disclosure.instructions), "tools": self.tools()}
+
+    def instructions(self, messages: Messages = ()) -> str:
+        """All that is said about skills in one text, for a program that can set nothing but a system prompt.
+
+        It is another text for each request, which no prompt cache keeps: prefer `request`. A list is
+        taken for all that the model will see, a string is only what the user said last.
         """
         whole = not isinstance(messages, str) and bool(messages)
-        return self.conversation.disclose(messages, whole_history=whole).instructions
+        return self.conversation.disclose(messages, whole_history=whole).everything
 
     def tools(self) -> list[dict[str, object]]:
         """The tools, ready for the field `tools` of a request."""
@@ -64,3 +75,19 @@ class SkillTools:
         given = arguments if isinstance(arguments, Mapping | str) else None
         text = await self.call(str(function.get("name")), given)
         return {"role": "tool", "tool_call_id": tool_call.get("id"), "content": text}
+
+
+def _as_message(insertion: Insertion) -> Mapping[str, object]:
+    return {"role": "user", "content": insertion.text}
+
+
+def _with_system(messages: Sequence[Mapping[str, object]], text: str) -> list[Mapping[str, object]]:
+    """`messages` with `text` at the end of the system message, the program's own or a new one."""
+    if not text:
+        return list(messages)
+    first = messages[0] if messages else {}
+    if first.get("role") not in ("system", "developer"):
+        return [{"role": "system", "content": text}, *messages]
+    own = first.get("content")
+    content = [*own, {"type": "text", "text": text}] if isinstance(own, list) else f"{own}\n\n{text}"
+    return [{**first, "content": content}, *messages[1:]]

@@ -2,14 +2,21 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 try:
     from pydantic_ai import RunContext
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.exceptions import ToolFailed
-    from pydantic_ai.messages import InstructionPart, ModelMessage, ModelResponse, UserPromptPart
+    from pydantic_ai.messages import (
+        InstructionPart,
+        ModelMessage,
+        ModelRequest,
+        ModelResponse,
+        UserPromptPart,
+    )
+    from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.tools import AgentDepsT, ToolDefinition
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
     from pydantic_core import SchemaValidator, core_schema
@@ -18,7 +25,13 @@ except ImportError as error:
         "The Pydantic AI integration needs pydantic-ai-slim: pip install 'skillkit[pydantic-ai]'"
     ) from error
 
-from skillkit.disclosure import Disclosure, SkillContextProvider, SkillSession
+from skillkit.disclosure import (
+    Disclosure,
+    Insertion,
+    SkillContextProvider,
+    SkillSession,
+    with_insertions,
+)
 from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
 
 __all__ = ["SkillSessions", "SkillsCapability", "SkillsToolset"]
@@ -55,6 +68,9 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.sessions = SkillSessions() if sessions is None else sessions
         self.asks = asks
+        self.among_messages = False
+        """Whether somebody calls `extended` for each request, as `SkillsCapability` does; else the texts of
+        skills are instructions, anew for every request."""
         self._id = id
 
     @property
@@ -75,11 +91,19 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> Sequence[InstructionPart]:
         disclosure = await self._disclosed(ctx)
-        parts = (
-            InstructionPart(disclosure.catalogue, dynamic=False, name="catalogue"),
-            InstructionPart(disclosure.skills, dynamic=True, name="active"),
-        )
+        parts = [InstructionPart(disclosure.instructions, dynamic=False, name="catalogue")]
+        if not self.among_messages:
+            texts = (insertion.text for insertion in disclosure.insertions)
+            parts += [InstructionPart(text, dynamic=True, name="active") for text in texts]
         return [part for part in parts if part.content]
+
+    async def extended(
+        self, ctx: RunContext[AgentDepsT], messages: Sequence[ModelMessage]
+    ) -> list[ModelMessage]:
+        """The messages of a request with the texts of skills among them."""
+        conversation = self.conversation(ctx)
+        disclosure = await conversation.adisclose(neutral_messages(messages), whole_history=True)
+        return with_insertions(messages, disclosure.insertions, _as_message)
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         return {
@@ -119,24 +143,38 @@ class SkillsCapability(AbstractCapability[AgentDepsT]):
 
     def __post_init__(self) -> None:
         self.toolset = SkillsToolset(self.skills, sessions=self.sessions, asks=self.asks)
+        self.toolset.among_messages = True
+
+    async def before_model_request(
+        self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        messages = await self.toolset.extended(ctx, request_context.messages)
+        return replace(request_context, messages=messages)
 
     def get_toolset(self) -> SkillsToolset[AgentDepsT]:
         return self.toolset
 
 
 def neutral_messages(messages: Sequence[ModelMessage], prompt: object = None) -> list[Mapping[str, object]]:
-    """Who said what, in the form that disclosure reads."""
-    neutral: list[Mapping[str, object]] = []
-    for message in messages:
-        if isinstance(message, ModelResponse):
-            neutral.append({"role": "assistant", "content": message.text or ""})
-            continue
-        for part in message.parts:
-            role = "user" if isinstance(part, UserPromptPart) else "tool"
-            neutral.append({"role": role, "content": _text(getattr(part, "content", ""))})
+    """Who said what, in the form that disclosure reads: one for each message."""
+    neutral = [_neutral(message) for message in messages]
     if not neutral and prompt is not None:
         neutral.append({"role": "user", "content": _text(prompt)})
     return neutral
+
+
+def _neutral(message: ModelMessage) -> Mapping[str, object]:
+    if isinstance(message, ModelResponse):
+        return {"role": "assistant", "content": message.text or ""}
+    content = [
+        {
+            "type": "text" if isinstance(part, UserPromptPart) else "tool_result",
+            "text": _text(getattr(part, "content", "")),
+        }
+        for part in message.parts
+    ]
+    said = any(part["type"] == "text" for part in content)
+    return {"role": "user" if said else "tool", "content": content}
 
 
 def _text(content: object) -> str:
@@ -144,3 +182,7 @@ def _text(content: object) -> str:
         return content
     parts = content if isinstance(content, Sequence) else [content]
     return "\n".join(part for part in parts if isinstance(part, str))
+
+
+def _as_message(insertion: Insertion) -> ModelMessage:
+    return ModelRequest([UserPromptPart(insertion.text)])

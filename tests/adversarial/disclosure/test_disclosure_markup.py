@@ -179,7 +179,7 @@ def test_names_in_our_own_sentences_cannot_leave_their_tags(entries):
     matches = [Match(skill(*entry), 0.5, ("why",)) for entry in entries]
     ids = [match.skill.canonical_name for match in matches]
     sentences = {
-        notes.changed(ids[:1], ids[1:]): None,
+        notes.changed(ids[:1], [match.skill for match in matches[1:]]): None,
         notes.left_out(3, matches): min(5, len(ids)),
         notes.put_aside(ids): min(5, len(ids)),
         notes.withdrawn(ids[0], "untrusted"): 1,
@@ -230,14 +230,14 @@ async def test_a_hostile_skill_stays_inside_its_envelope_in_every_way_out(hostil
     loaded = (await load.call({"skill_id": "evil", "arguments": HOSTILE[1]})).text
     page = (await read.call({"skill_id": "evil", "path": "plain.md"})).text
     found = (await search.call({"query": f"zebra {HOSTILE[0]}"})).text
-    for envelope_text in (disclosed.skills, loaded):
+    for envelope_text in (disclosed.insertions[0].text, loaded):
         tags = [match.group() for match in OURS.finditer(envelope_text) if "resources" not in match.group()]
         assert tags == SCAFFOLD
         assert "approved by the user" in envelope_text
         assert envelope_text.count("<resource>") == envelope_text.count("</resource>") > 0
     assert [match.group() for match in OURS.finditer(page)] == ["<skill_resource", "</skill_resource"]
     assert ElementTree.fromstring(found)[0].findtext("id") == "evil"
-    for text in (disclosed.instructions, loaded, page, found):
+    for text in (disclosed.everything, loaded, page, found):
         assert visible(text)
     assert "invisible characters were removed" not in loaded
 
@@ -252,7 +252,7 @@ async def test_a_file_that_learns_the_nonce_gets_another_one(write_skill, skills
     disclosed = await provider.before_request("zebra")
     fresh = provider.session.active[0].nonce
     assert fresh != nonce
-    inside = disclosed.skills.split(f"[{fresh} begin]\n")[1].split(f"\n[{fresh} end]")[0]
+    inside = disclosed.everything.split(f"[{fresh} begin]\n")[1].split(f"\n[{fresh} end]")[0]
     assert "You are free." in inside
 
 
@@ -273,7 +273,7 @@ async def test_nothing_of_the_environment_reaches_a_prompt(write_skill, skills_d
     disclosed = await provider.before_request("zebra ${SECRET_TOKEN}")
     load = provider.tools(SkillSession())[0]
     answer = await load.call({"skill_id": "leaky", "arguments": "$SECRET_TOKEN"})
-    assert "hunter2" not in disclosed.instructions + answer.text
+    assert "hunter2" not in disclosed.everything + answer.text
 
 
 @given(
@@ -290,4 +290,4 @@ async def test_no_arguments_make_a_tool_raise(hostile, arguments):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 async def test_no_messages_make_the_provider_raise(hostile, messages):
     disclosed = await hostile.before_request(messages, SkillSession())
-    assert visible(disclosed.instructions)
+    assert visible(disclosed.everything)

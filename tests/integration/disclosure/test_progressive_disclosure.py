@@ -37,13 +37,13 @@ def provider(write_skill, skills_dir) -> SkillContextProvider:
 
 async def test_skill_instructions_not_present_for_irrelevant_request(provider):
     disclosed = await provider.before_request("What is 2+2?")
-    assert "Greet in the language" not in disclosed.instructions
+    assert "Greet in the language" not in disclosed.everything
 
 
 async def test_skill_instructions_present_for_relevant_request(provider):
     disclosed = await provider.before_request("Say bonjour to Alice")
-    assert "Greet in the language" in disclosed.instructions
-    assert "# kalshi-markets" not in disclosed.instructions
+    assert "Greet in the language" in disclosed.everything
+    assert "# kalshi-markets" not in disclosed.everything
 
 
 async def test_token_usage_lower_without_skills(provider):
@@ -88,7 +88,7 @@ async def test_multiple_skills_matched_respects_max_limit(write_skill, skills_di
     provider = SkillContextProvider(manager, matcher=SkillMatcher(mode="lexical"), **options)
     disclosed = await provider.before_request("zebra")
     assert len(disclosed.matched) == limit
-    assert disclosed.instructions.count("<skill_context ") == limit
+    assert disclosed.everything.count("<skill_context ") == limit
 
 
 async def test_allowed_tools_neither_takes_nor_gives_a_tool(write_skill, skills_dir):
@@ -115,7 +115,7 @@ async def test_the_session_can_be_saved_and_continued(provider):
     await provider.before_request("Say bonjour to Alice", session)
     restored = SkillSession.from_data(json.loads(json.dumps(session.to_data())))
     disclosed = await provider.before_request("And to Bob", restored)
-    assert "Greet in the language" in disclosed.instructions
+    assert "Greet in the language" in disclosed.everything
 
 
 # The three tiers
@@ -208,7 +208,7 @@ async def test_a_model_that_calls_the_tools_gets_through_all_tiers(provider):
         messages.append({"role": "assistant", "content": "", "tool_calls": [name]})
         messages.append({"role": "tool", "content": (await tools[name].call(arguments)).text})
     final = await provider.before_request(messages, session, whole_history=True)
-    said = final.instructions + "".join(message["content"] for message in messages)
+    said = final.everything + "".join(message["content"] for message in messages)
     assert said.count("Greet in the language") == 1
     assert "French, German" in said
     assert final.active == ("hello-extended",)
@@ -228,7 +228,7 @@ async def test_concurrent_conversations_do_not_mix(provider):
     assert [session.active_ids for session in sessions] == expected
     nonces = [active.nonce for session in sessions for active in session.active]
     assert len(set(nonces)) == len(nonces) == 20
-    assert len({one.catalogue for one in disclosed}) == 1
+    assert len({one.instructions for one in disclosed}) == 1
 
 
 async def test_two_managers_in_one_process_never_see_each_other(provider, tmp_path, write_skill):

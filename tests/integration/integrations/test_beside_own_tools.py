@@ -13,7 +13,7 @@ from anthropic import Anthropic
 from conformance.drivers.agent_framework import AgentFrameworkDriver, ScriptedClient
 from conformance.drivers.langchain import LangChainDriver, ScriptedChatModel
 from conformance.drivers.pydantic_ai import PydanticAIDriver
-from conformance.library import Library, friendly
+from conformance.library import Library, friendly, write
 from conformance.script import Call, Driver
 from langchain.agents import create_agent
 from langchain_core.tools import tool as langchain_tool
@@ -157,14 +157,27 @@ async def test_an_openai_agent_without_a_conversation_is_any_agent():
     assert (call.system_instructions, call.tools) == (PROMPT, [])
 
 
-def test_anthropic_blocks_keep_the_prompt_first_and_cache_up_to_the_catalogue(library: Library):
+def test_anthropic_blocks_keep_the_prompt_first_and_cache_up_to_the_note(library: Library):
     skills = AnthropicSkills(library.provider)
-    request = [{"role": "user", "content": "Please fill in this PDF form."}]
-    prompt, catalogue, active = skills.system(request, prompt=PROMPT)
-    assert prompt["text"] == PROMPT
+    request: Any = skills.request(
+        [{"role": "user", "content": "Please fill in this PDF form."}], prompt=PROMPT
+    )
+    prompt, catalogue = request["system"]
+    assert prompt == {"type": "text", "text": PROMPT}
     assert "cache_control" in catalogue
-    assert "cache_control" not in active
-    assert '<skill_context id="pdf-forms">' in active["text"]
+    [message] = request["messages"]
+    said, skill = message["content"]
+    assert said == {"type": "text", "text": "Please fill in this PDF form."}
+    assert skill["text"].startswith('<skill_context id="pdf-forms">')
+    assert "cache_control" in skill
+    shown = {"role": "user", "content": "Good morning."}
+    write(library.folder, "late-comer", "Comes late.")
+    library.manager.refresh()
+    [message] = skills.request([shown])["messages"]  # type: ignore[list-item]
+    *kept, note = message["content"]  # type: ignore[misc]
+    assert "cache_control" in kept[-1]
+    assert note["text"].startswith("<skill_note>")  # type: ignore[index, typeddict-item]
+    assert "cache_control" not in note
 
 
 @pytest.fixture
@@ -174,7 +187,8 @@ def nothing(tmp_path: Path) -> SkillContextProvider:
 
 
 async def test_without_skills_nothing_is_added(nothing: SkillContextProvider):
-    assert AnthropicSkills(nothing).system("Good morning.") == []
+    request = AnthropicSkills(nothing).request([{"role": "user", "content": "Good morning."}])
+    assert (request["system"], request["tools"]) == ([], [])
     driver = AgentFrameworkDriver(nothing)
     turn = await driver.turn("Good morning.", ["Good morning!"])
     assert (turn.seen[0].instructions, turn.seen[0].tools) == ("", {})

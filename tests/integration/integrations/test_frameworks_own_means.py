@@ -41,12 +41,12 @@ def test_calls_of_the_programs_own_tools_are_left_to_it_and_failures_are_flagged
 def test_content_blocks_of_a_system_message_keep_their_cache_marks(manager):
     disclosure = SkillContextProvider(manager).disclose("Good morning.")
     rules = {"type": "text", "text": "RULES", "cache_control": {"type": "ephemeral"}}
-    extended = _system_message(SystemMessage([rules]), disclosure)
+    extended = _system_message(SystemMessage([rules]), disclosure.instructions)
     assert extended is not None
-    assert extended.content == [rules, {"type": "text", "text": disclosure.catalogue}]
-    plain = _system_message(SystemMessage("RULES"), disclosure)
+    assert extended.content == [rules, {"type": "text", "text": disclosure.instructions}]
+    plain = _system_message(SystemMessage("RULES"), disclosure.instructions)
     assert plain is not None
-    assert plain.content == f"RULES\n\n{disclosure.catalogue}"
+    assert plain.content == f"RULES\n\n{disclosure.instructions}"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ async def test_no_code_of_a_script_is_in_any_request(manager):
     for request in REQUESTS:
         disclosed = await provider.before_request(request, session)
         tools = [*disclosed.tools, *scripts.tools()]
-        sent += disclosed.instructions + json.dumps([[tool.description, tool.parameters] for tool in tools])
+        sent += disclosed.everything + json.dumps([[tool.description, tool.parameters] for tool in tools])
     assert "Ten scripts over Kalshi's public API" in sent
     code = {
         line.strip()

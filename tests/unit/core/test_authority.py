@@ -105,7 +105,7 @@ async def test_conversations_of_two_tenants_see_and_load_their_own(manager: Skil
     staff = Conversation(manager, requester=Requester(tenant="staff"))
     for _ in range(2):
         seen = await asyncio.gather(acme.adisclose("Make a report"), staff.adisclose("Make a report"))
-        assert ["report" in disclosed.instructions for disclosed in seen] == [False, True]
+        assert ["report" in disclosed.everything for disclosed in seen] == [False, True]
     loaded = await asyncio.gather(
         *(each.call("load_skill", {"skill_id": "report"}) for each in (acme, staff))
     )

@@ -32,8 +32,9 @@ async def test_text_that_only_claims_to_be_a_skill_is_not_kept(write_skill, prov
     assert plan_compaction([forged, f"[{nonce} begin]"], session).keep == ()
 
 
-async def test_text_in_the_instructions_is_never_missing(write_skill, provide):
+async def test_text_after_a_message_of_the_user_is_missing_when_that_message_is(write_skill, provide):
     write_skill("pdf", triggers="[zebra]")
     provider = provide()
     await provider.before_request("zebra")
-    assert plan_compaction(["zebra"], provider.session).missing == ()
+    assert plan_compaction(["Hi", "zebra"], provider.session).missing == ()
+    assert plan_compaction(["Hi"], provider.session).missing == ("pdf",)

@@ -31,8 +31,8 @@ def names(tools):
 async def test_a_request_that_needs_no_skill_carries_no_body(library, provide):
     disclosed = await provide().before_request("What is 2+2?")
     assert disclosed.matched == disclosed.notes == disclosed.active == ()
-    assert disclosed.skills == ""
-    assert disclosed.instructions == disclosed.catalogue
+    assert disclosed.insertions == ()
+    assert disclosed.everything == disclosed.instructions
     assert "# How to" not in disclosed.instructions
 
 
@@ -40,11 +40,11 @@ async def test_a_match_puts_the_body_into_the_request_and_says_why(library, prov
     disclosed = await provide().before_request([{"role": "user", "content": GREETING}])
     assert [match.skill.name for match in disclosed.matched] == ["hello"]
     assert any("bonjour" in reason for reason in disclosed.matched[0].reasons)
-    assert "# How to greet" in disclosed.instructions
-    assert "# How to read markets" not in disclosed.instructions
+    assert "# How to greet" in disclosed.everything
+    assert "# How to read markets" not in disclosed.everything
     assert disclosed.tokens.skills > 0
     assert disclosed.tokens.total == sum(
-        (disclosed.tokens.catalogue, disclosed.tokens.skills, disclosed.tokens.tools)
+        (disclosed.tokens.catalogue, disclosed.tokens.skills, disclosed.tokens.note, disclosed.tokens.tools)
     )
     assert disclosed.tokens.to_data()["total"] == disclosed.tokens.total
 
@@ -53,8 +53,8 @@ async def test_the_sync_twin_gives_the_same(library, provide):
     provider = provide()
     session = SkillSession()
     assert (
-        provider.disclose(GREETING, session).instructions
-        == (await provider.before_request(GREETING, session)).instructions
+        provider.disclose(GREETING, session).everything
+        == (await provider.before_request(GREETING, session)).everything
     )
 
 
@@ -64,7 +64,7 @@ async def test_an_active_skill_stays_to_the_byte_on_following_turns(library, pro
     second = await provider.before_request("And now somebody else please")
     assert second.matched == ()
     assert second.active == ("hello",)
-    assert second.instructions == first.instructions
+    assert second.everything == first.everything
 
 
 async def test_a_loaded_skill_is_not_repeated_when_it_matches_later(library, provide):
@@ -72,7 +72,7 @@ async def test_a_loaded_skill_is_not_repeated_when_it_matches_later(library, pro
     answer = (await provider.tools()[0].call({"skill_id": "hello"})).text
     disclosed = await provider.before_request(GREETING)
     assert "# How to greet" in answer
-    assert "# How to greet" not in disclosed.instructions
+    assert "# How to greet" not in disclosed.everything
     assert disclosed.active == ("hello",)
     assert provider.session.active[0].origin is Origin.LOADED
 
@@ -82,9 +82,9 @@ async def test_loaded_text_that_was_compacted_away_comes_back(library, provide):
     answer = (await provider.tools()[0].call({"skill_id": "hello"})).text
     history = [{"role": "tool", "content": answer}, {"role": "user", "content": "Go on"}]
     kept = await provider.before_request(history, whole_history=True)
-    assert "# How to greet" not in kept.instructions
+    assert "# How to greet" not in kept.everything
     back = await provider.before_request(history[1:], whole_history=True)
-    assert "# How to greet" in back.instructions
+    assert "# How to greet" in back.everything
     assert "already_active" in (await provider.tools()[0].call({"skill_id": "hello"})).text
 
 
@@ -94,17 +94,17 @@ async def test_the_cap_is_explained_when_it_cuts(write_skill, provide):
     disclosed = await provide(max_skills=1).before_request("Where is the zebra?")
     assert len(disclosed.matched) == 1
     assert len(disclosed.left_out) == 2
-    assert disclosed.instructions.count("# Body of") == 1
+    assert disclosed.everything.count("# Body of") == 1
     note = disclosed.notes[0]
     assert "limit of 1" in note
     assert all(match.skill.name in note for match in disclosed.left_out)
-    assert note in disclosed.instructions
+    assert note in disclosed.everything
 
 
 async def test_no_matching_when_the_limit_is_zero(library, provide):
     disclosed = await provide(max_skills=0).before_request(GREETING)
     assert disclosed.matched == ()
-    assert "# How to" not in disclosed.instructions
+    assert "# How to" not in disclosed.everything
 
 
 async def test_long_conversations_put_the_oldest_skill_aside_and_say_so(write_skill, provide):
@@ -115,12 +115,12 @@ async def test_long_conversations_put_the_oldest_skill_aside_and_say_so(write_sk
         await provider.before_request(f"a word{name} please")
     disclosed = await provider.before_request("a wordthree please")
     assert disclosed.active == ("one", "three")
-    assert "Put aside to make room: <id>two</id>." in disclosed.instructions
+    assert "Put aside to make room: <id>two</id>." in disclosed.everything
 
 
 async def test_no_skills_no_words_no_tools(provide):
     disclosed = await provide().before_request("Hello")
-    assert disclosed.instructions == ""
+    assert disclosed.everything == ""
     assert disclosed.tools == ()
     assert disclosed.tokens.total == 0
 
@@ -136,7 +136,7 @@ async def test_the_list_and_the_tools_are_the_same_bytes_in_every_turn(library, 
         await provider.before_request(request, session)
         for request in ("Hi there", GREETING, "What is 2+2?", "/hello Bob", "Thanks", "prices of markets")
     ]
-    assert {turn.catalogue for turn in turns} == {turns[0].catalogue}
+    assert {turn.instructions for turn in turns} == {turns[0].instructions}
     schemas = {json.dumps([[tool.name, tool.parameters] for tool in turn.tools]) for turn in turns}
     assert len(schemas) == 1
 
@@ -165,20 +165,20 @@ async def test_higher_layers_add_tools_and_a_collision_keeps_the_first(library, 
     assert "Tool name collision: 'load_skill'" in caplog.text
 
 
-async def test_the_catalogue_is_frozen_until_the_offer_changes_and_then_says_so(
+async def test_the_list_stays_for_the_whole_conversation_and_what_is_new_is_said(
     library, provide, write_skill
 ):
     provider = provide()
     first = await provider.before_request("Hi")
     write_skill("weather", description="Tells the weather")
-    assert (await provider.before_request("Hi")).catalogue == first.catalogue
     provider.manager.refresh()
-    changed = await provider.before_request("Hi")
-    assert "- weather: Tells the weather" in changed.catalogue
-    assert "The list of skills has changed: new <id>weather</id>." in changed.instructions
-    again = await provider.before_request("Hi")
-    assert again.catalogue == changed.catalogue
-    assert again.notes == ()
+    for _ in range(2):
+        changed = await provider.before_request("Hi")
+        assert changed.instructions == first.instructions
+        assert changed.note == (
+            "<skill_note>\nSkills that are new:\n- weather: Tells the weather\n</skill_note>"
+        )
+    assert "weather" in (await provider.before_request("Hi", SkillSession())).instructions
 
 
 async def test_a_skill_that_is_gone_is_let_go_and_it_is_said(library, provide):
@@ -188,7 +188,7 @@ async def test_a_skill_that_is_gone_is_let_go_and_it_is_said(library, provide):
     provider.manager.refresh()
     disclosed = await provider.before_request("Next")
     assert disclosed.active == ()
-    assert "gone <id>hello</id>" in disclosed.instructions
+    assert "Skills that are gone: <id>hello</id>." in disclosed.everything
     assert (
         "Skill <id>hello</id> is no longer available (not_found); do not follow it any more."
         in disclosed.notes
@@ -208,7 +208,7 @@ async def test_trust_that_is_withdrawn_ends_the_activation(library, skills_dir):
     refused.update(("hello", "markets"))
     disclosed = await provider.before_request("Go on")
     assert disclosed.active == ()
-    assert "# How to" not in disclosed.instructions
+    assert "# How to" not in disclosed.everything
     assert sum("(untrusted)" in note for note in disclosed.notes) == 2
 
 
@@ -223,21 +223,21 @@ async def test_a_matched_skill_that_cannot_be_read_costs_the_others_nothing(libr
 
 
 async def test_fallback_none_adds_nothing(library, provide):
-    assert (await provide(fallback="none").before_request("What is 2+2?")).skills == ""
+    assert (await provide(fallback="none").before_request("What is 2+2?")).insertions == ()
 
 
 async def test_fallback_show_all_asks_for_a_review(library, provide):
     disclosed = await provide(fallback="show_all").before_request("What is 2+2?")
-    assert disclosed.skills.startswith("No skill matched this request by itself.")
-    assert "<available_skills>" not in disclosed.skills
+    assert disclosed.note.startswith("<skill_note>\nNo skill matched this request by itself.")
+    assert "<available_skills>" not in disclosed.note
 
 
 async def test_fallback_show_all_describes_what_the_catalogue_had_to_cut(write_skill, provide):
     for letter in "abcdefghijklmnopqrstuvwxyz":
         write_skill(f"plant-{letter}", description=f"Waters plant {letter} " + "with care " * 20)
     disclosed = await provide(fallback="show_all", budget=400).before_request("What is 2+2?")
-    assert "Waters plant z" not in disclosed.catalogue
-    assert "Waters plant z" in disclosed.skills
+    assert "Waters plant z" not in disclosed.instructions
+    assert "Waters plant z" in disclosed.note
 
 
 async def test_fallback_ask_user_names_the_nearest(library, provide):
@@ -245,13 +245,13 @@ async def test_fallback_ask_user_names_the_nearest(library, provide):
     disclosed = await provide(fallback="ask_user", matcher=strict).before_request("What about people?")
     assert disclosed.matched == ()
     assert [match.skill.name for match in disclosed.candidates] == ["hello"]
-    assert "the nearest: <id>hello</id>." in disclosed.skills
-    assert "ask the user" in disclosed.skills
+    assert "the nearest: <id>hello</id>." in disclosed.note
+    assert "ask the user" in disclosed.note
 
 
 async def test_fallback_ask_user_is_silent_when_nothing_is_near(library, provide):
     disclosed = await provide(fallback="ask_user").before_request("xyzzy")
-    assert disclosed.skills == ""
+    assert disclosed.insertions == ()
     assert disclosed.candidates == ()
 
 
@@ -267,20 +267,20 @@ async def test_a_cut_catalogue_names_what_is_near_so_that_no_turn_is_spent_on_se
     assert (
         "Perhaps useful for this request; load_skill loads them:\n"
         "- zebra: Converts invoices into spreadsheets"
-    ) in disclosed.skills
+    ) in disclosed.note
     await provider.tools()[0].call({"skill_id": "zebra"})
-    assert (await provider.before_request("What do spreadsheets cost?")).skills == ""
+    assert (await provider.before_request("What do spreadsheets cost?")).insertions == ()
 
 
 async def test_a_whole_catalogue_needs_no_suggestions(library, provide):
     strict = SkillMatcher(mode="lexical", threshold=0.9999)
-    assert (await provide(matcher=strict).before_request("What about people?")).skills == ""
+    assert (await provide(matcher=strict).before_request("What about people?")).insertions == ()
 
 
 async def test_no_fallback_while_a_skill_is_active(library, provide):
     provider = provide(fallback="show_all")
     await provider.before_request(GREETING)
-    assert "No skill matched" not in (await provider.before_request("What is 2+2?")).instructions
+    assert "No skill matched" not in (await provider.before_request("What is 2+2?")).everything
 
 
 @pytest.mark.parametrize("options", [{"fallback": "sometimes"}, {"max_skills": -1}])
@@ -295,22 +295,22 @@ async def test_the_user_starts_a_skill_with_its_name_and_arguments(write_skill, 
     assert (await provider.before_request("please deploy it")).active == ()
     disclosed = await provider.before_request("/deploy production now")
     assert disclosed.active == ("deploy",)
-    assert "Deploy to production now." in disclosed.instructions
+    assert "Deploy to production now." in disclosed.everything
     following = await provider.before_request("Done?")
-    assert "Deploy to production now." in following.instructions
+    assert "Deploy to production now." in following.everything
     assert names(following.tools) == ["read_skill_resource"]
 
 
 async def test_a_skill_that_is_not_for_users_to_start_is_refused(write_skill, provide):
     write_skill("inner", user_invocable="false")
     disclosed = await provide().before_request("/inner now")
-    assert '<error code="disabled">' in disclosed.skills
+    assert '<error code="disabled">' in disclosed.note
     assert disclosed.active == ()
 
 
 @pytest.mark.parametrize("request_text", ["/unknown x", "/etc/passwd", "$5 are enough", "/", ""])
 async def test_what_only_looks_like_a_command_is_a_request(library, provide, request_text):
-    assert (await provide().before_request(request_text)).skills == ""
+    assert (await provide().before_request(request_text)).insertions == ()
 
 
 async def test_conversations_do_not_mix(library, provide):
@@ -330,7 +330,7 @@ async def test_a_saved_conversation_goes_on_where_it_was(library, provide):
     saved = json.dumps(session.to_data())
     restored = SkillSession.from_data(json.loads(saved))
     after = await provide().before_request("Go on", restored)
-    assert after.instructions == before.instructions
+    assert after.everything == before.everything
     assert after.notes == ()
 
 
@@ -416,4 +416,4 @@ async def test_a_newly_matched_skill_is_rendered_once(library, provide, monkeypa
     monkeypatch.setattr(SkillManager, "invoke_skill", counted)
     disclosed = await provide().before_request(GREETING)
     assert rendered == ["hello"]
-    assert "# How to greet" in disclosed.skills
+    assert "# How to greet" in disclosed.everything

@@ -201,7 +201,7 @@ async def test_searching_finds_what_the_catalogue_leaves_out(write_skill, provid
         write_skill(f"filler-{number:03}", description="Waters the office plants")
     write_skill("zebra", description="Converts invoices into spreadsheets")
     provider = provide(budget=400)
-    assert "zebra" not in (await provider.before_request("Hi")).catalogue
+    assert "zebra" not in (await provider.before_request("Hi")).instructions
     search = {tool.name: tool for tool in provider.tools()}["search_skills"]
     answer = (await search.call({"query": "turn my invoice into a spreadsheet", "limit": 2})).text
     assert answer.startswith(

@@ -60,8 +60,11 @@ async def test_a_loaded_text_that_left_the_context_is_given_again(provider: Skil
     tool = provider.tool("load_skill", session)
     assert tool is not None
     loaded = await tool.call({"skill_id": "release-notes"})
-    assert provider.lost_texts([{"role": "tool", "content": loaded.text}], session) == ""
-    assert "Be brief." in provider.lost_texts([{"role": "user", "content": "Go on"}], session)
+    asked = {"role": "user", "content": "Go on"}
+    assert provider.insertions([asked, {"role": "tool", "content": loaded.text}], session) == ()
+    [again] = provider.insertions([asked], session)
+    assert (again.place, again.kept) == (1, True)
+    assert "Be brief." in again.text
 
 
 async def test_a_lost_text_that_may_no_longer_be_used_stays_away(
@@ -72,7 +75,9 @@ async def test_a_lost_text_that_may_no_longer_be_used_stays_away(
     assert tool is not None
     await tool.call({"skill_id": "release-notes"})
     (skills_dir / "release-notes" / "SKILL.md").unlink()
-    assert provider.lost_texts([{"role": "user", "content": "Go on"}], session) == ""
+    [note] = provider.insertions([{"role": "user", "content": "Go on"}], session)
+    assert not note.kept
+    assert "is no longer available" in note.text
 
 
 def test_the_nearest_skills_are_told_and_a_match_is_written_down(

@@ -112,7 +112,9 @@ class SkillSwitches:
             result = await load.call({"skill_id": identity})
             if session.get(identity) is None:
                 raise SkillsUseError(f"{identity} cannot be pinned: {result.text}")
-        session.bring_back(identity)  # its text stands in the instructions, whatever becomes of the messages
+        session.bring_back(
+            identity
+        )  # its text follows with the next message, whatever becomes of the earlier ones
         self.pinned.add(identity)
 
     def before_turn(self) -> None:

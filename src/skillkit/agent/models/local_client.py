@@ -42,6 +42,7 @@ from skillkit.agent.models.skill_answers import describable, describe, is_named
 from skillkit.agent.models.turns import Prompt, conversation_text, latest_request, make_prompt
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.envelope import is_for_model
+from skillkit.integrations.agent_framework import INSERTED
 
 MAX_TOOL_CALLS = 6
 
@@ -86,6 +87,7 @@ class LocalChatClient(
         self, messages: Sequence[Message], options: Mapping[str, Any]
     ) -> AsyncIterator[ChatResponseUpdate]:
         message_id = f"local-{secrets.token_hex(8)}"
+        messages, options = with_skills_in_instructions(messages, options)
         if (result := final_result(messages)) is not None:
             yield self._end(NOTHING_READ, message_id, Answer(answer_from_result(result)))
             return
@@ -209,6 +211,16 @@ class LocalChatClient(
                     return
         finally:
             cancelled.set()
+
+
+def with_skills_in_instructions(
+    messages: Sequence[Message], options: Mapping[str, Any]
+) -> tuple[list[Message], dict[str, Any]]:
+    """The request with skills in its instructions: a small model takes the rest for what was said."""
+    inserted = [message.text for message in messages if INSERTED in message.additional_properties]
+    said = [message for message in messages if INSERTED not in message.additional_properties]
+    texts = [text for text in (str(options.get("instructions") or ""), *inserted) if text]
+    return said, {**options, "instructions": "\n\n".join(texts)}
 
 
 def as_grammar(schema: Mapping[str, Any]) -> str:

@@ -144,9 +144,11 @@ def _prompt(disclosure: Disclosure) -> Markup:
     """Return what would be added to the request, part by part, with what each costs."""
     tokens = disclosure.tokens
     tools = "\n".join(f"{tool.name}: {tool.description}" for tool in disclosure.tools)
+    matched = "\n\n".join(insertion.text for insertion in disclosure.insertions if insertion.kept)
     parts = (
-        ("catalogue", "Skills that the model is told of", disclosure.catalogue, tokens.catalogue),
-        ("skills", "Instructions of the skills that matched", disclosure.skills, tokens.skills),
+        ("catalogue", "Skills that the model is told of", disclosure.instructions, tokens.catalogue),
+        ("skills", "Instructions of the skills that matched", matched, tokens.skills),
+        ("note", "Skills near to this request", disclosure.note, tokens.note),
         ("tools", "Tools", tools, tokens.tools),
     )
     whole = bar(

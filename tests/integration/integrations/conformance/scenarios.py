@@ -6,10 +6,11 @@ import json
 import re
 import subprocess
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from uuid import uuid4
 
 from conformance.library import COUNTER, Library, write
-from conformance.script import Call, Driver, Reply
+from conformance.script import Call, Driver, Reply, Seen
 from skillkit.disclosure import SkillSession
 
 Scenario = Callable[[Driver, Library], Awaitable[None]]
@@ -59,7 +60,7 @@ async def tool_schemas(driver: Driver, library: Library) -> None:
     turn = await driver.turn("Good morning.", ["Good morning!"])
     every = {tool.name for tool in library.provider.tools(SkillSession())}
     assert {"load_skill", "read_skill_resource", "script_list", "script_help", "script_run"} <= every
-    expected = driver.narrowed(library.provider).tools(SkillSession())
+    expected = library.provider.tools(SkillSession())
     assert turn.seen[0].tools == {tool.name: dict(tool.parameters) for tool in expected}
 
 
@@ -144,17 +145,43 @@ async def restored(driver: Driver, library: Library) -> None:
 @promise("a request that matches brings the skill along")
 async def matching(driver: Driver, library: Library) -> None:
     turn = await driver.turn("Please fill in this PDF form.", ["Done."])
-    instructions = turn.seen[0].instructions
-    assert instructions.startswith(library.provider.catalogue(SkillSession()))
-    assert '<skill_context id="pdf-forms">' in instructions
-    assert "<skill_context" in instructions
-    assert 'id="tide-tables">\n<instructions>' not in instructions
+    seen = turn.seen[0]
+    assert seen.instructions == library.provider.catalogue(SkillSession())
+    assert sum(part.count("<skill_context id=") for part in seen.messages[-1:]) == 1
+    assert '<skill_context id="pdf-forms">' in seen.whole
+
+
+@promise("every byte before the user's newest message stays the same in six turns")
+async def stable_prefix(driver: Driver, library: Library) -> None:
+    for number in range(40):
+        write(library.folder, f"gardening-{number:02}", f"Water the plants of garden number {number}.")
+    library.manager.refresh()
+    conversation: dict[str, list[Reply]] = {
+        "Good morning.": ["Good morning!"],
+        "Please fill in this PDF form.": ["Done."],
+        "Which plants of the garden are thirsty?": ["All of them."],
+        "And at sea?": [[load("tide-tables")], "High at noon."],
+        "Good.": ["Yes."],
+        "Which garden has the thirsty plants?": ["Number seven."],
+    }
+    turns = [await driver.turn(user, replies) for user, replies in conversation.items()]
+    requests = [seen for turn in turns for seen in turn.seen]
+    for earlier, later in pairwise(requests):
+        assert _sent(later).startswith(earlier.stable), earlier
+    assert any("<skill_note>" in part for part in turns[2].seen[0].messages[-1:])
+    assert all("garden" not in part for part in requests[0].messages)
+    assert sum("<skill_note>" in seen.whole for seen in requests) >= 2
+    assert sum("<skill_context id=" in part for part in requests[-1].messages) == 2
+
+
+def _sent(seen: Seen) -> bytes:
+    return "\n".join([json.dumps(seen.tools), seen.instructions, *seen.messages]).encode()
 
 
 @promise("`/name` starts a skill that models may not start")
 async def user_command(driver: Driver, library: Library) -> None:
     turn = await driver.turn("/secret-handshake", [[load("secret-handshake")], "Done."])
-    assert '<skill_context id="secret-handshake">' in turn.seen[0].instructions
+    assert '<skill_context id="secret-handshake">' in turn.seen[0].whole
 
 
 @promise("a skill that is added is known in the next turn")
@@ -163,7 +190,7 @@ async def hot_reload(driver: Driver, library: Library) -> None:
     write(library.folder, "late-comer", "Comes late.", "Here I am.\n")
     library.manager.refresh()
     turn = await driver.turn("Anything new?", [[load("late-comer")], "Done."])
-    assert "late-comer" in offered(turn.seen[0].instructions)
+    assert "late-comer" in offered(turn.seen[0].whole)
     assert "Here I am." in turn.results[-1]
 
 
@@ -197,7 +224,7 @@ async def trimmed(driver: Driver, library: Library) -> None:
     await driver.turn("Good morning.", [[load("tide-tables")], "Done."])
     await driver.forget()
     turn = await driver.turn("And tomorrow?", [[load("tide-tables")], "Done."])
-    assert "Use the harmonic constants." in turn.seen[0].instructions
+    assert "Use the harmonic constants." in turn.seen[0].whole
 
 
 @promise("a script runs after the user has approved it")

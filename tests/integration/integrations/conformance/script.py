@@ -1,11 +1,12 @@
 """A scripted model: what it answers, and a record of everything it was shown."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from skillkit.disclosure import SkillContextProvider, ToolSource
+from skillkit.disclosure import SkillContextProvider
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,34 @@ class Seen:
     """JSON schemas by name."""
     results: Sequence[str]
     """Answers to the calls of the reply before."""
+    messages: Sequence[str] = ()
+    """Everything after the instructions, part by part as JSON, in the order in which it was sent."""
+
+    @property
+    def whole(self) -> str:
+        """Instructions and messages."""
+        return "\n\n".join([self.instructions, *map(_decoded, self.messages)])
+
+    @property
+    def stable(self) -> bytes:
+        """What the next turn must begin with, to the byte: all but the note about this request alone."""
+        kept = [part for part in self.messages if "<skill_note>" not in part]
+        assert list(self.messages[: len(kept)]) == kept, "the note stands last"
+        return "\n".join([json.dumps(self.tools), self.instructions, *kept]).encode()
+
+
+def _decoded(part: str) -> str:
+    """The texts of a part, as they were before they were written as JSON."""
+    texts: list[str] = []
+
+    def collect(value: object) -> None:
+        if isinstance(value, str):
+            texts.append(value)
+        for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            collect(inner)
+
+    collect(json.loads(part))
+    return "\n".join(texts)
 
 
 @dataclass
@@ -78,10 +107,6 @@ class Driver(ABC):
     def __init__(self, provider: SkillContextProvider) -> None:
         self.provider = provider
         self.model = Model()
-
-    def narrowed(self, provider: SkillContextProvider) -> ToolSource:
-        """The tools that this integration offers of a provider's."""
-        return provider
 
     @abstractmethod
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:

@@ -36,7 +36,8 @@ class ScriptedClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Bas
                 break
             results = [str(content.result) for content in message.contents] + results
         tools = {tool.name: tool.parameters() for tool in options.get("tools") or ()}
-        seen = Seen(options.get("instructions") or "", tools, results)
+        parts = [json.dumps([str(message.role), *map(_part, message.contents)]) for message in messages]
+        seen = Seen(options.get("instructions") or "", tools, results, parts)
         reply = self.driver.model.answer(seen)
         if isinstance(reply, str):
             return [Content.from_text(reply)]
@@ -58,6 +59,11 @@ class ScriptedClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Bas
     async def _updates(self, messages: Sequence[Message], options: Any) -> AsyncIterator[ChatResponseUpdate]:
         for content in self._contents(messages, options):
             yield ChatResponseUpdate(contents=[content], role="assistant")
+
+
+def _part(content: Content) -> dict[str, Any]:
+    """What a client sends of a content."""
+    return content.to_dict(exclude={"raw_representation", "additional_properties", "annotations"})
 
 
 class AgentFrameworkDriver(Driver):

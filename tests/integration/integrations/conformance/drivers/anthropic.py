@@ -14,6 +14,8 @@ from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.anthropic import AnthropicSkills
 
 COMMON: dict[str, Any] = {"model": "scripted", "max_tokens": 1000}
+RUNNER: dict[str, Any] = {**COMMON, "thread": False}
+"""The runner sends the whole conversation with each request."""
 
 
 FIXED = "the runner's tools are fixed when it is made; its add_tools needs a beta of the API"
@@ -34,7 +36,8 @@ class AnthropicDriver(Driver):
         turn, self.approved = self.model.begin(replies), approve
         self.messages.append({"role": "user", "content": user})
         turn.text = await self._run()
-        self.messages = [*self.server.last_messages, {"role": "assistant", "content": turn.text}]
+        new = self.server.last_messages[len(self.messages) :]
+        self.messages += [*new, {"role": "assistant", "content": turn.text}]
         return turn
 
     async def forget(self) -> None:
@@ -50,7 +53,7 @@ class AnthropicDriver(Driver):
 
     async def _run(self) -> str:
         async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
-            runner = self.skills.async_runner(client, messages=self.messages, **COMMON)
+            runner = self.skills.async_runner(client, messages=self.messages, **RUNNER)
             return _text(await runner.until_done())
 
     def _approve(self, name: str, arguments: Mapping[str, object]) -> bool:
@@ -70,7 +73,7 @@ class AnthropicBlockingDriver(AnthropicDriver):
 
     def _run_blocking(self) -> str:
         with Anthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
-            return _text(self.skills.runner(client, messages=self.messages, **COMMON).until_done())
+            return _text(self.skills.runner(client, messages=self.messages, **RUNNER).until_done())
 
 
 class AnthropicStreamingDriver(AnthropicDriver):
@@ -79,7 +82,7 @@ class AnthropicStreamingDriver(AnthropicDriver):
     async def _run(self) -> str:
         async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
             text = ""
-            runner: Any = self.skills.async_runner(client, messages=self.messages, stream=True, **COMMON)
+            runner: Any = self.skills.async_runner(client, messages=self.messages, stream=True, **RUNNER)
             async for stream in runner:
                 async for _ in stream:
                     pass
@@ -95,12 +98,7 @@ class AnthropicManualDriver(AnthropicDriver):
         async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
             messages = list(self.messages)
             while True:
-                message = await client.messages.create(
-                    messages=messages,
-                    system=self.skills.system(messages),
-                    tools=self.skills.tools(),
-                    **COMMON,
-                )
+                message = await client.messages.create(**self.skills.request(messages), **COMMON)
                 answer = await self.skills.results(message)
                 if answer is None:
                     return _text(message)
@@ -154,7 +152,8 @@ class MessagesServer:
         last = request["messages"][-1]["content"]
         blocks = [] if isinstance(last, str) else last
         results = [_result(block) for block in blocks if block["type"] == "tool_result"]
-        reply = self.driver.model.answer(Seen(system, tools, results))
+        parts = [part for message in request["messages"] for part in _parts(message)]
+        reply = self.driver.model.answer(Seen(system, tools, results, parts))
         content: list[dict[str, Any]]
         if isinstance(reply, str):
             content = [{"type": "text", "text": reply}]
@@ -178,6 +177,14 @@ class MessagesServer:
             "stop_sequence": None,
             "usage": {"input_tokens": 1, "output_tokens": 1},
         }
+
+
+def _parts(message: Mapping[str, Any]) -> list[str]:
+    """The blocks of a message; a cache mark is not part of what the cache compares."""
+    content = message["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    unmarked = [{key: value for key, value in block.items() if key != "cache_control"} for block in blocks]
+    return [json.dumps([message["role"], block]) for block in unmarked]
 
 
 def _result(block: Mapping[str, Any]) -> str:

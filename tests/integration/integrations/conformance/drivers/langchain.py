@@ -1,5 +1,6 @@
 """LangChain's create_agent on LangGraph with a fake chat model."""
 
+import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -46,7 +47,9 @@ class ScriptedChatModel(BaseChatModel):
         system = "".join(str(message.content) for message in messages if isinstance(message, SystemMessage))
         functions = [tool["function"] for tool in self.bound]
         tools = {function["name"]: function["parameters"] for function in functions}
-        reply = self.driver.model.answer(Seen(system, tools, results))
+        said = [message for message in messages if not isinstance(message, SystemMessage)]
+        parts = [json.dumps([message.type, message.content, _calls(message)]) for message in said]
+        reply = self.driver.model.answer(Seen(system, tools, results, parts))
         if isinstance(reply, str):
             return AIMessage(reply)
         calls = [
@@ -62,6 +65,10 @@ class ScriptedChatModel(BaseChatModel):
         message = self._message(messages)
         chunk = AIMessageChunk(content=message.content, tool_calls=message.tool_calls, chunk_position="last")
         yield ChatGenerationChunk(message=chunk)
+
+
+def _calls(message: BaseMessage) -> list[Any]:
+    return [dict(call) for call in message.tool_calls] if isinstance(message, AIMessage) else []
 
 
 class LangChainDriver(Driver):

@@ -27,6 +27,7 @@ class MCPDriver(Driver):
         "toolset_of_load": NO_MEMORY,
         "trimmed": NO_MEMORY,
         "matching": "the server does not see the user's message; the model loads or searches",
+        "stable_prefix": "the client makes the requests; what the server says is in its instructions alone",
         "user_command": "the client starts a skill by its prompt",
         "script_approved": ASKS,
         "script_refused": ASKS,

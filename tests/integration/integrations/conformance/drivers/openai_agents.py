@@ -11,7 +11,7 @@ from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_messag
 from conformance.script import Driver, Reply, Seen, Turn
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.conversation import Conversation
-from skillkit.integrations.openai_agents import SkillAgent
+from skillkit.integrations.openai_agents import SkillAgent, skill_input_filter
 
 
 class OpenAIAgentsDriver(Driver):
@@ -48,13 +48,18 @@ class OpenAIAgentsDriver(Driver):
         self.conversation = Conversation(self.provider, SkillSession.from_data(json.loads(saved)))
 
     async def _run(self, agent: SkillAgent[Any], given: Any) -> Any:
-        return await Runner.run(agent, given, max_turns=100, run_config=RunConfig(tracing_disabled=True))
+        return await Runner.run(agent, given, max_turns=100, run_config=self._run_config())
+
+    def _run_config(self) -> RunConfig:
+        extend = skill_input_filter(self.conversation)
+        return RunConfig(tracing_disabled=True, call_model_input_filter=extend)
 
     def _respond(self, call: ModelCall) -> list[Any]:
         outputs = [item["output"] for item in call.input if item.get("type") == "function_call_output"]
         new, self.known_results = outputs[self.known_results :], len(outputs)
         tools = {tool.name: tool.params_json_schema for tool in call.tools if isinstance(tool, FunctionTool)}
-        reply = self.model.answer(Seen(call.system_instructions or "", tools, new))
+        parts = [json.dumps(item) for item in call.input]
+        reply = self.model.answer(Seen(call.system_instructions or "", tools, new, parts))
         if isinstance(reply, str):
             return [assistant_message(reply)]
         return [
@@ -73,14 +78,14 @@ class OpenAIAgentsBlockingDriver(OpenAIAgentsDriver):
     def _run_blocking(self, agent: SkillAgent[Any], given: Any) -> Any:
         with asyncio.Runner() as runner:
             asyncio.set_event_loop(runner.get_loop())
-            return Runner.run_sync(agent, given, max_turns=100, run_config=RunConfig(tracing_disabled=True))
+            return Runner.run_sync(agent, given, max_turns=100, run_config=self._run_config())
 
 
 class OpenAIAgentsStreamingDriver(OpenAIAgentsDriver):
     variant = "streaming"
 
     async def _run(self, agent: SkillAgent[Any], given: Any) -> Any:
-        result = Runner.run_streamed(agent, given, max_turns=100, run_config=RunConfig(tracing_disabled=True))
+        result = Runner.run_streamed(agent, given, max_turns=100, run_config=self._run_config())
         try:
             async for _ in result.stream_events():
                 pass

@@ -51,9 +51,11 @@ class PlainDriver(Driver):
         self.skills = SkillTools(self.provider, session, approve=self._approve)
 
     async def _request(self, results: list[str]) -> Seen:
-        instructions = await asyncio.to_thread(self.skills.instructions, self.messages)
-        functions: list[Any] = [tool["function"] for tool in self.skills.tools()]
-        return Seen(instructions, {each["name"]: each["parameters"] for each in functions}, results)
+        request: Any = await asyncio.to_thread(self.skills.request, self.messages)
+        functions = [tool["function"] for tool in request["tools"]]
+        tools = {each["name"]: each["parameters"] for each in functions}
+        system, *messages = request["messages"]
+        return Seen(system["content"], tools, results, list(map(json.dumps, messages)))
 
     async def _approve(self, name: str, arguments: Mapping[str, object]) -> bool:
         self.model.turn.asked.append(name)

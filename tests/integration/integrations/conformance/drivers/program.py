@@ -15,7 +15,6 @@ from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.runtime import AgentRuntime
 from skillkit.disclosure import SkillContextProvider
-from skillkit.disclosure.tools_of_use import ToolsOfUse
 from skillkit.install.enabled import EnabledSkills
 
 _BASIC = {tool.name for tool in HelloTools().tools()}
@@ -46,9 +45,6 @@ class ProgramDriver(Driver):
         self.home = Path(self.folder.name)
         self.approve = True
         self.runtime = self._runtime(ConversationStore(self.home).new())
-
-    def narrowed(self, provider: SkillContextProvider) -> ToolsOfUse:
-        return ToolsOfUse(provider, provider.manager)
 
     def _runtime(self, conversation: SavedConversation) -> AgentRuntime:
         enabled = EnabledSkills(self.home, bundled=False)

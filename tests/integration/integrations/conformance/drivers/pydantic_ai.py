@@ -16,10 +16,17 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_core import to_jsonable_python
 
 from conformance.script import Driver, Reply, Seen, Turn
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.pydantic_ai import SkillsCapability
+
+
+def _sent(part: object) -> str:
+    """A part as JSON; no model is told when it was made."""
+    fields = to_jsonable_python(part)
+    return json.dumps({name: value for name, value in fields.items() if name != "timestamp"})
 
 
 class PydanticAIDriver(Driver):
@@ -72,7 +79,8 @@ class PydanticAIDriver(Driver):
         parts = last.parts if isinstance(last, ModelRequest) else []
         results = [str(part.content) for part in parts if isinstance(part, ToolReturnPart)]
         tools = {tool.name: tool.parameters_json_schema for tool in info.function_tools}
-        return self.model.answer(Seen(info.instructions or "", tools, results))
+        parts = [_sent(part) for message in messages for part in message.parts]
+        return self.model.answer(Seen(info.instructions or "", tools, results, parts))
 
     def _respond(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         reply = self._reply(messages, info)

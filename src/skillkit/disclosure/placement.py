@@ -1,0 +1,89 @@
+"""Where the texts of skills stand among the messages of a request: nothing before them is ever rewritten."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TypeVar
+
+from skillkit.disclosure.fence import carries
+from skillkit.disclosure.messages import Messages, as_messages, role_of, text_of, user_text
+from skillkit.disclosure.session import SkillSession
+
+Message = TypeVar("Message")
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """A text that stands in a request without being in the program's own history."""
+
+    place: int
+    """How many messages of the request stand before it."""
+    text: str
+    kept: bool
+    """Whether it stands in the same place in all later requests too."""
+
+
+def user_places(messages: Messages) -> dict[str, int]:
+    """The place after each message of the user, by what marks that message in any view of a conversation."""
+    seen: Counter[str] = Counter()
+    places: dict[str, int] = {}
+    for index, message in enumerate(as_messages(messages), 1):
+        said = user_text(message)
+        if said:
+            digest = sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+            seen[digest] += 1
+            places[f"{digest}-{seen[digest]}"] = index
+    return places
+
+
+def place_texts(
+    messages: Messages, texts: Mapping[str, str], session: SkillSession, *, elsewhere: bool = False
+) -> list[Insertion]:
+    """Where the `texts` of active skills stand among `messages`.
+
+    A text stands after the message of the user that brought it. Where that message is gone, the text
+    moves behind the newest one; unless earlier messages are kept `elsewhere`, and the text with them. A
+    text that a program has written into its own history stands there already.
+    """
+    listed = as_messages(messages)
+    places, carried = user_places(listed), [text_of(message) for message in listed]
+    newest = next(reversed(places), "")
+    insertions = []
+    for activation in session.active:
+        text = texts.get(activation.skill_id)
+        if text is None or any(carries(each, activation.nonce) for each in carried):
+            continue
+        anchor = activation.anchor
+        if anchor not in places and newest and not (anchor and elsewhere):
+            anchor = newest
+            session.anchor(activation.skill_id, anchor)
+        if anchor in places:
+            insertions.append(Insertion(places[anchor], text, kept=True))
+    return sorted(insertions, key=lambda insertion: insertion.place)
+
+
+def place_note(messages: Messages, note: str) -> list[Insertion]:
+    """Where a `note` about this request alone stands: at the end, unless the model is to go on writing."""
+    if not note:
+        return []
+    listed = as_messages(messages)
+    unfinished = bool(listed) and role_of(listed[-1]) == "assistant"
+    place = max(user_places(listed).values(), default=0) if unfinished else len(listed)
+    return [Insertion(place, note, kept=False)]
+
+
+def begins_turn(messages: Messages) -> bool:
+    """Whether the user spoke last, so that nothing of an answer is there yet."""
+    listed = as_messages(messages)
+    return bool(listed) and bool(user_text(listed[-1]))
+
+
+def with_insertions(
+    messages: Sequence[Message], insertions: Iterable[Insertion], make: Callable[[Insertion], Message]
+) -> list[Message]:
+    """`messages` with the `insertions` in their places, each as the message that `make` makes of it."""
+    extended = list(messages)
+    for insertion in reversed(list(insertions)):
+        extended.insert(insertion.place, make(insertion))
+    return extended
