@@ -6,19 +6,22 @@ python3 dev.py pictures --record     first let the embedded model answer anew
 
 import sys
 
-from recipes.pictures import FOLDER, PICTURES, sessions
+from recipes.pictures import FOLDER, PICTURES, inspector, sessions
 from recipes.pictures.comparison import differences
 
 
 def main(arguments: list[str]) -> int:
     if "--record" in arguments:
         sessions.record_answer()
-    names = [name for name in arguments if name != "--record"] or list(PICTURES)
-    unknown = sorted(set(names) - set(PICTURES))
+    there_are = [*PICTURES, *inspector.PAGES]
+    names = [name for name in arguments if name != "--record"] or there_are
+    unknown = sorted(set(names) - set(there_are))
     if unknown:
-        print(f"No picture is called {', '.join(unknown)}. There are: {', '.join(PICTURES)}")
+        print(f"No picture is called {', '.join(unknown)}. There are: {', '.join(there_are)}")
         return 2
-    for name in names:
+    if pages := [name for name in names if name in inspector.PAGES]:
+        inspector.draw(FOLDER, pages)
+    for name in (name for name in names if name in PICTURES):
         print(f"{'drew' if draw(name) else 'kept'} docs/pictures/{name}.svg")
     return 0
 

@@ -56,4 +56,5 @@ def inspecting(
         yield Inspecting(address)
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        _, complaints = process.communicate(timeout=30)
+        assert "ERROR" not in complaints, complaints

@@ -28,13 +28,17 @@ LOOK_EVERY = 1.0
 
 
 def create_app(
-    library: Library, port: int, token: str | None = None, managing: Managing | None = None
+    library: Library,
+    port: int,
+    token: str | None = None,
+    managing: Managing | None = None,
+    ending: Callable[[], bool] = lambda: False,
 ) -> OnlyTheUser:
     """Return the application for one run; it changes nothing unless it is given how.
 
-    `token` is made when none is given.
+    `token` is made when none is given. `ending` says that the server waits for open pages to let go.
     """
-    live = Live(library)
+    live = Live(library, ending)
     routes = [
         _page("/", lambda ask: skills.show(library)),
         _page("/request", lambda ask: request.show(library, ask.query_params)),
@@ -151,8 +155,9 @@ async def _not_found(ask: Request, error: Exception) -> Response:
 class Live:
     """Tells every open page when a skill changed on disk or the journal grew."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, ending: Callable[[], bool]) -> None:
         self._library = library
+        self._ending = ending
 
     async def stream(self, ask: Request) -> Response:
         headers = {"x-accel-buffering": "no"}
@@ -161,7 +166,7 @@ class Live:
     async def _changes(self, ask: Request) -> AsyncIterator[str]:
         seen = await asyncio.to_thread(self._state)
         yield ": watching\n\n"
-        while not await ask.is_disconnected():
+        while not self._ending() and not await ask.is_disconnected():
             await asyncio.sleep(LOOK_EVERY)
             now = await asyncio.to_thread(self._state)
             if now != seen:

@@ -1,6 +1,7 @@
 """The frame around every page: title, navigation, where one is."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from skillkit._version import __version__
 from skillkit.inspector.html import Markup, link, tag
@@ -62,3 +63,10 @@ def nothing(text: str) -> Markup:
 
 def badge(text: str, kind: str = "") -> Markup:
     return tag("span", text, class_=f"badge {kind}".strip())
+
+
+def place(path: Path) -> Markup:
+    """Return a folder as people write it, with `~` for their own."""
+    home = Path.home()
+    shown = f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+    return tag("span", shown, class_="mono")

@@ -1,11 +1,12 @@
 """The pictures of the documentation show what the program says and the benchmarks recorded."""
 
 import re
+import struct
 from pathlib import Path
 
 import pytest
 from benchmarks import disclosure
-from recipes.pictures import FOLDER, PICTURES, charts, sessions
+from recipes.pictures import FOLDER, PICTURES, charts, inspector, sessions
 from recipes.pictures.comparison import agree, differences
 
 from skillkit.disclosure import SkillContextProvider
@@ -56,6 +57,13 @@ def test_every_picture_is_made_by_the_recipe_and_shown_on_a_page():
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     shown = {name for page in pages for name in re.findall(r"pictures/([\w-]+)\.svg\)", page.read_text())}
     assert {path.stem for path in FOLDER.glob("*.svg")} == set(PICTURES) == shown
+
+
+def test_every_page_of_the_inspector_has_its_picture_on_the_page_about_it():
+    shown = set(re.findall(r"pictures/([\w-]+)\.png\)", (ROOT / "docs" / "inspector.md").read_text()))
+    made = {path.stem: path.read_bytes()[16:24] for path in FOLDER.glob("*.png")}
+    assert set(inspector.PAGES) == shown == set(made)
+    assert set(made.values()) == {struct.pack(">II", inspector.WIDTH, inspector.HEIGHT)}
 
 
 @pytest.mark.parametrize("name", PICTURES)

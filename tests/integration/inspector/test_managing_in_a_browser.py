@@ -60,6 +60,16 @@ def test_a_skill_is_trusted_and_enabled_after_its_card_was_shown(
     assert [(event.kind, event.digest) for event in events] == [(Kind.CONSENTED, consent.digest)]
 
 
+def test_the_program_ends_while_a_page_is_watching(
+    browser: Browser, own_home: Path, skills_dir: Path
+) -> None:
+    with inspecting(own_home, skills_dir) as started:
+        watching = browser.new_page()
+        watching.goto(started.address)
+        expect(watching.locator("h1")).to_have_text("Skills")
+    watching.close()
+
+
 def test_what_was_shown_is_what_is_trusted(
     page: Page, managing: Inspecting, own_home: Path, folder: Path
 ) -> None:

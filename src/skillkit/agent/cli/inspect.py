@@ -56,7 +56,10 @@ def inspect(
     number = listening.getsockname()[1]
     library = Library(lambda: enabled_skills(paths or ()), journal_path(), manage=manage)
     managing = Managing(library, open_journal()) if manage else None
-    application = create_app(library, number, managing=managing)
+    servers: list[uvicorn.Server] = []
+    application = create_app(
+        library, number, managing=managing, ending=lambda: any(one.should_exit for one in servers)
+    )
     address = f"http://127.0.0.1:{number}/?token={application.token}"
     output.say(address, whole=True)
     output.remark("Open the address above; Ctrl-C ends it. It carries a token: keep it to yourself.")
@@ -64,5 +67,12 @@ def inspect(
         import webbrowser
 
         webbrowser.open(address)
-    config = uvicorn.Config(application, log_level="warning", access_log=False, server_header=False)
-    uvicorn.Server(config).run(sockets=[listening])
+    config = uvicorn.Config(
+        application,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=10,  # an open page keeps its stream of changes open
+    )
+    servers.append(uvicorn.Server(config))
+    servers[0].run(sockets=[listening])

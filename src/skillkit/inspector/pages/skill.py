@@ -10,7 +10,7 @@ from skillkit.core.grants import Grants
 from skillkit.core.models import Permissions, SkillMetadata
 from skillkit.evaluation.static.script_sources import foreign_imports
 from skillkit.inspector.html import Markup, link, table, tag
-from skillkit.inspector.layout import badge, facts, nothing, page, section
+from skillkit.inspector.layout import badge, facts, nothing, page, place, section
 from skillkit.inspector.library import Library, cost_of
 from skillkit.inspector.markdown import render
 from skillkit.inspector.pages.events import entry
@@ -103,7 +103,7 @@ def _facts(library: Library, status: SkillStatus) -> list[tuple[str, object]]:
             ],
         ),
         ("From", skill.source_label),
-        ("Folder", tag("span", str(skill.base_dir), class_="mono")),
+        ("Folder", place(skill.base_dir)),
         ("Version", skill.version),
         ("Author", skill.author),
         ("Licence", skill.license),

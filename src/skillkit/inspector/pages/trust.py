@@ -1,7 +1,7 @@
 """Trust: what the user said yes to, since when, and what waits for an answer."""
 
 from skillkit.inspector.html import link, table, tag
-from skillkit.inspector.layout import badge, nothing, page, section
+from skillkit.inspector.layout import badge, nothing, page, place, section
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.manage import action_address
 from skillkit.inspector.pages.skills import address
@@ -29,7 +29,7 @@ def show(library: Library) -> str:
                 [" ", link(action_address("trust", status.skill.name), "Answer")] if library.manage else None,
             ],
             status.standing.reason,
-            str(status.skill.base_dir),
+            place(status.skill.base_dir),
         ]
         for status in library.snapshot().statuses
         if not status.standing.trusted
