@@ -13,7 +13,7 @@ from skillkit.core.discovery import Discovery, folders_of
 from skillkit.core.models import SkillSource
 from skillkit.core.processors import MAX_ARGUMENT_BYTES, checked, header, note_suspicious, substitute
 from skillkit.core.sources import Folder
-from skillkit.core.walk import MAX_DEPTH, SKILL_FILE, Met
+from skillkit.core.walk import SKILL_FILE, Met
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +27,10 @@ def project_folder(folder: Folder | None, *older: Folder | None) -> Folder | Non
         return folder
     logger.warning("Parameter 'skill_dir' is deprecated in v0.2. Use 'project_skill_dir' instead.")
     return given
+
+
+OLD_DEPTH = 5
+"""How deep skillkit 0.1 and 0.2 searched."""
 
 
 class SkillDiscovery(Discovery):
@@ -50,7 +54,7 @@ class SkillDiscovery(Discovery):
             return []
         return self.find_skill_files(skills_dir)
 
-    def find_skill_files(self, skills_dir: Path, max_depth: int = MAX_DEPTH) -> list[Path]:
+    def find_skill_files(self, skills_dir: Path, max_depth: int = OLD_DEPTH) -> list[Path]:
         """The SKILL.md files beneath a folder, to `max_depth` folders deep."""
         walk = self.walk(os.path.abspath(skills_dir), max_depth)
         met = Met()
@@ -68,7 +72,7 @@ class SkillDiscovery(Discovery):
 
         return await asyncio.to_thread(self.scan_directory, skills_dir)
 
-    async def afind_skill_files(self, skills_dir: Path, max_depth: int = MAX_DEPTH) -> list[Path]:
+    async def afind_skill_files(self, skills_dir: Path, max_depth: int = OLD_DEPTH) -> list[Path]:
         import asyncio
 
         return await asyncio.to_thread(self.find_skill_files, skills_dir, max_depth)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from skillkit.core.diagnostics import Diagnostic, Severity
 
 SKILL_FILE = "SKILL.md"
-MAX_DEPTH = 5
-MAX_FOLDERS = 5000
+MAX_DEPTH = 12
+MAX_FOLDERS = 100_000
 MAX_ENTRIES = 100_000
 """Of one folder."""
 MAX_ALL_ENTRIES = 1_000_000
@@ -64,9 +64,20 @@ class SkillWalk:
         self.diagnostics: list[Diagnostic] = []
         """What could not be searched, complete once the walk is over."""
         self._listed: set[tuple[int, int]] = set()
+        self._too_deep: list[str] = []
         self._entries_left = MAX_ALL_ENTRIES
 
     def __iter__(self) -> Iterator[SkillFile]:
+        yield from self._search()
+        if self._too_deep:
+            more = f" and {len(self._too_deep) - 1:,} more" if len(self._too_deep) > 1 else ""
+            self._say(
+                self._too_deep[0],
+                "depth-limit",
+                f"Not searched{more}: deeper than {self.max_depth} folders; raise max_depth to search them",
+            )
+
+    def _search(self) -> Iterator[SkillFile]:
         stack = [_Folder(self.root, 0, False)]
         visited = 0
         while stack:
@@ -108,12 +119,7 @@ class SkillWalk:
             self._say(folder.path, "unreadable", f"Cannot be searched: {error.strerror}")
             return _EMPTY
         if listing.folders and folder.depth >= self.max_depth:
-            self._say(
-                folder.path,
-                "depth-limit",
-                f"Depth limit ({self.max_depth}) reached; folders below are not searched",
-                Severity.INFO,
-            )
+            self._too_deep += (below.path for below in listing.folders)
             return _Listing([], listing.other_spelling)
         return listing
 
@@ -149,8 +155,8 @@ class SkillWalk:
             other,
         )
 
-    def _say(self, path: str, code: str, message: str, severity: Severity = Severity.WARNING) -> None:
-        self.diagnostics.append(Diagnostic(Path(path), code, severity, message))
+    def _say(self, path: str, code: str, message: str) -> None:
+        self.diagnostics.append(Diagnostic(Path(path), code, Severity.WARNING, message))
 
 
 class Met:

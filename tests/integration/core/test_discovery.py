@@ -66,8 +66,8 @@ def test_order_does_not_depend_on_the_disk(
     assert winners == {skills_dir / "a" / "SKILL.md"}
 
 
-@pytest.mark.parametrize(("depth", "found"), [(0, True), (1, True), (5, True), (6, False)])
-def test_skills_are_found_five_folders_deep(skills_dir: Path, write_skill, depth: int, found: bool) -> None:
+@pytest.mark.parametrize(("depth", "found"), [(0, True), (1, True), (12, True), (13, False)])
+def test_skills_are_found_twelve_folders_deep(skills_dir: Path, write_skill, depth: int, found: bool) -> None:
     folder = skills_dir
     for level in range(1, depth):
         folder = folder / f"level-{level}"
@@ -84,9 +84,13 @@ def test_skills_are_found_five_folders_deep(skills_dir: Path, write_skill, depth
 def test_the_depth_can_be_chosen(skills_dir: Path, write_skill) -> None:
     write_skill("near", into=skills_dir / "a")
     write_skill("far", into=skills_dir / "a" / "b")
+    write_skill("farther", into=skills_dir / "a" / "b")
     manager = make_manager(skills_dir, max_depth=2)
     manager.discover()
     assert names(manager) == ["near"]
+    [found] = manager.diagnostics
+    assert (found.code, found.severity.value) == ("depth-limit", "warning")
+    assert "and 1 more: deeper than 2 folders" in found.message
 
 
 def test_the_number_of_folders_is_bounded_and_said(skills_dir: Path, write_skill) -> None:
