@@ -21,7 +21,7 @@ from skill_repositories import Repository, skill_text
 
 from skillkit.core.digest import tree_digest
 from skillkit.core.manager import SkillManager
-from skillkit.install import installer as installer_module
+from skillkit.install import locking
 from skillkit.install.clients import Placing, all_clients
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.lockfile import LockedSkill
@@ -251,7 +251,7 @@ def _sync(folder: Path, base: Path) -> tuple[Callable[[Path], object], Callable[
 
 def remember_fetched() -> None:
     """Ask git once for what is the same in every attempt; what is killed is the writing."""
-    fetch = installer_module.fetch_locked
+    fetch = locking.fetch_locked
     known: dict[tuple[str, ...], list[tuple[Plan, tuple[str, ...]]]] = {}
 
     def remembered(
@@ -262,7 +262,7 @@ def remember_fetched() -> None:
             known[names] = fetch(registry, state, wanted, *rest)
         return list(known[names])
 
-    installer_module.fetch_locked = remembered
+    locking.fetch_locked = remembered
 
 
 if __name__ == "__main__":

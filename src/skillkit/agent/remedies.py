@@ -11,6 +11,7 @@ _WORDS = {
     Remedy.CONSENT: "Pass --yes.",
     Remedy.CONSENT_COMMIT: "Pass --yes together with a full commit (--ref), or --trusted.",
     Remedy.CONSENT_DIGEST: "Pass --yes together with --digest.",
+    Remedy.CONSENT_TRUSTED: "Pass --trusted.",
     Remedy.CONSENT_LOCK: "Pass --yes after reading the lock, or --trusted.",
     Remedy.FORGET: "To forget it: agent skill disable {skill}",
     Remedy.GIVE_PATH: "Say where to look with --path.",

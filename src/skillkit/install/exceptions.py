@@ -17,6 +17,7 @@ class Remedy(Enum):
     CONSENT = "say yes beforehand"
     CONSENT_COMMIT = "say yes beforehand to a full commit"
     CONSENT_DIGEST = "say yes beforehand to a digest"
+    CONSENT_TRUSTED = "say beforehand that what is there is trusted"
     CONSENT_LOCK = "say yes beforehand to the lock"
     FORGET = "Disable it"
     GIVE_PATH = "say where in the source to look"

@@ -1,8 +1,8 @@
-"""Entries of skills-lock.json that other tools wrote: no commit, a hash; the commit is found by the hash."""
+"""Skills in locks of other tools: a hash and no commit, or a commit; the bytes are found by them."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, LockFileError
 from skillkit.install.fetch import Wanted, fetch
-from skillkit.install.lock_hashes import fitting_formula
+from skillkit.install.lock_hashes import fitting_formula, text_hash
 from skillkit.install.lockfile import ForeignEntry, Lock, LockedSkill
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import RegistryState
@@ -32,6 +32,24 @@ class ForeignSkill:
     """With the path of the skill, where the lock tells it."""
     has_path: bool
     hash: str
+    """Of all its files, as skills-lock.json has it; empty where each file has its own."""
+    file_hashes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """SHA-256 of single files with the line ends of Unix, as apm.lock.yaml has them."""
+    follow: str | None = None
+    """The branch or tag to follow, where `source` names a commit."""
+
+    def fits(self, files: Mapping[str, bytes]) -> str | None:
+        """Return in words how these files are what the lock means; None when they are not."""
+        if self.hash:
+            words = fitting_formula(files, self.hash)
+            return None if words is None else f"found by the hash of the lock, {words}"
+        if any(
+            name not in files or text_hash(files[name]) != value for name, value in self.file_hashes.items()
+        ):
+            return None
+        if not self.file_hashes:
+            return "at the commit of the lock, which has no hashes for it"
+        return f"at the commit of the lock, {len(self.file_hashes)} files compared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +102,32 @@ def find_installed(state: RegistryState, store: SkillStore, skill: ForeignSkill)
     if installed is None or installed.source.location != skill.source.location:
         return None
     tree = read_folder(store.path(installed.stored), ANY_SIZE)
-    return None if fitting_formula(_contents(tree), skill.hash) is None else _locked(skill, installed, tree)
+    return None if skill.fits(_contents(tree)) is None else _locked(skill, installed, tree)
+
+
+def parse_entries(lock: Lock, folder: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
+    """Return what entries of other tools in skills-lock.json mean, and those that mean nothing here."""
+    skills, left_out = [], []
+    for entry in lock.foreign:
+        try:
+            skills.append(parse_foreign(entry, folder))
+        except InstallError as error:
+            left_out.append(LeftOut(entry.name, str(error)))
+    return skills, left_out
 
 
 def sort_foreign(
-    lock: Lock, folder: Path, state: RegistryState, store: SkillStore
-) -> tuple[list[LockedSkill], list[ForeignSkill], list[LeftOut]]:
-    """Return what is installed as entries of other tools say, what is to be found, and the rest."""
-    known, strange, left_out = [], [], []
-    for entry in lock.foreign:
-        try:
-            skill = parse_foreign(entry, folder)
-        except InstallError as error:
-            left_out.append(LeftOut(entry.name, str(error)))
-            continue
+    skills: Sequence[ForeignSkill], state: RegistryState, store: SkillStore
+) -> tuple[list[LockedSkill], list[ForeignSkill]]:
+    """Return what is installed as a lock of another tool says, and what is to be found."""
+    known, strange = [], []
+    for skill in skills:
         installed = find_installed(state, store, skill)
         if installed is None:
             strange.append(skill)
         else:
             known.append(installed)
-    return known, strange, left_out
+    return known, strange
 
 
 def _locked(skill: ForeignSkill, installed: InstalledSkill, tree: SkillTree) -> LockedSkill:
@@ -140,16 +164,16 @@ def _find(opened: OpenSource, skill: ForeignSkill, limits: TreeLimits) -> FoundS
     try:
         path = skill.source.path
         if not skill.has_path:
-            path = fetch(opened, "", Wanted((skill.name,)), limits).skills[0].source.path
+            path = fetch(opened, path, Wanted((skill.name,)), limits).skills[0].source.path
         tried = 0
         for revision, tree in opened.earlier(path, limits):
             tried += 1
-            words = fitting_formula(_contents(tree), skill.hash)
+            words = skill.fits(_contents(tree))
             if words is not None:
-                source = opened.followed.within(path)
+                source = opened.followed.at(skill.follow) if skill.follow else opened.followed
                 digest = tree.digest
-                locked = LockedSkill(skill.name, source, revision, digest.digest, digest.files)
-                return FoundSkill(locked, f"found by the hash of the lock, {words}")
+                locked = LockedSkill(skill.name, source.within(path), revision, digest.digest, digest.files)
+                return FoundSkill(locked, words)
     except InstallError as error:
         return LeftOut(skill.name, str(error))
     return LeftOut(

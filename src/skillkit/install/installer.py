@@ -8,7 +8,8 @@ from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.clients import Placing
+from skillkit.install.adoption import find_adoptable
+from skillkit.install.clients import Place, Placing, all_clients
 from skillkit.install.closure import find_closure
 from skillkit.install.exceptions import (
     DriftError,
@@ -19,16 +20,12 @@ from skillkit.install.exceptions import (
     Remedy,
 )
 from skillkit.install.fetch import Chooser, Wanted, fetch, fetch_at, list_choices, manifest
-from skillkit.install.foreign_lock import ForeignSkill, find_all, sort_foreign
-from skillkit.install.inspection import Skills
-from skillkit.install.lock_hashes import computed_hash
-from skillkit.install.lockfile import read_lock, write_lock
+from skillkit.install.locking import LockingInspector
 from skillkit.install.placement import PlaceState
 from skillkit.install.plan import (
     Plan,
     find_places,
     is_installed,
-    known_needs,
     make_plan,
     needed_by,
     offer_of,
@@ -42,15 +39,14 @@ from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import MAX_PREVIOUS, InstallRegistry, RegistryState, RemovedSkill
 from skillkit.install.results import AddedSkills, Offered, Updated
 from skillkit.install.sources.kinds import parse_source
+from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sources.source import Access, OpenSource, OpenSources, Source
-from skillkit.install.sync import SyncPlan, compare, fetch_locked, refuse_drift
 from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
-from skillkit.install.trusting import TrustingInspector
 
 _UNVOUCHED = "no branch or tag of the repository holds this commit: it may be anybody's, from a fork"
 
 
-class SkillInstaller(TrustingInspector):
+class SkillInstaller(LockingInspector):
     """Adds, updates, checks and removes skills. Nothing changes unless `consent` says yes to it."""
 
     def __init__(
@@ -67,10 +63,15 @@ class SkillInstaller(TrustingInspector):
     ) -> None:
         """`examine` looks at a new version before the user is asked; what it returns is on the card."""
         super().__init__(
-            home, consent=consent, progress=progress, access=access, registry=registry, journal=journal
+            home,
+            consent=consent,
+            limits=limits,
+            progress=progress,
+            access=access,
+            registry=registry,
+            journal=journal,
         )
         self.examine = examine
-        self.limits = limits or TreeLimits()
 
     # Adding
 
@@ -146,6 +147,39 @@ class SkillInstaller(TrustingInspector):
                     state.add_places(canonical, wanted_places)
         return AddedSkills([state.skills[plan.skill.name_canonical] for plan in plans], left_out)
 
+    def adopt(self, project: Path) -> AddedSkills:
+        """Take over what other tools put into clients' folders: it is remembered, and stays where it is."""
+        state = self.registry.load()
+        placed = {place.path for places in state.places.values() for place in places}
+        plans: dict[str, Plan] = {}
+        places: dict[str, list[Place]] = {}
+        notes: dict[str, tuple[str, ...]] = {}
+        left_out = []
+        for found in find_adoptable(all_clients(), project, placed):
+            if isinstance(found, LeftOut):
+                left_out.append(found)
+                continue
+            try:
+                plan = make_plan(self.registry, found.skill, Path(found.place.path).name)
+                refuse_conflict(state, self.store, plan)
+                one_for_each_name([*plans.values(), plan], None)
+            except InstallError as error:
+                left_out.append(LeftOut(found.place.path, str(error)))
+                continue
+            name = plan.skill.name_canonical
+            plans.setdefault(name, plan)
+            places.setdefault(name, []).append(found.place)
+            notes[name] = (*found.notes, *(f"stays where it is: {place.path}" for place in places[name]))
+        if plans:
+            offers = tuple(offer_of(plan, self.store, notes=notes[name]) for name, plan in plans.items())
+            self._ask(Proposal("adopt", offers, left_out=tuple(left_out)))
+            with self.registry.transaction() as state:
+                for name, plan in plans.items():
+                    refuse_conflict(state, self.store, plan)
+                    self._install(state, plan)
+                    state.add_places(name, places[name])
+        return AddedSkills([state.skills[name] for name in plans], left_out)
+
     def look(self, source: str | Source, *, ref: str | None = None, path: str | None = None) -> Offered:
         """Return what a source holds, without installing anything."""
         if isinstance(source, str):
@@ -153,33 +187,6 @@ class SkillInstaller(TrustingInspector):
         with source.open(self.access) as opened:
             listing = opened.listing(source.path)
             return Offered(tuple(list_choices(opened, listing.folders)), listing.left_out)
-
-    def _install(self, state: RegistryState, plan: Plan) -> InstalledSkill:
-        """Write the files and say in `state` that they are what is installed, and approved."""
-        old = state.skills.get(plan.skill.name_canonical)
-        skill = replace(plan.skill, trusted_digest=plan.skill.digest)
-        if old is not None:
-            skill = replace(skill, came_for=old.came_for, needs=skill.needs or known_needs(plan, state))
-            older = (self._preserved(old), *old.previous)
-            distinct = {version.digest: version for version in reversed(older)}
-            distinct.pop(skill.digest, None)
-            kept = tuple(reversed(distinct.values()))[:MAX_PREVIOUS]
-            skill = replace(skill, previous=tuple(replace(item, previous=()) for item in kept))
-        stored = self.store.put(plan.tree, skill.name_canonical, skill.to_data())
-        skill = replace(skill, stored=stored)
-        state.skills[skill.name_canonical] = skill
-        return skill
-
-    def _preserved(self, skill: InstalledSkill) -> InstalledSkill:
-        """`skill` as it is on disk: with local edits it becomes a version of its own, untrusted."""
-        path = self.store.path(skill.stored)
-        now = self.store.digest(path)
-        if now is None or now.digest == skill.digest:
-            return skill
-        edited = replace(skill, digest=now.digest, files=now.files, trusted_digest=None, revision=None)
-        tree = read_folder(path, ANY_SIZE)
-        stored = self.store.put(tree, skill.name_canonical, edited.to_data())
-        return replace(edited, stored=stored)
 
     # Updating
 
@@ -340,77 +347,3 @@ class SkillInstaller(TrustingInspector):
             else str(check.place)
             for check in checks
         )
-
-    # Locking
-
-    def lock(self, path: Path, names: Sequence[str] = ()) -> Skills:
-        """Write the lock from what is installed; refuses what is not as it was approved."""
-        skills = self._selected(names)
-        for check in self.verify([skill.name for skill in skills]):
-            if not check.intact:
-                raise LocalEditsError(
-                    f"'{check.skill.name}' was edited here; its edits are in no repository, so "
-                    "they cannot be locked."
-                )
-        write_lock(path, {skill.name: (skill, self._computed_hash(skill)) for skill in skills})
-        return skills
-
-    def _computed_hash(self, skill: InstalledSkill) -> str:
-        files = self._files(skill).files
-        return computed_hash({name: file.content for name, file in files.items()})
-
-    def sync(self, path: Path, *, frozen: bool = False) -> AddedSkills:
-        """Install exactly what the lock says, all of it or nothing; return what changed.
-
-        Of entries that other tools wrote the commit is found by their hash; what is not found is left out.
-        """
-        lock = read_lock(path)
-        state = self.registry.load()
-        known, strange, left_out = sort_foreign(lock, path.parent, state, self.store)
-        plan = compare(self.registry, state, [*lock.skills, *known])
-        self._ask_to_reach(state, plan, strange)
-        found, missing = find_all(strange, self.limits, self.access)
-        left_out += missing
-        locked = [*lock.skills, *known, *(item.locked for item in found)]
-        plan = compare(self.registry, state, locked)
-        if frozen:
-            refuse_drift(plan, left_out)
-        notes = {canonical_name(item.locked.name): (item.note,) for item in found}
-        proposed = fetch_locked(self.registry, state, plan.wanted, self.limits, self.access)
-        proposed += [(self._installed_plan(skill), ()) for skill in plan.unapproved]
-        if not proposed:
-            return AddedSkills([], left_out)
-        offers = tuple(
-            offer_of(
-                item,
-                self.store,
-                state.skills.get(item.skill.name_canonical),
-                (*said, *notes.get(item.skill.name_canonical, ())),
-            )
-            for item, said in proposed
-        )
-        self._ask(Proposal("sync", offers, pinned=True, left_out=tuple(left_out)))
-        with self.registry.transaction() as state:
-            if compare(self.registry, state, locked) != plan:
-                raise DriftError("Another process changed what is installed. Try again.")
-            for item, _ in proposed:
-                if self.store.occupied(item.skill.name_canonical):
-                    refuse_conflict(state, self.store, item)
-            return AddedSkills([self._install(state, item) for item, _ in proposed], left_out)
-
-    def _ask_to_reach(self, state: RegistryState, plan: SyncPlan, strange: Sequence[ForeignSkill]) -> None:
-        """A lock is somebody's word: the user knows beforehand where it leads to."""
-        wanted = [(item.name, item.source, item.digest) for item in plan.wanted]
-        wanted += [(item.name, item.source, item.hash) for item in strange]
-        known = {(skill.source.kind, skill.source.location) for skill in state.skills.values()}
-        offers = tuple(
-            ProposedSkill(name, str(source), digest)
-            for name, source, digest in wanted
-            if (source.kind, source.location) not in known
-        )
-        if offers:
-            self._ask(Proposal("reach", offers, pinned=True))
-
-    def _installed_plan(self, skill: InstalledSkill) -> Plan:
-        info = self.info(skill.name)
-        return Plan(info.skill, info.tree, info.metadata)

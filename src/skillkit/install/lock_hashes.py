@@ -26,6 +26,15 @@ def fitting_formula(files: Mapping[str, bytes], recorded: str) -> str | None:
     return None
 
 
+def text_hash(data: bytes) -> str:
+    """Return the hash of one file as APM writes it: of text with the line ends of Unix."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return hashlib.sha256(data).hexdigest()
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+
+
 def _variants(files: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
     yield "as it is", computed_hash(files)
     yield "with the line ends of Windows", computed_hash({path: _crlf(data) for path, data in files.items()})

@@ -60,10 +60,9 @@ class Lock:
 
 
 def find_lock(folder: Path) -> Path:
-    """Return the lock of a project: the one of earlier versions only if there is no other."""
-    older = folder / OLDER_LOCK_FILE
-    today = folder / LOCK_FILE
-    return older if older.is_file() and not today.is_file() else today
+    """Return the lock of a project: one of earlier versions or of APM only if there is no other."""
+    found = (folder / name for name in (LOCK_FILE, OLDER_LOCK_FILE, "apm.lock.yaml"))
+    return next((path for path in found if path.is_file()), folder / LOCK_FILE)
 
 
 def read_lock(path: Path) -> Lock:

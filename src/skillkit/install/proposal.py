@@ -10,7 +10,7 @@ from skillkit.install.changes import FileChange
 from skillkit.install.exceptions import ConsentError, Remedy
 from skillkit.install.sources.layout import LeftOut
 
-Action = Literal["add", "update", "remove", "trust", "sync", "rollback", "reach"]
+Action = Literal["add", "update", "remove", "trust", "sync", "rollback", "reach", "adopt"]
 Tone = Literal["", "loud", "louder"]
 _LOUD = ("runs by itself", "toolsets", "invisible")
 _QUESTIONS: dict[Action, str] = {
@@ -20,6 +20,7 @@ _QUESTIONS: dict[Action, str] = {
     "trust": "Trust {names}, exactly as it is now?",
     "sync": "Install exactly these and trust them?",
     "rollback": "Go back to this version of {names}?",
+    "adopt": "Take over {names}, exactly as they are now, and trust them?",
     "reach": "Connect to these sources, to look at what the lock names?",
 }
 
@@ -117,6 +118,7 @@ _REMEDIES: dict[Action, Remedy] = {
     "remove": Remedy.CONSENT,
     "rollback": Remedy.CONSENT,
     "reach": Remedy.CONSENT_LOCK,
+    "adopt": Remedy.CONSENT_TRUSTED,
 }
 
 

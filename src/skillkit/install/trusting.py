@@ -1,4 +1,4 @@
-"""Asking the user, and what they approve or take back of what is here already."""
+"""Asking the user, writing what they said yes to, and what they approve or take back of what is here."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,12 +11,12 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.consents import Consent, ConsentKind
 from skillkit.install.exceptions import ConsentError, DriftError, LocalEditsError, Remedy
 from skillkit.install.inspection import InstallInspector
-from skillkit.install.plan import Plan, offer, offer_of
+from skillkit.install.plan import Plan, known_needs, offer, offer_of
 from skillkit.install.proposal import AskConsent, Proposal, refuse_unattended
 from skillkit.install.record import InstalledSkill
-from skillkit.install.registry import InstallRegistry
+from skillkit.install.registry import MAX_PREVIOUS, InstallRegistry, RegistryState
 from skillkit.install.sources.source import Access
-from skillkit.install.tree import TreeLimits, read_folder
+from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
 
 
 class TrustingInspector(InstallInspector):
@@ -27,6 +27,7 @@ class TrustingInspector(InstallInspector):
         home: Path | None = None,
         *,
         consent: AskConsent = refuse_unattended,
+        limits: TreeLimits | None = None,
         progress: Callable[[str], object] = lambda text: None,
         access: Access | None = None,
         registry: InstallRegistry | None = None,
@@ -34,6 +35,7 @@ class TrustingInspector(InstallInspector):
     ) -> None:
         super().__init__(home, progress=progress, access=access, registry=registry, journal=journal)
         self.consent = consent
+        self.limits = limits or TreeLimits()
 
     def trust(self, name: str, *, pinned: str | None = None) -> InstalledSkill:
         """Approve an installed skill as it is now, after its card was shown."""
@@ -88,3 +90,30 @@ class TrustingInspector(InstallInspector):
         if not self.consent(proposal):
             names = ", ".join(offer.name for offer in proposal.offers)
             raise ConsentError(f"Not done: {proposal.action} {names} was declined.")
+
+    def _install(self, state: RegistryState, plan: Plan) -> InstalledSkill:
+        """Write the files and say in `state` that they are what is installed, and approved."""
+        old = state.skills.get(plan.skill.name_canonical)
+        skill = replace(plan.skill, trusted_digest=plan.skill.digest)
+        if old is not None:
+            skill = replace(skill, came_for=old.came_for, needs=skill.needs or known_needs(plan, state))
+            older = (self._preserved(old), *old.previous)
+            distinct = {version.digest: version for version in reversed(older)}
+            distinct.pop(skill.digest, None)
+            kept = tuple(reversed(distinct.values()))[:MAX_PREVIOUS]
+            skill = replace(skill, previous=tuple(replace(item, previous=()) for item in kept))
+        stored = self.store.put(plan.tree, skill.name_canonical, skill.to_data())
+        skill = replace(skill, stored=stored)
+        state.skills[skill.name_canonical] = skill
+        return skill
+
+    def _preserved(self, skill: InstalledSkill) -> InstalledSkill:
+        """`skill` as it is on disk: with local edits it becomes a version of its own, untrusted."""
+        path = self.store.path(skill.stored)
+        now = self.store.digest(path)
+        if now is None or now.digest == skill.digest:
+            return skill
+        edited = replace(skill, digest=now.digest, files=now.files, trusted_digest=None, revision=None)
+        tree = read_folder(path, ANY_SIZE)
+        stored = self.store.put(tree, skill.name_canonical, edited.to_data())
+        return replace(edited, stored=stored)

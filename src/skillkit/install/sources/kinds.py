@@ -19,6 +19,7 @@ KINDS = Extensions(
     "kind of source",
     {
         "marketplace": "skillkit.install.sources.marketplace:MarketplaceSource",
+        "clawhub": "skillkit.install.sources.clawhub:ClawHubSource",
         "npm": "skillkit.install.sources.npm:NpmSource",
         "archive": "skillkit.install.sources.archive:ArchiveSource",
         "folder": "skillkit.install.sources.folder:FolderSource",

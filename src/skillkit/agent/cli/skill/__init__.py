@@ -15,7 +15,7 @@ class SkillCommands(FamilyGroup):
         f"{__name__}.testing": ("test",),
         f"{__name__}.installing": ("add", "update", "remove", "install", "uninstall", "rollback"),
         f"{__name__}.checking": ("verify", "outdated", "sync"),
-        f"{__name__}.placing": ("where",),
+        f"{__name__}.placing": ("where", "adopt"),
         f"{__name__}.trusting": ("trust", "enable", "disable"),
         f"{__name__}.running": ("run",),
         f"{__name__}.usage": ("usage",),

@@ -95,7 +95,7 @@ def sync(
     *,
     lock: Annotated[
         Path | None,
-        typer.Option(help="The lock file; skills-lock.json if not given, or an older skills.lock."),
+        typer.Option(help="The lock; skills-lock.json, skills.lock or apm.lock.yaml if not given."),
     ] = None,
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Refuse if something installed differs from the lock.")
@@ -111,7 +111,7 @@ def sync(
 
     Entries of other tools are found by their hash.
     """
-    from skillkit.install.lockfile import LOCK_FILE, find_lock
+    from skillkit.install.lockfile import LOCK_FILE, OLDER_LOCK_FILE, find_lock
     from skillkit.install.tree import TreeLimits
     from skillkit.install.views import installed_view
 
@@ -125,6 +125,9 @@ def sync(
         else:
             target = lock or find_lock(Path())
             changed = opened.sync(target, frozen=frozen)
+            if target.name == OLDER_LOCK_FILE and not frozen:
+                written = opened.carry_over_lock(target)
+                output.remark(f"Carried {target.name} over to {written.name}, which is read from here on")
     if write:
         _say_locked(locked, target, json=json)
         return

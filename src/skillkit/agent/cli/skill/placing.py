@@ -1,14 +1,43 @@
-"""Who sees which skill: where."""
+"""Folders of other clients: who sees which skill, and taking over what is there."""
+
+from pathlib import Path
 
 import typer
 
-from skillkit.agent.cli import output
-from skillkit.agent.cli.options import Json, ManyInstalled, examples
+from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.options import Full, Json, ManyInstalled, Trusted, examples
 from skillkit.agent.cli.skill.installing import installer
 
 
 def register(app: typer.Typer) -> None:
     app.command("where", epilog=examples("agent skill where", "agent skill where pdf --json"))(where)
+    app.command("adopt", epilog=examples("agent skill adopt", "agent skill adopt --trusted --json"))(adopt)
+
+
+def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> None:
+    """Take over skills that other tools installed, where they are.
+
+    Nothing is moved. Afterwards verify, outdated and update work on them.
+    """
+    from skillkit.install.views import installed_view
+
+    with installer(trusted=trusted, full=full) as (opened, _):
+        adopted = opened.adopt(Path.cwd())
+    if json:
+        output.print_json(
+            {
+                "adopted": [installed_view(item) for item in adopted],
+                "left_out": [{"path": left.path, "reason": left.reason} for left in adopted.left_out],
+            }
+        )
+    else:
+        for item in adopted:
+            output.say(f"Adopted {item.name} from {item.origin}", "green", whole=True)
+        for left in adopted.left_out:
+            output.remark(f"Left alone {left}", "yellow")
+        if not adopted and not adopted.left_out:
+            output.say("There is nothing that other tools installed.")
+    raise typer.Exit(outcome.PARTIAL if adopted and adopted.left_out else outcome.OK)
 
 
 def where(names: ManyInstalled = None, json: Json = False) -> None:

@@ -1,0 +1,128 @@
+"""Skills that other tools put into clients' folders, and where those tools say they came from."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
+from skillkit.core.text import escape_hidden
+from skillkit.install.clients import Client, Place
+from skillkit.install.exceptions import InstallError, LockFileError
+from skillkit.install.fetch import FetchedSkill, manifest
+from skillkit.install.foreign_lock import parse_foreign
+from skillkit.install.lockfile import LOCK_FILE, MAX_LOCK, ForeignEntry, read_lock
+from skillkit.install.sources.clawhub import ClawHubSource
+from skillkit.install.sources.kinds import parse_source
+from skillkit.install.sources.layout import LeftOut
+from skillkit.install.sources.source import Source
+from skillkit.install.tree import ANY_SIZE, SKILL_FILE, SkillTree, read_folder
+
+_ORIGIN = ".clawhub/origin.json"
+_GLOBAL_VERSION = 3
+_GH_NOTE = "gh skill wrote fields of its own into SKILL.md; the first update takes them out"
+
+
+@dataclass(frozen=True, slots=True)
+class Adoptable:
+    """A folder of another tool, as it would be remembered; it stays where it is."""
+
+    skill: FetchedSkill
+    place: Place
+    notes: tuple[str, ...]
+
+
+def find_adoptable(
+    clients: Mapping[str, Client], project: Path, placed: set[str]
+) -> Iterator[Adoptable | LeftOut]:
+    """Return the skills in clients' folders that are not ours; one that nobody explains is left out."""
+    folders: dict[Path, list[str]] = {}
+    for client in clients.values():
+        for folder in client.searched_folders(project):
+            if folder.is_dir():
+                folders.setdefault(Path(os.path.realpath(folder)), []).append(client.id)
+    known = {**_of_project_lock(project), **_of_global_lock()}
+    for folder, ids in folders.items():
+        for name in sorted(os.listdir(folder)):
+            path = folder / name
+            if name.startswith(".") or path.is_symlink() or not (path / SKILL_FILE).is_file():
+                continue
+            if str(path) in placed:
+                continue
+            try:
+                yield _adoptable(path, tuple(ids), known)
+            except (SkillsUseError, OSError) as error:
+                yield LeftOut(str(path), str(error))
+
+
+def _adoptable(path: Path, clients: tuple[str, ...], known: "Mapping[str, _Origin]") -> Adoptable:
+    tree = read_folder(path, ANY_SIZE)
+    metadata = manifest(tree.skill_file, path.name, recover=True)
+    origin = _of_clawhub(tree) or _of_gh(metadata) or known.get(canonical_name(path.name))
+    if origin is None:
+        raise InstallError("no tool says where it came from")
+    if isinstance(origin, InstallError):
+        raise origin
+    source, revision, note = origin
+    found = FetchedSkill(tree, metadata, source, revision)
+    return Adoptable(found, Place(str(path), clients, copied=True), note)
+
+
+_Origin = tuple[Source, str | None, tuple[str, ...]] | InstallError
+
+
+def _of_clawhub(tree: SkillTree) -> _Origin | None:
+    if _ORIGIN not in tree.files:
+        return None
+    try:
+        data = json.loads(tree.files[_ORIGIN].content)
+        fields = {"slug": data["slug"], "owner": data.get("ownerHandle"), "registry": data.get("registry")}
+        source = ClawHubSource.from_data({key: value for key, value in fields.items() if value})
+        return source, str(data["installedVersion"]), ("installed by ClawHub",)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return LockFileError(f"{_ORIGIN} cannot be read: {escape_hidden(str(error))[:100]}")
+
+
+def _of_gh(metadata: SkillMetadata) -> _Origin | None:
+    fields = metadata.metadata
+    address, ref, path = (fields.get(f"github-{key}") for key in ("repo", "ref", "path"))
+    if not isinstance(address, str):
+        return None
+    pinned = fields.get("github-pinned")
+    source = parse_source(address, ref=str(pinned or ref) if pinned or ref else None, path=str(path or ""))
+    return source, None, ("installed by gh skill", _GH_NOTE)
+
+
+def _of_project_lock(project: Path) -> dict[str, _Origin]:
+    try:
+        entries = read_lock(project / LOCK_FILE).foreign
+    except InstallError:
+        return {}
+    return {canonical_name(entry.name): _parsed(entry, project) for entry in entries}
+
+
+def _of_global_lock() -> dict[str, _Origin]:
+    state = os.environ.get("XDG_STATE_HOME")
+    path = Path(state, "skills") if state else Path.home() / ".agents"
+    try:
+        with open(path / ".skill-lock.json", "rb") as file:
+            content = json.loads(file.read(MAX_LOCK))
+        entries: dict[str, Any] = content["skills"] if content["version"] >= _GLOBAL_VERSION else {}
+        return {
+            canonical_name(name): _parsed(ForeignEntry(name, {"computedHash": "-", **fields}), path)
+            for name, fields in entries.items()
+            if isinstance(fields, dict)
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _parsed(entry: ForeignEntry, folder: Path) -> _Origin:
+    try:
+        return parse_foreign(entry, folder).source, None, ("installed by npx skills",)
+    except InstallError as error:
+        return error

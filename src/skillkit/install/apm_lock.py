@@ -1,0 +1,107 @@
+"""apm.lock.yaml: skills that APM deployed, each with its commit and the hashes of its files."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.text import escape_hidden
+from skillkit.core.yaml_header import load_yaml
+from skillkit.install.exceptions import InstallError, LockFileError
+from skillkit.install.foreign_lock import ForeignSkill
+from skillkit.install.lockfile import MAX_LOCK, MAX_SKILLS
+from skillkit.install.paths import installable
+from skillkit.install.sources.git import GitSource
+from skillkit.install.sources.git_address import FULL_COMMIT
+from skillkit.install.sources.kinds import parse_source
+from skillkit.install.sources.layout import LeftOut
+from skillkit.install.sources.source import checked_path
+
+APM_LOCK_FILE = "apm.lock.yaml"
+_VERSIONS = ("1", "2")
+_DEPLOYED = re.compile(r"(?:^|.*/)skills/(?P<name>[^/]+)(?:/(?P<file>.+))?")
+
+
+def read_apm_lock(path: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
+    """Return the skills of the lock and what of it cannot be restored. Raises LockFileError."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_LOCK + 1)
+        if len(data) > MAX_LOCK:
+            raise LockFileError(f"{path} is larger than {MAX_LOCK:,} bytes")
+        fields = {field.key: field.value for field in load_yaml(data.decode("utf-8-sig"), 1, frozenset())}
+    except OSError as error:
+        raise LockFileError(f"Cannot read {path}: {error.strerror}") from error
+    except (SkillsUseError, ValueError) as error:
+        raise LockFileError(f"{path} cannot be read: {escape_hidden(str(error))[:200]}") from error
+    version = str(fields.get("lockfile_version", "1"))
+    if version not in _VERSIONS:
+        raise LockFileError(f"{path} has the format {escape_hidden(version)[:20]}; 1 and 2 are read")
+    entries = fields.get("dependencies") or []
+    if not isinstance(entries, list):
+        raise LockFileError(f"{path} has no list of dependencies")
+    found: dict[str, ForeignSkill] = {}
+    left_out: list[LeftOut] = []
+    for entry in entries:
+        for skill in _skills(entry if isinstance(entry, dict) else {}):
+            if isinstance(skill, LeftOut):
+                left_out.append(skill)
+            elif found.setdefault(skill.name, skill) is not skill:
+                left_out.append(LeftOut(skill.name, f"another skill of that name is in {skill.source}"))
+    if len(found) > MAX_SKILLS:
+        raise LockFileError(f"{path} locks more than {MAX_SKILLS} skills")
+    return list(found.values()), left_out
+
+
+def _skills(entry: Mapping[str, Any]) -> Iterator[ForeignSkill | LeftOut]:
+    """The skills of one package; one that deployed none, only prompts or agents, gives nothing."""
+    hashes = _hashes(entry)
+    if not hashes:
+        return
+    try:
+        source = _source(entry)
+    except InstallError as error:
+        yield from (LeftOut(name, str(error)) for name in hashes)
+        return
+    for name, files in hashes.items():
+        if installable(name):
+            follow = str(entry["resolved_ref"]) if entry.get("resolved_ref") else None
+            yield ForeignSkill(name, source, False, "", files, follow)
+        else:
+            yield LeftOut(escape_hidden(name)[:80], "it cannot be the name of a skill")
+
+
+def _hashes(entry: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The hashes of files by skill; the same skill in the folders of several clients is one."""
+    listed = entry.get("deployed_files")
+    recorded = entry.get("deployed_file_hashes")
+    recorded = recorded if isinstance(recorded, dict) else {}
+    found: dict[str, dict[str, str]] = {}
+    for path in (*(listed if isinstance(listed, list) else ()), *recorded):
+        match = _DEPLOYED.fullmatch(str(path))
+        if match is None or "://" in str(path):
+            continue
+        files = found.setdefault(match["name"], {})
+        if match["file"] and path in recorded:
+            files.setdefault(match["file"], str(recorded[path]).removeprefix("sha256:"))
+    subset = entry.get("skill_subset")
+    if not found and isinstance(subset, list):
+        found = {str(name): {} for name in subset}
+    return found
+
+
+def _source(entry: Mapping[str, Any]) -> GitSource:
+    place, commit = str(entry.get("repo_url") or ""), str(entry.get("resolved_commit") or "")
+    if entry.get("source") == "local" or place.startswith(("_local/", "local/")):
+        raise LockFileError("its package lies in the project of the lock, not in a repository")
+    if entry.get("source") == "registry":
+        raise LockFileError("its package comes from a registry of APM, which cannot be asked")
+    if not FULL_COMMIT.fullmatch(commit):
+        raise LockFileError("the lock names no commit")
+    if "://" not in place and not place.startswith("git@"):
+        place = f"https://{entry.get('host') or 'github.com'}/{place}"
+    source = parse_source(place, ref=commit)
+    if not isinstance(source, GitSource):
+        raise LockFileError(f"'{escape_hidden(place)[:100]}' is no repository")
+    return source.within(checked_path(str(entry.get("virtual_path") or "")))

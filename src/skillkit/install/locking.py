@@ -1,0 +1,117 @@
+"""Writing locks, and installing what a lock of ours or of another tool says."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from skillkit.core.names import canonical_name
+from skillkit.install.apm_lock import APM_LOCK_FILE, read_apm_lock
+from skillkit.install.exceptions import (
+    DriftError,
+    LocalEditsError,
+)
+from skillkit.install.foreign_lock import ForeignSkill, find_all, parse_entries, sort_foreign
+from skillkit.install.inspection import Skills
+from skillkit.install.lock_hashes import computed_hash
+from skillkit.install.lockfile import LOCK_FILE, Lock, read_lock, write_lock
+from skillkit.install.plan import (
+    Plan,
+    offer_of,
+    refuse_conflict,
+)
+from skillkit.install.proposal import Proposal, ProposedSkill
+from skillkit.install.record import InstalledSkill
+from skillkit.install.registry import RegistryState
+from skillkit.install.results import AddedSkills
+from skillkit.install.sources.layout import LeftOut
+from skillkit.install.sync import SyncPlan, compare, fetch_locked, refuse_drift
+from skillkit.install.trusting import TrustingInspector
+
+
+class LockingInspector(TrustingInspector):
+    """Looks at what is installed and holds it against locks."""
+
+    def lock(self, path: Path, names: Sequence[str] = ()) -> Skills:
+        """Write the lock from what is installed; refuses what is not as it was approved."""
+        skills = self._selected(names)
+        for check in self.verify([skill.name for skill in skills]):
+            if not check.intact:
+                raise LocalEditsError(
+                    f"'{check.skill.name}' was edited here; its edits are in no repository, so "
+                    "they cannot be locked."
+                )
+        write_lock(path, {skill.name: (skill, self._computed_hash(skill)) for skill in skills})
+        return skills
+
+    def carry_over_lock(self, older: Path) -> Path:
+        """Write skills-lock.json with what a skills.lock of earlier versions says, once it is installed."""
+        target = older.with_name(LOCK_FILE)
+        self.lock(target, [locked.name for locked in read_lock(older).skills])
+        return target
+
+    def _computed_hash(self, skill: InstalledSkill) -> str:
+        files = self._files(skill).files
+        return computed_hash({name: file.content for name, file in files.items()})
+
+    def sync(self, path: Path, *, frozen: bool = False) -> AddedSkills:
+        """Install exactly what the lock says, all of it or nothing; return what changed.
+
+        Of entries that other tools wrote the commit is found by their hash; what is not found is left out.
+        """
+        lock, foreign, left_out = _read_any_lock(path)
+        state = self.registry.load()
+        known, strange = sort_foreign(foreign, state, self.store)
+        plan = compare(self.registry, state, [*lock.skills, *known])
+        self._ask_to_reach(state, plan, strange)
+        found, missing = find_all(strange, self.limits, self.access)
+        left_out += missing
+        locked = [*lock.skills, *known, *(item.locked for item in found)]
+        plan = compare(self.registry, state, locked)
+        if frozen:
+            refuse_drift(plan, left_out)
+        notes = {canonical_name(item.locked.name): (item.note,) for item in found}
+        proposed = fetch_locked(self.registry, state, plan.wanted, self.limits, self.access)
+        proposed += [(self._installed_plan(skill), ()) for skill in plan.unapproved]
+        if not proposed:
+            return AddedSkills([], left_out)
+        offers = tuple(
+            offer_of(
+                item,
+                self.store,
+                state.skills.get(item.skill.name_canonical),
+                (*said, *notes.get(item.skill.name_canonical, ())),
+            )
+            for item, said in proposed
+        )
+        self._ask(Proposal("sync", offers, pinned=True, left_out=tuple(left_out)))
+        with self.registry.transaction() as state:
+            if compare(self.registry, state, locked) != plan:
+                raise DriftError("Another process changed what is installed. Try again.")
+            for item, _ in proposed:
+                if self.store.occupied(item.skill.name_canonical):
+                    refuse_conflict(state, self.store, item)
+            return AddedSkills([self._install(state, item) for item, _ in proposed], left_out)
+
+    def _ask_to_reach(self, state: RegistryState, plan: SyncPlan, strange: Sequence[ForeignSkill]) -> None:
+        """A lock is somebody's word: the user knows beforehand where it leads to."""
+        wanted = [(item.name, item.source, item.digest) for item in plan.wanted]
+        wanted += [(item.name, item.source, item.hash) for item in strange]
+        known = {(skill.source.kind, skill.source.location) for skill in state.skills.values()}
+        offers = tuple(
+            ProposedSkill(name, str(source), digest)
+            for name, source, digest in wanted
+            if (source.kind, source.location) not in known
+        )
+        if offers:
+            self._ask(Proposal("reach", offers, pinned=True))
+
+    def _installed_plan(self, skill: InstalledSkill) -> Plan:
+        info = self.info(skill.name)
+        return Plan(info.skill, info.tree, info.metadata)
+
+
+def _read_any_lock(path: Path) -> tuple[Lock, list[ForeignSkill], list[LeftOut]]:
+    """Return what a lock of ours or of another tool says, and what of it cannot be restored."""
+    if path.name == APM_LOCK_FILE:
+        return Lock(()), *read_apm_lock(path)
+    lock = read_lock(path)
+    return lock, *parse_entries(lock, path.parent)

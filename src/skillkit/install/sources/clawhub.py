@@ -1,0 +1,108 @@
+"""A skill of a registry that speaks the protocol of ClawHub."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from skillkit.core.text import escape_hidden
+from skillkit.install.exceptions import NetworkError, SourceError
+from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+
+REGISTRY = "https://clawhub.ai"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,99}")
+_TEXT = re.compile(r"clawhub:(?:(?P<owner>[^/@]+)/)?(?P<slug>[^/@]+)(?:@(?P<version>.+))?")
+_LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class ClawHubSource(Source):
+    """A skill by its slug, the version that is followed, and the registry that has it."""
+
+    kind: ClassVar[str] = "clawhub"
+    form: ClassVar[str] = "clawhub:[owner/]slug[@version]"
+
+    slug: str
+    owner: str = ""
+    version: str = _LATEST
+    registry: str = REGISTRY
+    path: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "ClawHubSource | None":
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            return None
+        return cls.from_data({key: value for key, value in match.groupdict().items() if value})
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "ClawHubSource":
+        from skillkit.install.sources.download import check_address
+
+        return cls(
+            _checked(_NAME, data["slug"]),
+            _checked(_NAME, data["owner"]) if data.get("owner") else "",
+            _checked(_VERSION, data.get("version") or _LATEST),
+            check_address(data.get("registry") or REGISTRY).rstrip("/"),
+            checked_path(data.get("path", "")),
+        )
+
+    def to_data(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in ("slug", "owner", "version", "registry", "path")}
+
+    @property
+    def location(self) -> str:
+        own = "" if self.registry == REGISTRY else f" of {self.registry}"
+        return f"clawhub:{self.owner}/{self.slug}{own}" if self.owner else f"clawhub:{self.slug}{own}"
+
+    @property
+    def follows(self) -> str:
+        return self.version
+
+    @property
+    def root_name(self) -> str:
+        return self.slug
+
+    def at(self, version: str) -> "ClawHubSource":
+        return replace(self, version=_checked(_VERSION, version))
+
+    @contextmanager
+    def open(self, access: Access) -> Iterator[OpenSource]:
+        from skillkit.install.sources.download import download
+        from skillkit.install.sources.files import OpenFiles
+        from skillkit.install.sources.unpack import unpack
+
+        owner = {"ownerHandle": self.owner} if self.owner else {}
+        asked = f"?{urlencode(owner)}" if owner else ""
+        page = download(f"{self.registry}/api/v1/skills/{self.slug}{asked}", access)
+        version, notes = self._newest(page)
+        query = urlencode({"slug": self.slug, **owner, "version": version})
+        data = download(f"{self.registry}/api/v1/download?{query}", access)
+        yield OpenFiles(self, unpack(data, str(self)), version, notes)
+
+    def _newest(self, page: bytes) -> tuple[str, tuple[str, ...]]:
+        """The version to fetch, and what the registry says about the skill."""
+        try:
+            content = json.loads(page)
+            newest = (content.get("latestVersion") or {}).get("version")
+            moderation = content.get("moderation") or {}
+        except (ValueError, AttributeError) as error:
+            raise NetworkError(f"{self.registry} answered something else than a skill") from error
+        if moderation.get("isMalwareBlocked"):
+            raise SourceError(f"{self} is blocked by its registry: it holds malware")
+        notes = ("its registry calls it suspicious",) if moderation.get("isSuspicious") else ()
+        if self.version != _LATEST:
+            return self.version, notes
+        if not newest:
+            raise NetworkError(f"{self} has no version")
+        return _checked(_VERSION, newest), notes
+
+
+def _checked(pattern: re.Pattern[str], text: Any) -> str:
+    if not isinstance(text, str) or not pattern.fullmatch(text):
+        raise SourceError(f"'{escape_hidden(str(text)[:100])}' is not the name of a skill or a version")
+    return text
