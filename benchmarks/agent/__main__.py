@@ -1,14 +1,17 @@
-"""Ask the embedded model every request of an evaluation set and compare the tools it calls.
+"""Ask the embedded model every request of an evaluation set and compare what it does.
 
     python3 dev.py bench agent [--set NAME] [--only KIND] [--limit N] [--rows] [--again]
 
-Prompts are improved on the set `tuning`. `held-out` was written before and showed which kinds of mistake
-were left; `unseen` was written when those prompts were done, and nothing was changed for it.
-`before-tuning` was written by the program's authors, in the manner of people who never saw it, before the
-mechanisms that it judges (examples of skills, checked arguments, asking back) existed. Both bundled
-skills are active. Scripts are not run: what would run is recorded, and the sandbox has its own tests. Each
-result is kept in the cache folder, so that a run which was cut goes on where it was; a change of the
-program begins anew.
+Three groups of requests, by who wrote them and when:
+
+- written by the program's authors before the prompts were tuned: `before-tuning`, which was looked at while
+  tuning, and `kept-back`, which was not;
+- written after: `after-tuning`, and `other-skills`, about skills of strangers that nothing was tuned for;
+- `generated` from the evaluation files that skills of strangers bring along: is the skill put to use?
+
+`earlier` has the requests that earlier prompts were tuned and measured on. Scripts are not run: what would
+run is recorded, and the sandbox has its own tests. Each result is kept in the cache folder, so that a run
+which was cut goes on where it was; a change of the program begins anew.
 """
 
 import argparse
@@ -23,14 +26,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.agent.foreign import generated_rows, unpack_by_name
 from benchmarks.agent.judging import is_right
 
-SETS = {
-    "before-tuning": "before_tuning.jsonl",
-    "unseen": "unseen.jsonl",
-    "held-out": "held_out.jsonl",
-    "tuning": "tuning.jsonl",
-}
+SETS = ("before-tuning", "kept-back", "after-tuning", "other-skills", "generated", "earlier")
+BUNDLED = "hello-extended,kalshi-markets"
 PROGRAM = Path(__file__).parents[2] / "src" / "skillkit"
 DECIDES = (
     "agent/*.py",
@@ -46,26 +46,35 @@ Row = dict[str, Any]
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench agent", description=__doc__.splitlines()[0])
-    parser.add_argument("--set", choices=SETS, default="unseen", dest="name")
+    parser.add_argument("--set", choices=SETS, default="kept-back", dest="name")
     parser.add_argument("--only", help="a kind of request")
     parser.add_argument("--limit", type=int, help="the first N of each kind")
     parser.add_argument("--rows", action="store_true", help="show every request and what came of it")
     parser.add_argument("--again", action="store_true", help="forget what was measured before")
     options = parser.parse_args()
-    rows = list(chosen(options.name, options.only, options.limit))
     results = Results(options.name, again=options.again)
-    missing = [row for row in rows if row["request"] not in results.known]
-    if missing:
-        with tempfile.TemporaryDirectory() as home:
-            os.environ.update(AGENT_HOME=home, AGENT_SKILLS="hello-extended,kalshi-markets")
-            asyncio.run(measure(missing, results, show=options.rows))
+    with tempfile.TemporaryDirectory() as home:
+        skills = Path(home) / "skills"
+        skills.mkdir()
+        rows = list(chosen(options.name, skills, options.only, options.limit))
+        foreign = options.name in ("other-skills", "generated")
+        os.environ.update(AGENT_HOME=home, AGENT_SKILLS="all-untrusted" if foreign else BUNDLED)
+        missing = [row for row in rows if row["request"] not in results.known]
+        if missing:
+            asyncio.run(measure(missing, results, [skills] if foreign else [], show=options.rows))
     report(rows, results)
 
 
-def chosen(name: str, only: str | None, limit: int | None) -> Iterator[Row]:
+def chosen(name: str, skills: Path, only: str | None, limit: int | None) -> Iterator[Row]:
+    """Yield the rows of a set; skills that they are about are written into `skills`."""
+    if name == "generated":
+        rows = generated_rows(skills)
+    else:
+        text = Path(__file__).with_name(f"{name.replace('-', '_')}.jsonl").read_text("utf-8")
+        rows = [json.loads(line) for line in text.splitlines()]
+        unpack_by_name({row["skill"] for row in rows if "skill" in row}, skills)
     seen: Counter[str] = Counter()
-    for line in Path(__file__).with_name(SETS[name]).read_text("utf-8").splitlines():
-        row = json.loads(line)
+    for row in rows:
         seen[row["kind"]] += 1
         if only in (None, row["kind"]) and (limit is None or seen[row["kind"]] <= limit):
             yield row
@@ -99,7 +108,7 @@ def program_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-async def measure(rows: list[Row], results: Results, *, show: bool) -> None:
+async def measure(rows: list[Row], results: Results, search: list[Path], *, show: bool) -> None:
     from skillkit.agent.conversations import ConversationStore
     from skillkit.agent.models.local import LocalProvider
     from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
@@ -108,7 +117,8 @@ async def measure(rows: list[Row], results: Results, *, show: bool) -> None:
     record_instead_of_running(ScriptTools)
     provider = LocalProvider()
     client = provider.client()
-    enabled = find_enabled(print)
+    enabled = find_enabled(print, search)
+    names = tuple(skill.name for skill in enabled.manager.offered_skills())
     for row in rows:
         steps: list[Any] = []
         began = time.monotonic()
@@ -123,9 +133,10 @@ async def measure(rows: list[Row], results: Results, *, show: bool) -> None:
         calls = [(step.name, json.loads(step.arguments)) for step in steps if step.kind == "tool"]
         result = {
             "request": row["request"],
-            "right": is_right(row, calls, answer),
+            "right": is_right({"skills": names, **row}, calls, answer, runtime.active_skills),
             "calls": calls,
             "answer": answer,
+            "tokens": sum(step.tokens.total for step in steps if step.tokens is not None),
             "processed": sum(step.processed or 0 for step in steps),
             "seconds": round(time.monotonic() - began, 1),
         }
@@ -157,8 +168,10 @@ def report(rows: list[Row], results: Results) -> None:
     print(f"{'all':15} {right.total():5} {len(rows):4}   {right.total() / len(rows):.1%}")
     measured = [results.known[row["request"]] for row in rows]
     seconds = sum(result["seconds"] for result in measured) / len(rows)
-    processed = sum(result["processed"] for result in measured)
-    print(f"{processed:,} prompt tokens processed, {seconds:.1f} s a request")
+    tokens, processed = (
+        sum(result[key] for result in measured) / len(rows) for key in ("tokens", "processed")
+    )
+    print(f"{seconds:.1f} s, {tokens:,.0f} prompt tokens, {processed:,.0f} of them processed a request")
 
 
 if __name__ == "__main__":

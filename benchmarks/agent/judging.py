@@ -1,13 +1,16 @@
 """Whether what the agent did with a request of the evaluation set was right."""
 
 import re
+from collections.abc import Collection
 from typing import Any
+
+from skillkit.matching.terms import terms
 
 Call = tuple[str, dict[str, Any]]
 
 _PREPARES = {"load_skill", "read_skill_resource", "search_skills"}
+_ABOUT_USE = {"used": True, "left alone": False}
 _NOTHING_TO_PREPARE = {"plain", "cannot", "list-skills"}
-_SKILLS = ("hello-extended", "kalshi-markets")
 _REFUSAL = re.compile(
     r"\b(?:I|we)(?: am|['’]m)? (?:cannot|can['’]t|can not|unable|not able|(?:do not|don['’]t) have|have no)\b"
     r"|^(?:sorry|unable|cannot)\b",
@@ -20,11 +23,15 @@ _LANGUAGES = {
 }  # fmt: skip
 
 
-def is_right(row: dict[str, Any], calls: list[Call], answer: str) -> bool:
+def is_right(row: dict[str, Any], calls: list[Call], answer: str, used: Collection[str] = ()) -> bool:
     """The expected calls with the expected arguments and no other, and words that go with them.
+
+    A row of a skill's own cases says whether the skill is to be used; `used` are those that were.
 
     Loading the text of a skill first is no mistake, except where nothing is to be done.
     """
+    if row["kind"] in _ABOUT_USE:
+        return (row["skill"] in used) is _ABOUT_USE[row["kind"]]
     free = set() if row["kind"] in _NOTHING_TO_PREPARE else _PREPARES
     counted = [(name, comparable(arguments)) for name, arguments in calls if name not in free]
     expected = [(call["tool"], comparable(call["arguments"])) for call in row["calls"]]
@@ -42,8 +49,8 @@ def _is_call(request: str, call: Call, wanted: Call) -> bool:
     (name, given), (expected_name, expected) = call, wanted
     match expected.get("args"):
         case {"include": words}:
-            said = _words(" ".join(given.get("args") or []))
-            fits = set(words) <= said <= _words(request)
+            said = " ".join(given.get("args") or [])
+            fits = set(words) <= _words(said) and set(terms(said)) <= set(terms(request))
             return name == expected_name and fits and {**given, "args": 0} == {**expected, "args": 0}
         case _:
             return call == wanted
@@ -61,7 +68,7 @@ def _fits(row: dict[str, Any], answer: str) -> bool:
         return answer.rstrip().endswith("?")
     if row["kind"] == "describe-skill" and answer.rstrip().endswith("?"):
         return False
-    if row["kind"] == "list-skills" and not all(name in answer for name in row.get("skills", _SKILLS)):
+    if row["kind"] == "list-skills" and not all(name in answer for name in row["skills"]):
         return False
     return bool(_REFUSAL.search(answer)) == (row["kind"] == "cannot")
 

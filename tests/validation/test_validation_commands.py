@@ -54,19 +54,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cache_with_model(tmp_path_factory.mktemp("cache"), STORE)
 
 
-UNMEASURED = pytest.mark.xfail(
-    strict=False,
-    reason="how the embedded model does with the prompts of today is not measured; dev.py validate counts it",
-)
-
-
-def marks_of(title: str) -> list[pytest.MarkDecorator]:
-    measured = ("Without AGENT_SKILLS", "Memory and sessions")
-    return model if title.startswith(measured) else [*model, UNMEASURED]
-
-
 @pytest.mark.parametrize(
-    "scene", [pytest.param(*one.values, id=one.id, marks=marks_of(one.id)) for one in of_kind("model")]
+    "scene", [pytest.param(*one.values, id=one.id, marks=model) for one in of_kind("model")]
 )
 def test_a_command_that_asks_the_model_does_what_the_documents_say(
     scene: Scene, tmp_path: Path, cache: Path

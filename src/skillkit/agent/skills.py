@@ -11,6 +11,7 @@ from agent_framework import (
 )
 
 from skillkit.agent.approvals import Approvals, Ask, Question
+from skillkit.agent.models.grounding import mentions_tool
 from skillkit.core.authority import Requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.events import NO_JOURNAL, Event, Json, Kind
@@ -54,7 +55,7 @@ class BasicTools:
         if self.said is None:
             return self.own
         said = "" if session.active_ids else self.said()
-        return [tool for tool in self.own if mentions_tool(said, tool)]
+        return [tool for tool in self.own if mentions_tool(said, tool.name, tool.description)]
 
     def tool(self, name: str, session: SkillSession) -> Tool | None:
         return next((tool for tool in self.own if tool.name == name), None)
@@ -185,10 +186,3 @@ class ScriptApproval:
         if self.approvals.approved(skill, digest):
             return None
         return Question(skill, str(arguments.get("script_name")), script_arguments(tool, arguments), digest)
-
-
-def mentions_tool(said: str, tool: Tool) -> bool:
-    """Return whether a word of the tool's name or description was said."""
-    from skillkit.matching.terms import terms
-
-    return not set(terms(said)).isdisjoint(terms(f"{tool.name} {tool.description}"))

@@ -115,7 +115,7 @@ def accept(arguments: object, schema: Mapping[str, object]) -> dict[str, object]
     the model: the handler knows more spellings and gives the better answer.
     """
     if not isinstance(arguments, Mapping):
-        return f"arguments must be an object, got {_kind(arguments)}. {_expected(schema)}"
+        return f"arguments must be one JSON object, got {_kind(arguments)}. {_expected(schema)}"
     properties = _mapping(schema.get("properties"))
     accepted: dict[str, object] = {}
     for name, value in arguments.items():

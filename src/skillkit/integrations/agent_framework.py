@@ -47,7 +47,7 @@ from skillkit.disclosure import (
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import resource_page
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, Skills, Wrap, default_provider
+from skillkit.integrations.conversation import Arguments, Asks, Conversation, Skills, Wrap, default_provider
 from skillkit.scripts import ScriptTools, find_script
 
 __all__ = ["SkillKitSource", "SkillsContextProvider"]
@@ -211,7 +211,8 @@ class _SkillTool(FunctionTool):
         asked_by_framework = run.provider.approve is None
 
         async def call(context: FunctionInvocationContext, **arguments: object) -> str:
-            result = await run.conversation.call(tool.name, arguments, approved=asked_by_framework)
+            given = _as_written(arguments, tool)
+            result = await run.conversation.call(tool.name, given, approved=asked_by_framework)
             run.provider.remember(run.conversation, run.state)
             context.metadata[_FAILED] = result.failed
             return result.text
@@ -227,6 +228,15 @@ class _SkillTool(FunctionTool):
 
     def parameters(self) -> dict[str, Any]:
         return dict(self._neutral.parameters)
+
+
+def _as_written(arguments: dict[str, object], tool: Tool) -> Arguments:
+    """Return arguments that are no JSON as the text that the model wrote: the framework calls it `raw`."""
+    match arguments:
+        case {"raw": str(text)} if len(arguments) == 1 and "raw" not in str(tool.parameters):
+            return text
+        case _:
+            return arguments
 
 
 class SkillKitSource(SkillsSource):

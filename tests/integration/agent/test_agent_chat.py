@@ -79,8 +79,16 @@ def test_without_skills_the_list_says_how_to_choose_some(talk, online, monkeypat
 
 def test_tools_are_listed_with_when_they_are_offered(agent, online: OpenAIServer) -> None:
     shown = agent("--tools").stdout
-    for name in ("greet_user", "load_skill", "advanced_greeting", "toolsets.hello:HelloExtended"):
-        assert name in shown
+    when = {line.split()[0]: " ".join(line.split()[1:]) for line in shown.splitlines() if line[:1].strip()}
+    assert when["greet_user"].startswith("always")
+    assert when["load_skill"].startswith("always")
+    assert when["greet_multiple"].startswith("with hello-extended")
+    assert when["script_run"].startswith("always")
+    agent("-p", "What is 2+2?")
+    (request,) = online.requests
+    assert set(request.tools) == {
+        name for name, text in when.items() if text.startswith(("always", "no skill"))
+    }
 
 
 def test_ctrl_c_ends_the_answer_and_not_the_program(home, online: OpenAIServer) -> None:

@@ -25,10 +25,10 @@ class ReadingEngine:
     context: int = 8192
 
     def prepare(self, messages: list[dict[str, str]]) -> None:
-        self.prepared.append(self.states.steady([turn["content"] for turn in messages]))
+        self.prepared.append(self.states.reuse_nonces([turn["content"] for turn in messages]))
 
     def reply(self, messages: Any, *, fixed: int, on_text: Any, **_: Any) -> Reply:
-        self.fixed = self.states.steady([turn["content"] for turn in messages[:fixed]])
+        self.fixed = self.states.reuse_nonces([turn["content"] for turn in messages[:fixed]])
         on_text('{"answer": "x"}')
         return Reply('{"answer": "x"}', 1, 1, 1, cut=False)
 

@@ -7,7 +7,7 @@ import pytest
 
 from skillkit.agent.models.constrained import Call, ToolSpec
 from skillkit.agent.models.examples import Example, examples_of, nearest
-from skillkit.agent.models.grounding import MadeUp, Spoken, check_arguments
+from skillkit.agent.models.grounding import MadeUp, Spoken, callable_tools, check_arguments
 from skillkit.core.manager import SkillManager
 
 TEXT = {"type": "string"}
@@ -57,10 +57,11 @@ def run(*arguments: str) -> Call:
         ("order book of KXA-1", run("KXA-1"), None),
         (
             "order book of kxa-1",
-            run("KXA-1", "--depth", "1234", "--json", "--status=open"),
+            run("KXA-1", "--depth", "1234", "--json", "--status=open", "--full"),
             {"script_name": "orderbook", "args": ["KXA-1", "--json"]},
         ),
         ("odds of an election", run("elections"), None),
+        ("odds of the French vote", run("France"), None),
         ("run it with --language it", run("--language", "it"), None),
         (
             "run it with --category Politics",
@@ -168,3 +169,22 @@ def test_the_nearest_example_comes_last() -> None:
         "odds of rain",
         "latest trades in A",
     ]
+
+
+LIST = ToolSpec("script_list", "List the scripts of a skill, or of all skills.", {"properties": {}})
+LANGUAGES = ToolSpec("list_languages", "The languages that can be greeted in.", {"properties": {}})
+
+
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ("List every skill that is available", {"greet", "script_run"}),
+        ("Which scripts does it have?", {"greet", "script_run", "script_list", "script_help"}),
+        ("What options does orderbook take?", {"greet", "script_run", "script_help"}),
+        ("Use script_list", {"greet", "script_run", "script_list", "script_help"}),
+        ("Which languages do you speak?", {"greet", "script_run", "list_languages"}),
+    ],
+)
+def test_what_is_taken_too_readily_has_to_be_spoken_of(said: str, names: set[str]) -> None:
+    offered = callable_tools([GREET, RUN, HELP, LIST, LANGUAGES], said)
+    assert {tool.name for tool in offered} == names

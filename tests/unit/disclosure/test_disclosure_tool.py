@@ -60,7 +60,7 @@ async def test_arguments_that_fit_reach_the_handler(given, taken):
         ({"path": "a", "names": [1]}, "'names' does not fit: a list given"),
         ({"path": "a", "options": []}, "'options' does not fit"),
         ({"path": "a", "handler": "x"}, "there is no argument 'handler'"),
-        (["path"], "arguments must be an object, got a list"),
+        (["path"], "arguments must be one JSON object, got a list"),
     ],
 )
 async def test_arguments_that_do_not_fit_are_answered_as_data(given, complaint):

@@ -82,7 +82,7 @@ def agent(
 
     options = Options(provider, name, verbose, continued)
     if tools:
-        from skillkit.agent.cli.prompt import show_tools
+        from skillkit.agent.cli.tools import show_tools
 
         show_tools(options)
     elif prompt is not None and (json or stream_json):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 SECONDS_OF_SILENCE = 3
-_ANY_SKILL, _ACTIVE = "skills are there", "skill is active"
 
 
 def answer(text: str, options: Options) -> None:
@@ -111,20 +110,3 @@ async def _collect_answer(runtime: "AgentRuntime", request: str, events: "TurnEv
             events.text(piece)
     finally:
         await runtime.close()
-
-
-def show_tools(options: Options) -> None:
-    """Print the tools that the model is offered, and when."""
-    from skillkit.agent.hello import HelloTools
-    from skillkit.scripts import find_scripts
-
-    runtime = runtime_for(options)
-    rows = [(tool.name, "no skill is active", tool.description) for tool in HelloTools().tools()]
-    provider = runtime.skills.provider
-    rows += [
-        (tool.name, _ACTIVE if tool.used_on else _ANY_SKILL, tool.description) for tool in provider.tools()
-    ]
-    for skill in runtime.manager.offered_skills():
-        rows += [(f"{skill.name}: {definition}", _ACTIVE, "toolset") for definition in skill.toolsets]
-        rows += [(f"{skill.name}: {script.name}", _ACTIVE, "script") for script in find_scripts(skill)]
-    output.table(("Tool", "When", "What"), rows, flexible="What")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from skillkit.agent.models.constrained import Call, ToolSpec
@@ -14,6 +15,11 @@ _STEM = 5
 """Words that begin with so many of the same letters count as the same: election, elections."""
 _NOBODY = (STOP_WORDS | {"anybody", "anyone", "somebody"}) - {"i", "me", "us", "we"}
 """Words that name nobody and nothing, in lower case; the user is somebody."""
+_ALIKE = 0.66
+_HARMLESS = "--json"
+_ANY_TOOL = frozenset(terms("list show get tool skill"))
+_SCRIPTS = frozenset(terms("script"))
+_USAGE = frozenset(terms("help usage option argument parameter"))
 COMMAND_LINE = "args"
 """The argument that holds the words of a script's command line."""
 
@@ -37,6 +43,30 @@ class Spoken:
     """All that the user said and that tools returned."""
     instructions: str = ""
     """What the skills in use say."""
+
+
+def mentions_tool(said: str, name: str, description: str) -> bool:
+    """Return whether a word of a tool's name or description was said that says what it is about."""
+    about = set(terms(f"{name.replace('_', ' ')} {description}")) - _ANY_TOOL
+    return not set(terms(said)).isdisjoint(about)
+
+
+def callable_tools(tools: Sequence[ToolSpec], said: str) -> list[ToolSpec]:
+    """Return the tools that may be called: what is taken too readily only where it was spoken of.
+
+    That is a tool for which nothing has to be filled in, and what only tells of scripts.
+    """
+    spoken = set(terms(said))
+    script_names = set(terms(" ".join(_choices(tools)).replace("_", " ")))
+    told_of_scripts = {"script_list": _SCRIPTS, "script_help": _SCRIPTS | _USAGE | script_names}
+
+    def is_callable(tool: ToolSpec) -> bool:
+        if tool.name in told_of_scripts:
+            return tool.name in said or not spoken.isdisjoint(told_of_scripts[tool.name])
+        required = tool.parameters.get("required")
+        return bool(required) or mentions_tool(said, tool.name, tool.description)
+
+    return [tool for tool in tools if is_callable(tool)]
 
 
 def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Call | MadeUp:
@@ -115,7 +145,7 @@ def _command_line(parts: Sequence[Any], words: "_Words") -> Any:
         elif rest and not rest[0].startswith("-"):
             value = rest.pop(0)
             kept += [part, value] if words.said(value) or words.instruct(f"{part} {value}") else []
-        else:
+        elif words.said(part) or part == _HARMLESS:
             kept.append(part)
     return _MADE_UP if made_up and all(part.startswith("-") for part in kept) else kept
 
@@ -160,4 +190,10 @@ class _Words:
         if _is_code(value) or folded in self._text or value in self._choices:
             return True
         parts = re.findall(r"[^\W_]+", folded)
-        return bool(parts) and all(part in self._words or part[:_STEM] in self._stems for part in parts)
+        return bool(parts) and all(map(self._was_said, parts))
+
+    def _was_said(self, word: str) -> bool:
+        """Whether a word was said, in this form or another: election and elections, French and France."""
+        if word in self._words or word[:_STEM] in self._stems:
+            return True
+        return len(word) >= _STEM and bool(get_close_matches(word, self._words, 1, _ALIKE))

@@ -25,6 +25,7 @@ from skillkit.agent.models.constrained import (
     ALL_SKILLS,
     ANSWER,
     ASK,
+    CANNOT,
     IN_WORDS,
     About,
     Answer,
@@ -36,7 +37,7 @@ from skillkit.agent.models.constrained import (
 )
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
 from skillkit.agent.models.examples import SCRIPT_RUN, Example, choose
-from skillkit.agent.models.grounding import MadeUp, Spoken, check_arguments
+from skillkit.agent.models.grounding import MadeUp, Spoken, callable_tools, check_arguments
 from skillkit.agent.models.results import answer_from_result
 from skillkit.agent.models.skill_answers import describable, describe, is_named
 from skillkit.agent.models.turns import Prompt, conversation_text, latest_request, make_prompt
@@ -100,14 +101,13 @@ class LocalChatClient(
         required = tools and options.get("tool_choice") == "required"
         about = () if required else (ALL_SKILLS, *describable(skills, spoken.said))
         # What is said of a skill that was named comes from the skill, not from what the model knows.
-        forms: Sequence[str] = () if required or named else IN_WORDS
+        forms: Sequence[str] = () if required or named else IN_WORDS if tools else (ANSWER, CANNOT)
         outcome: Call | Answer | About | MadeUp | None = None
         spent = NOTHING_READ
-        for schema_tools in (tools, ()):
+        callable_now = tools if required else callable_tools(tools, spoken.said)
+        for offered in (callable_now, ()):
             writing = AnswerStream()
-            async for piece in self._pieces(
-                prompt, as_grammar(reply_schema(schema_tools, about, forms)), options
-            ):
+            async for piece in self._pieces(prompt, as_grammar(reply_schema(offered, about, forms)), options):
                 if isinstance(piece, Reply):
                     spent = piece.after(spent)
                     break
@@ -247,7 +247,8 @@ class PreparingClient(LocalChatClient):
     async def _updates(
         self, messages: Sequence[Message], options: Mapping[str, Any]
     ) -> AsyncIterator[ChatResponseUpdate]:
-        await asyncio.to_thread(self.engine.prepare, self._prompt(messages, options).fixed)
+        prompt = self._prompt(*with_skills_in_instructions(messages, options))
+        await asyncio.to_thread(self.engine.prepare, prompt.fixed)
         yield self._end(NOTHING_READ, "prepared", Answer("Prepared."))
 
 

@@ -20,6 +20,8 @@ GREETINGS = {
 }
 CODES = {language.casefold(): code for code, (language, _) in GREETINGS.items()}
 MOST_NAMES = 100
+NO_NAMES = {"", "me", "myself", "us"}
+"""What stands for somebody whose name is not known."""
 
 Answer = dict[str, object]
 
@@ -75,7 +77,8 @@ def _code(language: str) -> str | None:
 
 def _greeting(name: str, code: str) -> str:
     # Not str.format: a name such as "{0.__class__}" is a name.
-    return GREETINGS[code][1].replace("{name}", name.strip() or "friend")
+    known = name.strip().casefold() not in NO_NAMES
+    return GREETINGS[code][1].replace("{name}", name.strip() if known else "friend")
 
 
 def _greeted(greetings: list[str], message: str, *, one: bool = False) -> Answer:

@@ -1,0 +1,48 @@
+"""`agent --tools`: what the model is really offered, without a skill in use and with each of them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.turns import Options, runtime_for
+
+if TYPE_CHECKING:
+    from skillkit.agent.skills import ProgramSkills
+    from skillkit.disclosure import Tool
+
+NO_SKILL = ""
+MOST_NAMED = 3
+"""Skills that are named where a tool comes with some of them."""
+
+
+def show_tools(options: Options) -> None:
+    """Print the tools that the model is offered, and when."""
+    runtime = runtime_for(options)
+    names = [NO_SKILL, *(skill.name for skill in runtime.manager.offered_skills())]
+    offered = {name: _tools_with(runtime.skills, name) for name in names}
+    tools = {tool.name: tool for by_name in offered.values() for tool in by_name.values()}
+    rows = [(name, _when(name, offered), " ".join(tool.description.split())) for name, tool in tools.items()]
+    own = [tool for tool in runtime.skills.basic.own if tool.name not in tools]
+    rows += [(tool.name, "a word of it is said, no skill in use", tool.description) for tool in own]
+    output.table(("Tool", "When", "What"), rows, flexible="What")
+
+
+def _tools_with(skills: "ProgramSkills", skill: str) -> "dict[str, Tool]":
+    """Return what a new conversation has after a skill was put to use by hand."""
+    from skillkit.disclosure import SkillSession
+
+    skills.session = SkillSession()
+    disclosed = skills.conversation({}).disclose(f"/{skill}" if skill else "")
+    return {tool.name: tool for tool in disclosed.tools}
+
+
+def _when(tool: str, offered: "Mapping[str, Mapping[str, Tool]]") -> str:
+    with_it = [skill for skill, tools in offered.items() if tool in tools]
+    if len(with_it) == len(offered):
+        return "always"
+    if NO_SKILL in with_it:
+        return "no skill in use"
+    if len(with_it) == len(offered) - 1 > 1:
+        return "a skill is in use"
+    left = len(with_it) - MOST_NAMED
+    return f"with {', '.join(with_it[:MOST_NAMED])}{f' and {left} more' if left > 0 else ''}"
