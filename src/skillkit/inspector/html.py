@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from skillkit.core.text import escape_hidden
+
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
 
 
@@ -27,8 +29,8 @@ def text_of(content: object) -> Markup:
 
 def visible(text: str) -> str:
     """Return text with what cannot be seen, or would turn the line around, written out."""
-    from skillkit.core.text import escape_hidden
-
+    if text.isascii() and text.isprintable():
+        return text
     return "\n".join(escape_hidden(line) for line in text.split("\n"))
 
 

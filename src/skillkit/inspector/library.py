@@ -17,9 +17,12 @@ from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
 from skillkit.integrations.conversation import default_provider
 from skillkit.journal import JournalReader, SkillUsage
-from skillkit.journal.usage import usage_in
+from skillkit.journal.usage import UsageCounter
 from skillkit.matching import SkillMatcher
 from skillkit.matching.settings import Mode
+
+PATIENCE = 0.05
+"""Seconds that a page waits for a count; what takes longer is there at the next look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,11 @@ class Library:
         self._snapshot: Snapshot | None = None
         self._cost: tuple[int, CostReport] | None = None
         self._counting: threading.Thread | None = None
+        self._uses = UsageCounter()
+        self.counted = 0
+        """The newest event that is in the uses."""
+        self._pages: dict[str, tuple[object, str]] = {}
+        self._counting_uses: threading.Thread | None = None
         self._matchers: dict[Mode, tuple[int, SkillMatcher]] = {}
 
     def refresh(self) -> bool:
@@ -94,7 +102,29 @@ class Library:
             self._cost, self._counting = (version, report), None
 
     def usage(self) -> dict[str, SkillUsage]:
-        return {row.skill: row for row in usage_in(self.journal)}
+        """Return how skills were used, as far as it was counted; new events are counted by a thread."""
+        with self._lock:
+            if self._counting_uses is None:
+                self._counting_uses = threading.Thread(target=self._count_uses, daemon=True)
+                self._counting_uses.start()
+            counting = self._counting_uses
+        counting.join(PATIENCE)
+        return self._uses.by_skill
+
+    def remembered(self, name: str, make: Callable[[], str]) -> str:
+        """Return a page that depends on skills, costs and uses alone; made anew when one of them changed."""
+        state = (self.version, id(self._cost), self.counted)
+        kept = self._pages.get(name)
+        if kept is None or kept[0] != state:
+            self._pages[name] = kept = (state, make())
+        return kept[1]
+
+    def _count_uses(self) -> None:
+        for stored in self.journal.oldest_first(after=self.counted):
+            self._uses.add(stored.event)
+            self.counted = stored.id
+        with self._lock:
+            self._counting_uses = None
 
     def matcher(self, mode: Mode | None = None) -> SkillMatcher:
         """Return a matcher over the skills on offer, as the program would have it."""

@@ -71,13 +71,12 @@ class UserAuthority:
         """Return the record of an installed skill; None for one that lies in some folder."""
         store = self.registry.store
         folder = skill.base_dir
-        if self._real(folder.parent) != self._real(store.links):
+        if self._real(folder.parent) != self._real(store.links) or store.linked(folder.name) is None:
             return None
         stamp = self.registry.stamp()
         if stamp != self._installed[0] or stamp is None:
             self._installed = (stamp, dict(self.registry.load().skills))
-        record = self._installed[1].get(folder.name)
-        return record if record is not None and store.linked(folder.name) is not None else None
+        return self._installed[1].get(folder.name)
 
     def standing(self, skill: SkillMetadata) -> Standing:
         """Return whether `skill` is trusted as it is now, and why."""

@@ -158,11 +158,10 @@ class JournalReader:
             {row[0]: row[1] for row in rows},
         )
 
-    def oldest_first(self, wanted: EventFilter = ANYTHING) -> Iterator[StoredEvent]:
-        """Yield every event in the order in which it was written, a page in memory at a time."""
+    def oldest_first(self, wanted: EventFilter = ANYTHING, after: int = 0) -> Iterator[StoredEvent]:
+        """Yield every event after one in the order in which it was written, a page in memory at a time."""
         condition, values = wanted.clause()
         order = f"SELECT {_COLUMNS} FROM event WHERE {condition} AND id > ? ORDER BY id LIMIT 1000"
-        after = 0
         while page := [_stored(row) for row in self._rows(order, [*values, after])]:
             yield from page
             after = page[-1].id

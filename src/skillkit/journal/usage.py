@@ -64,6 +64,22 @@ class SkillUsage:
         }
 
 
+class UsageCounter:
+    """Counts events as they come, in the order in which they happened."""
+
+    def __init__(self, skills: Iterable[str] = ()) -> None:
+        self.by_skill: dict[str, SkillUsage] = {name: SkillUsage(name) for name in skills}
+        self._matched_in_turn: dict[tuple[str, int], set[str]] = defaultdict(set)
+
+    def add(self, event: Event) -> None:
+        _count(self.by_skill, self._matched_in_turn, event)
+
+    @property
+    def rows(self) -> list[SkillUsage]:
+        """Every skill that was asked about or named by an event, most used first."""
+        return sorted(self.by_skill.values(), key=lambda row: (-row.uses, row.skill))
+
+
 def usage_in(reader: JournalReader, skills: Iterable[str] = (), since: float = 0.0) -> list[SkillUsage]:
     """Return a row for each of `skills` and for every other one that the journal names, most used first."""
     return usage_of((stored.event for stored in reader.oldest_first(EventFilter(since=since))), skills)
@@ -71,11 +87,10 @@ def usage_in(reader: JournalReader, skills: Iterable[str] = (), since: float = 0
 
 def usage_of(events: Iterable[Event], skills: Iterable[str] = ()) -> list[SkillUsage]:
     """Count events that come in the order in which they happened."""
-    rows: dict[str, SkillUsage] = {name: SkillUsage(name) for name in skills}
-    matched_in_turn: dict[tuple[str, int], set[str]] = defaultdict(set)
+    counter = UsageCounter(skills)
     for event in events:
-        _count(rows, matched_in_turn, event)
-    return sorted(rows.values(), key=lambda row: (-row.uses, row.skill))
+        counter.add(event)
+    return counter.rows
 
 
 def _count(

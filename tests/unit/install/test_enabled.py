@@ -11,6 +11,7 @@ from skillkit.core.exceptions import ConfigurationError
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.selection import Selection
+from skillkit.install.store import SkillStore
 from skillkit.install.tree import TreeLimits
 
 
@@ -222,3 +223,16 @@ def test_a_skill_that_was_allowed_to_be_large_is_judged_all_the_same(project: Pa
     (project / "skills-large").rename(project / "skills" / "other")
     installer().trust_folder(EnabledSkills(bundled=False).manager.get_skill("other"))
     assert active("all") == ["large", "other"]
+
+
+def test_skills_that_were_put_beside_installed_ones_by_hand_are_judged_each_by_itself(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(30):
+        write(tmp_path / "home" / "skills", f"own-{number}")
+    enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"})
+    looked: list[str] = []
+    linked = SkillStore.linked
+    monkeypatch.setattr(SkillStore, "linked", lambda store, name: looked.append(name) or linked(store, name))
+    assert len(enabled.report().active) == 30
+    assert len(looked) <= 3 * 30

@@ -12,7 +12,7 @@ from skillkit.journal import Kind
 from skillkit.journal.reading import StoredEvent
 
 PAGE = 100
-PARTS = ("system", "catalogue", "skills", "tools", "messages")
+PARTS = ("system", "catalogue", "skills", "note", "tools", "messages")
 
 
 def show(library: Library, query: Mapping[str, str]) -> str:

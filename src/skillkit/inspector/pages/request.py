@@ -1,5 +1,6 @@
 """One request: every skill's score and why, and the prompt that would go out."""
 
+import json
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
@@ -67,7 +68,7 @@ def _result(library: Library, text: str, modes: list[Mode]) -> Markup:
         return nothing("Type a request: each skill's score appears with the words that made it.")
     columns = [_scores(library, text, mode) for mode in modes] or [_scores(library, text)]
     scores = columns[0] if len(columns) == 1 else tag("div", columns, class_="columns")
-    return tag("div", scores, _prompt(library.provider().disclose(text, SkillSession())))
+    return tag("div", scores, _prompt(library.provider().disclose(text, SkillSession()), text))
 
 
 def _scores(library: Library, text: str, mode: Mode | None = None) -> Markup:
@@ -140,34 +141,37 @@ def _wording(library: Library, text: str, name: str) -> Markup:
     )
 
 
-def _prompt(disclosure: Disclosure) -> Markup:
-    """Return what would be added to the request, part by part, with what each costs."""
+def _prompt(disclosure: Disclosure, request: str) -> Markup:
+    """Return what would go out, in its order and coloured by origin, with what skills add to it."""
     tokens = disclosure.tokens
-    tools = "\n".join(f"{tool.name}: {tool.description}" for tool in disclosure.tools)
+    schemas = [{"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+               for tool in disclosure.tools]  # fmt: skip
+    tools = json.dumps(schemas, indent=1, ensure_ascii=False) if schemas else ""
     matched = "\n\n".join(insertion.text for insertion in disclosure.insertions if insertion.kept)
     parts = (
-        ("catalogue", "Skills that the model is told of", disclosure.instructions, tokens.catalogue),
-        ("skills", "Instructions of the skills that matched", matched, tokens.skills),
-        ("note", "Skills near to this request", disclosure.note, tokens.note),
-        ("tools", "Tools", tools, tokens.tools),
-    )
-    whole = bar(
-        [(kind, count) for kind, _, _, count in parts], max(tokens.total, 1), f"{tokens.total:,} tokens"
-    )
+        ("tools", "Tool schemas", tools, tokens.tools),
+        ("catalogue", "System prompt, after the program's own: the skills there are", disclosure.instructions,
+         tokens.catalogue),
+        ("messages", "The user's message, after those before it", request, None),
+        ("skills", "After it, and kept: instructions of the skills that matched", matched, tokens.skills),
+        ("note", "Last, for this request alone: the skills near it", disclosure.note, tokens.note),
+    )  # fmt: skip
+    counted = [(kind, count) for kind, _, _, count in parts if count is not None]
     blocks = [
         tag(
             "details",
-            tag("summary", f"{title}: {count:,} tokens"),
+            tag("summary", title if count is None else f"{title}: {count:,} tokens"),
             tag("pre", text, class_=kind),
-            open=kind == "skills",
+            open=kind != "tools",
         )
         for kind, title, text, count in parts
         if text
     ]
-    notes = [tag("li", note) for note in disclosure.notes]
+    left_out = [f"{match.skill.name} matched and was left out" for match in disclosure.left_out]
+    told = [tag("li", note) for note in (*left_out, *disclosure.notes)]
     return section(
         f"What skills add to the prompt: {tokens.total:,} tokens",
-        whole,
+        bar(counted, max(tokens.total, 1), f"{tokens.total:,} tokens"),
         blocks,
-        tag("ul", notes) if notes else None,
+        tag("ul", told) if told else None,
     )

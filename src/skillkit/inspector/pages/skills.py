@@ -8,7 +8,7 @@ from skillkit.core.text import one_line
 from skillkit.disclosure.cost import CostReport, SkillCost
 from skillkit.inspector.html import Markup, bar, link, table, tag
 from skillkit.inspector.layout import badge, facts, nothing, page, section
-from skillkit.inspector.library import Library
+from skillkit.inspector.library import Library, Snapshot
 from skillkit.install.enabled import SkillStatus
 from skillkit.journal import SkillUsage
 
@@ -16,6 +16,10 @@ from skillkit.journal import SkillUsage
 def show(library: Library) -> str:
     """Return the first page."""
     snapshot, report, used = library.snapshot(), library.costs(), library.usage()
+    return library.remembered("skills", lambda: _made(snapshot, report, used))
+
+
+def _made(snapshot: Snapshot, report: CostReport | None, used: Mapping[str, SkillUsage]) -> str:
     if not snapshot.statuses:
         text = "No skills were found. Install some, or write one."
         return page("Skills", "/", nothing(text), _problems(snapshot.diagnostics), live=True)
