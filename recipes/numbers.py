@@ -13,7 +13,7 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
     """How to find each sentence, and what it says today."""
     skills, catalogue = tiers.measured()
     [kalshi] = [skill for skill in skills if skill.name == "kalshi-markets"]
-    entry, instructions = round(kalshi.entry, -1), round(kalshi.instructions, -1)
+    entry, instructions = kalshi.entry, round(kalshi.instructions, -1)
     found = (
         f"{_found('skillkit lexical')}; FTS5 {_found('SQLite FTS5 (BM25)')}, "
         f"embeddings {_found('MiniLM embeddings')}"
@@ -56,7 +56,7 @@ def _tokens() -> str:
     """What a request carries that needs no skill, as shares of everything."""
     libraries = recorded("disclosure")["libraries"]
     shares = [100 * library["no skill fits"] / library["static injection"] for library in libraries]
-    return " / ".join(f"{share:.1f} %" for share in shares) + " of all instructions"
+    return " / ".join(f"{share:.2g} %" for share in shares) + " of all instructions"
 
 
 def _request() -> str:

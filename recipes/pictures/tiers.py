@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from recipes.pictures.drawing import Card
 from skillkit import SkillManager
-from skillkit.disclosure import EncodingCounter, render_catalogue
+from skillkit.disclosure import CatalogueStyle, EncodingCounter, render_catalogue
 from skillkit.disclosure.catalogue import entry_tokens
 
 SKILLS = ("kalshi-markets", "hello-extended", "skill-author")
@@ -30,7 +30,7 @@ def measured() -> tuple[list[Tiers], int]:
     counter = EncodingCounter.named()
     manager = SkillManager(project_skill_dir="", anthropic_config_dir="", bundled=True)
     manager.discover()
-    catalogue = render_catalogue(manager.offered_skills(), counter=counter)
+    catalogue = render_catalogue(manager.offered_skills(), style=CatalogueStyle.COMPACT, counter=counter)
     return [_measure(manager, name, counter) for name in SKILLS], counter.count(catalogue.text)
 
 
@@ -74,7 +74,7 @@ def draw() -> str:
     card.text(32, 44, "What a skill costs, tier by tier", size=20, bold=True)
     card.text(32, 68, "Tokens of the skills in this repository; a square’s area is its count.", "faint")
     rows = (
-        (148, "Tier 1", "name and description", "in every prompt"),
+        (148, "Tier 1", "a line: name and first clause", "in every prompt"),
         (232, "Tier 2", "instructions", "when a request needs the skill"),
         (368, "Tier 3", "scripts, toolsets, references", "when the instructions ask for it"),
     )

@@ -148,8 +148,8 @@ def render_catalogue(
 
 
 def entry_tokens(skill: SkillMetadata, counter: TokenCounter) -> int:
-    """What a skill adds to a catalogue that has room for all of it."""
-    return counter.count(_entry(skill, one_line(skill.description), CatalogueStyle.ID))
+    """Return what a skill adds to a prompt in which every skill has its line."""
+    return counter.count(f"{skill_line(skill)}\n")
 
 
 def skill_line(skill: SkillMetadata, length: int = LONGEST_CLAUSE) -> str:

@@ -23,7 +23,7 @@ class SkillCost:
 
     id: str
     tier1: int
-    """Its entry in a catalogue without a budget."""
+    """Its line in the catalogue."""
     tier2: int | None
     """Its instructions; None when they cannot be read."""
     tier3: int

@@ -18,7 +18,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import canonical_name
 from skillkit.install.paths import installable
 from skillkit.install.record import InstalledSkill
-from skillkit.install.sources.git import source_from_git_fields
+from skillkit.install.sources.kinds import source_of_record
 from skillkit.install.store import SkillStore
 from skillkit.install.tree import SKILL_FILE, read_folder
 
@@ -73,7 +73,7 @@ def _taken(record: dict[str, Any], folder: Path, store: SkillStore) -> Installed
     """The record of `folder`, which is in the store now; None when it cannot be there."""
     try:
         tree = read_folder(folder)
-        source = source_from_git_fields(record)
+        source = source_of_record(record)
     except SkillsUseError:
         return None
     if SKILL_FILE not in tree.files:

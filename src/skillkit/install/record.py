@@ -10,7 +10,6 @@ from skillkit.core.digest import FileDigest
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.paths import installable
-from skillkit.install.sources.git import git_fields
 from skillkit.install.sources.kinds import source_of_record, source_to_data
 from skillkit.install.sources.source import Source
 
@@ -67,19 +66,19 @@ class InstalledSkill:
 
     @property
     def git_url(self) -> str | None:
-        return git_fields(self.source, self.revision)["git_url"]
+        return self.source.registry_fields(self.revision)["git_url"]
 
     @property
     def commit_sha(self) -> str | None:
-        return git_fields(self.source, self.revision)["commit_sha"]
+        return self.source.registry_fields(self.revision)["commit_sha"]
 
     @property
     def branch(self) -> str | None:
-        return git_fields(self.source, self.revision)["branch"]
+        return self.source.registry_fields(self.revision)["branch"]
 
     @property
     def tag(self) -> str | None:
-        return git_fields(self.source, self.revision)["tag"]
+        return self.source.registry_fields(self.revision)["tag"]
 
     def same_origin(self, other: "InstalledSkill") -> bool:
         """Whether both come from one place, at whatever version."""
@@ -89,7 +88,7 @@ class InstalledSkill:
     def to_data(self) -> dict[str, Any]:
         fields = self.__slots__
         data = {name: getattr(self, name) for name in fields if name not in ("files", "previous", "source")}
-        data |= git_fields(self.source, self.revision)
+        data |= self.source.registry_fields(self.revision)
         data |= {"source": source_to_data(self.source), "subpath": self.subpath, "trusted": self.trusted}
         data["files"] = {
             path: {"sha256": file.sha256, "size": file.size, "executable": file.executable}

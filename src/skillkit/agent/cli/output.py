@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from skillkit.core.text import escape_hidden, one_line
 
@@ -58,25 +58,37 @@ def line(text: "Text") -> None:
 def remark(text: str, style: str = "") -> None:
     """A line on stderr that is not the result: a hint, a warning; after what was printed so far."""
     sys.stdout.flush()
-    console(stderr=True).print(_flowing(text), style=style or None, soft_wrap=True)
+    _print_stderr(_flowing(text), style)
 
 
 def complain(text: str) -> None:
     """An error, in the user's words and with nothing hidden; only its first line is bold."""
     sys.stdout.flush()
     first, *others = [escape_hidden(line) for line in text.splitlines() or [""]]
-    console(stderr=True).print(_flowing(f"Error: {first}"), style="bold red", soft_wrap=True)
+    _print_stderr(_flowing(f"Error: {first}"), "bold red")
     for line in others:
-        console(stderr=True).print(line, soft_wrap=True)
+        _print_stderr(line)
+
+
+def _print_stderr(text: str, style: str = "") -> None:
+    """One text with its own line breaks; what draws on terminals is loaded only for one."""
+    if _has_terminal(sys.stderr):
+        console(stderr=True).print(text, style=style or None, soft_wrap=True)
+    else:
+        sys.stderr.write(f"{text}\n")
+
+
+def _has_terminal(stream: TextIO) -> bool:
+    return stream.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def _flowing(text: str) -> str:
     """Prose for stderr: on a terminal each of its lines breaks between words, never within one."""
+    if not _has_terminal(sys.stderr):
+        return text
     import textwrap
 
     screen = console(stderr=True)
-    if not screen.is_terminal:
-        return text
     return "\n".join(
         textwrap.fill(line, screen.width, break_long_words=False, break_on_hyphens=False)
         for line in text.split("\n")

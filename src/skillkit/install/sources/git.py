@@ -44,6 +44,23 @@ class GitSource(Source):
         kind = "gitlab" if self.url.startswith("https://gitlab.com/") else "git"
         return {"source": self.url, "sourceUrl": self.url, **more, "sourceType": kind}
 
+    def registry_fields(self, revision: str | None) -> dict[str, str | None]:
+        return {"git_url": self.url, "commit_sha": revision, "branch": self.branch, "tag": self.tag}
+
+    @classmethod
+    def from_registry_fields(cls, data: Mapping[str, Any]) -> "GitSource":
+        """Return the source of a record that has these fields and no `source`."""
+        ref: str | None
+        if data.get("tag"):
+            ref = f"{TAG}{parse_ref(data['tag'])}"
+        elif data.get("branch"):
+            ref = f"{BRANCH}{parse_ref(data['branch'])}"
+        else:
+            ref = data.get("commit_sha")
+        if not isinstance(data["git_url"], str):
+            raise SourceError("a repository without an address")
+        return cls(data["git_url"], ref, checked_path(data.get("subpath") or ""))
+
     @property
     def location(self) -> str:
         return self.url
@@ -91,29 +108,3 @@ class GitSource(Source):
         with GitRemote(self.url, access) as remote:
             resolved = remote.resolve(self.ref)
             yield OpenRepository(replace(self, ref=resolved.ref), remote, resolved)
-
-
-def git_fields(source: Source, revision: str | None) -> dict[str, str | None]:
-    """Return the fields that registry.json has for every skill; None in those of another kind."""
-    if not isinstance(source, GitSource):
-        return dict.fromkeys(("git_url", "commit_sha", "branch", "tag"))
-    return {
-        "git_url": source.url,
-        "commit_sha": revision,
-        "branch": source.branch,
-        "tag": source.tag,
-    }
-
-
-def source_from_git_fields(data: Mapping[str, Any]) -> GitSource:
-    """Return the source of a record that has these fields and no `source`."""
-    ref: str | None
-    if data.get("tag"):
-        ref = f"{TAG}{parse_ref(data['tag'])}"
-    elif data.get("branch"):
-        ref = f"{BRANCH}{parse_ref(data['branch'])}"
-    else:
-        ref = data.get("commit_sha")
-    if not isinstance(data["git_url"], str):
-        raise SourceError("a repository without an address")
-    return GitSource(data["git_url"], ref, checked_path(data.get("subpath") or ""))

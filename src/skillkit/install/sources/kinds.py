@@ -9,8 +9,6 @@ from typing import Any
 from skillkit.core.extensions import Extensions
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
 from skillkit.install.exceptions import SourceError
-from skillkit.install.sources.folder import FolderSource
-from skillkit.install.sources.git import source_from_git_fields
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
 
 MAX_TEXT = 2048
@@ -95,8 +93,9 @@ def source_of_record(data: Mapping[str, Any]) -> Source:
     if isinstance(data.get("source"), dict):
         return source_from_data(data["source"])
     if data.get("git_url") is not None:
-        return source_from_git_fields(data)
-    return FolderSource(Path(data.get("folder") or "/"), checked_path(data.get("subpath") or ""))
+        source: Source = KINDS.load("git").from_registry_fields(data)
+        return source
+    return _load("folder").from_data({"folder": data.get("folder") or "/", "path": data.get("subpath") or ""})
 
 
 @dataclass(frozen=True, slots=True)

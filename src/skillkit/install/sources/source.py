@@ -78,6 +78,10 @@ class Source(ABC):
         """Return the fields that `npx skills` has for the source in skills-lock.json."""
         return {"source": self.location, "sourceType": self.kind}
 
+    def registry_fields(self, revision: str | None) -> dict[str, str | None]:
+        """Return the fields of git that registry.json has for every skill."""
+        return dict.fromkeys(("git_url", "commit_sha", "branch", "tag"))
+
     @property
     def pinned(self) -> bool:
         """Whether the source names the same bytes for ever."""
