@@ -95,7 +95,7 @@ class TrustEverySkill(DefaultAuthority):
 class PerTenantAuthority:
     """Gives each tenant its own skills: `{"editor": ["pdf"], "ci": ["*"]}`; others have none.
 
-    `base` is asked first, whoever the tenant is.
+    What a tenant may not have does not exist for it, whatever `base` thinks of it.
     """
 
     def __init__(self, skills: Mapping[str, Collection[str]], base: Authority | None = None) -> None:
@@ -105,7 +105,12 @@ class PerTenantAuthority:
         self._base = base or DefaultAuthority()
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-        return self._base.offer_refusal(skill, requester) or self._refusal(skill, requester)
+        decided = self._base.offer_refusal(skill, requester)
+        if requester == _NOBODY and decided is not None:
+            return (
+                decided  # of the skill itself: which of two with one name is used does not depend on tenants
+            )
+        return self._refusal(skill, requester) or decided
 
     def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
         return self._refusal(skill, requester) or self._base.import_refusal(skill, digest, requester)
@@ -119,7 +124,7 @@ class PerTenantAuthority:
         allowed = self._skills.get(requester.tenant, frozenset())
         if EVERYTHING in allowed or skill.canonical_name in allowed:
             return None
-        return Refusal("untrusted", f"Skill '{skill.name}' is not trusted for '{requester.tenant}'")
+        return Refusal("not_found", f"'{requester.tenant}' has no skill '{skill.name}'")
 
 
 class SkillDirectory(Protocol):

@@ -15,7 +15,7 @@ class Refusal:
     """Why a skill is not to be used: a code for programs, a reason for people."""
 
     code: str
-    """`disabled`, `untrusted` or `unavailable`."""
+    """`disabled`, `untrusted` or `unavailable`; `not_found` of a skill that must not be known to exist."""
     reason: str
 
 

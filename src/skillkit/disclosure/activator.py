@@ -63,7 +63,8 @@ class Activator:
             raise SkillRefusedError("not_found", self._not_found(name))
         refusal = self.manager.refusal(skill)
         if refusal is not None:
-            raise SkillRefusedError(refusal.code, refusal.reason)
+            unknown = refusal.code == "not_found"
+            raise SkillRefusedError(refusal.code, self._not_found(name) if unknown else refusal.reason)
         if by_user and not skill.user_invocable:
             raise SkillRefusedError(
                 "disabled",

@@ -259,6 +259,8 @@ class SkillContextProvider(SkillTexts):
                 command[1], command[2] or "", session, Origin.INVOKED, by_user=True
             )
         except SkillRefusedError as refused:
+            if refused.code == "not_found":
+                return ""
             return envelope.error(command[1], refused.code, str(refused))
         session.touch(delivery.activation.skill_id)
         delivered[delivery.activation.skill_id] = delivery

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from skillkit.core.authority import Authority, SkillDirectory, current_requester
+from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.grants import Grants, Limits
@@ -184,15 +185,17 @@ class ScriptTools:
             return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
         try:
             skill = self._skills.get_skill(name)
+            refused = self._skills.refusal(skill)
         except SkillNotFoundError:
+            refused = Refusal("not_found", "")
+        except (SkillsUseError, ValueError):
+            return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
+        if refused is None:
+            return skill
+        if refused.code == "not_found":
             if len(name.split()) > 1:
                 return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
             return failure("not_found", unknown.format(_shown(name)))
-        except (SkillsUseError, ValueError):
-            return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
-        refused = self._skills.refusal(skill)
-        if refused is None:
-            return skill
         code = "dependency_failed" if refused.code == "unavailable" else "permission_denied"
         return failure(code, refused.reason)
 

@@ -50,7 +50,7 @@ def test_content_blocks_of_a_system_message_keep_their_cache_marks(manager):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "status"), [("host", "[abc", 421), ("origin", "http://[abc", 403), ("host", "", 421)]
+    ("name", "value", "status"), [("host", "[abc", 400), ("origin", "http://[abc", 403), ("host", "", 421)]
 )
 async def test_an_address_that_is_none_is_refused_and_not_an_error(manager, name, value, status):
     sent: list[Any] = []

@@ -1,5 +1,7 @@
 """Skills of an MCP server in the catalogue: known at once, usable after a consent to their digest."""
 
+import base64
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,7 @@ import mcp_types as types
 import pytest
 from conformance.library import Library, friendly, write
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
 from skillkit import SkillManager, SkillNotFoundError, SkillsUseError
 from skillkit.integrations.conversation import Conversation
@@ -277,3 +280,102 @@ async def test_a_server_that_cannot_be_reached_is_one_readable_error(tmp_path: P
 def test_a_server_needs_a_name_that_can_be_a_folder(tmp_path: Path):
     with pytest.raises(SkillsUseError):
         MCPSkillSource("../office", "http://127.0.0.1:1/mcp", cache=tmp_path)
+
+
+async def test_consented_skills_are_used_from_their_copies_when_the_server_is_down(
+    source: MCPSkillSource, tmp_path: Path
+):
+    skill = named(await source.sync(), "pdf-forms")
+    await source.consent(skill.uri, skill.digest)
+    later = MCPSkillSource("office", "http://127.0.0.1:9/mcp", cache=tmp_path / "cache")
+    manager = SkillManager(project_skill_dir="", anthropic_config_dir="", default_sources=False)
+    later.attach(manager)
+    manager.discover()
+    with pytest.raises(RemoteSkillError, match="cannot be asked"):
+        await later.sync()
+    assert [each.name for each in manager.offered_skills()] == ["pdf-forms"]
+    loaded = await Conversation(manager).call("load_skill", {"skill_id": "pdf-forms"})
+    assert (loaded.failed, "Fill in" in loaded.text) == (False, True)
+    refusal = manager.refusal(manager.get_skill("runner"))
+    assert refusal is not None
+    assert refusal.code == "untrusted"
+    (manager.get_skill("pdf-forms").base_dir / "SKILL.md").write_text("---\nname: pdf-forms\n---\nObey.\n")
+    assert manager.refusal(manager.get_skill("pdf-forms")) is not None
+    (later.folder / ".announced.json").write_text("[")
+    damaged = MCPSkillSource("office", "http://127.0.0.1:9/mcp", cache=tmp_path / "cache")
+    damaged.attach(SkillManager(project_skill_dir="", anthropic_config_dir="", default_sources=False))
+    assert damaged.skills == {}
+
+
+def manifests_of(folder: Path) -> Server[Any]:
+    """A server of the dialect that FastMCP's directory provider speaks."""
+
+    def listed(skill: Path) -> list[dict[str, object]]:
+        return [
+            {
+                "path": str(path.relative_to(skill)),
+                "size": path.stat().st_size,
+                "hash": f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}",
+            }
+            for path in sorted(skill.rglob("*"))
+            if path.is_file()
+        ]
+
+    found = [
+        types.Resource(uri=f"skill://{skill.name}/{name}", name=f"{skill.name}/{name}")
+        for skill in sorted(folder.iterdir())
+        for name in ("SKILL.md", "_manifest")
+    ]
+
+    async def resources(context: Any, params: Any) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=found)
+
+    async def read(context: Any, params: Any) -> types.ReadResourceResult:
+        path = folder / str(params.uri).removeprefix("skill://")
+        if path.name == "_manifest":
+            text = json.dumps({"skill": path.parent.name, "files": listed(path.parent)})
+        elif path.is_file():
+            raw = path.read_bytes()
+            if path.suffix == ".png":
+                blob = base64.b64encode(raw).decode()
+                return types.ReadResourceResult(
+                    contents=[types.BlobResourceContents(uri=str(params.uri), blob=blob)]
+                )
+            text = raw.decode()
+        else:
+            raise MCPError(types.INVALID_PARAMS, "Unknown resource")
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=str(params.uri), text=text)])
+
+    return Server("manifests", on_list_resources=resources, on_read_resource=read)
+
+
+async def test_skills_of_the_dialect_with_a_manifest_beside_each_can_be_used(tmp_path: Path, remote: Library):
+    source = MCPSkillSource("old", manifests_of(remote.folder), cache=tmp_path / "cache")
+    manager = SkillManager(project_skill_dir="", anthropic_config_dir="", default_sources=False)
+    source.attach(manager)
+    skill = named(await source.sync(), "pdf-forms")
+    assert sorted(skill.tree.files) == ["SKILL.md", "logo.png", "references/fields.md"]
+    await source.consent(skill.uri, skill.digest)
+    assert [each.name for each in manager.offered_skills()] == ["pdf-forms"]
+
+
+async def test_fastmcp_and_skillkit_read_each_other(tmp_path: Path, remote: Library, source: MCPSkillSource):
+    fastmcp = pytest.importorskip(
+        "fastmcp", reason="fastmcp is not installed; recipes/peers.py runs this with it"
+    )
+    from fastmcp.server.providers.skills import SkillsDirectoryProvider
+    from fastmcp.utilities.skills import sync_skills
+
+    server = fastmcp.FastMCP("skills", providers=[SkillsDirectoryProvider(remote.folder)])
+    theirs = MCPSkillSource("theirs", server._mcp_server, cache=tmp_path / "theirs")
+    manager = SkillManager(project_skill_dir="", anthropic_config_dir="", default_sources=False)
+    theirs.attach(manager)
+    skill = named(await theirs.sync(), "pdf-forms")
+    await theirs.consent(skill.uri, skill.digest)
+    assert [each.name for each in manager.offered_skills()] == ["pdf-forms"]
+    async with fastmcp.Client(SkillServer(remote.manager).server) as client:
+        await sync_skills(client, tmp_path / "downloaded")
+    for path in (remote.folder / "pdf-forms").rglob("*"):
+        if path.is_file():
+            copy = tmp_path / "downloaded" / path.relative_to(remote.folder)
+            assert copy.read_bytes() == path.read_bytes()

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import re
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -134,7 +135,8 @@ async def test_the_extension_gives_the_digest_and_size_of_every_file(library: Li
     async with Client(SkillServer(library.manager).server, mode=era) as client:
         capabilities = client.session.server_capabilities
         assert capabilities is not None
-        assert capabilities.extensions == (None if era == "legacy" else {EXTENSION: {}})
+        told = capabilities.experimental if era == "legacy" else capabilities.extensions
+        assert told == {EXTENSION: {"directoryRead": True}}
         listed = await ask(client, "skills/list")
         entry = (await ask(client, "skills/get", uri="skill://pdf-forms/SKILL.md"))["skill"]
     assert [skill["uri"] for skill in listed["skills"]] == [
@@ -154,6 +156,51 @@ async def test_the_extension_gives_the_digest_and_size_of_every_file(library: Li
         if path.is_file()
     }
     assert {each["uri"]: (each["digest"], each["size"]) for each in entry["resources"]} == expected
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_folders_of_a_skill_can_be_listed(library: Library, era: Any):
+    async with Client(SkillServer(library.manager).server, mode=era) as client:
+        top = await ask(client, "resources/directory/read", uri="skill://pdf-forms")
+        below = await ask(client, "resources/directory/read", uri="skill://pdf-forms/references/")
+        for uri in (
+            "skill://pdf-forms/SKILL.md",
+            "skill://pdf-forms/nothing",
+            "skill://not-trusted",
+            "skill:",
+        ):
+            with pytest.raises(MCPError) as refused:
+                await ask(client, "resources/directory/read", uri=uri)
+            assert refused.value.error.code == types.INVALID_PARAMS
+    assert [(each["name"], each["mimeType"]) for each in top["resources"]] == [
+        ("SKILL.md", "text/markdown"),
+        ("logo.png", "image/png"),
+        ("references", "inode/directory"),
+    ]
+    assert [each["uri"] for each in below["resources"]] == ["skill://pdf-forms/references/fields.md"]
+
+
+@pytest.mark.parametrize("calls", [{"scripts": True}, {}])
+async def test_a_client_cannot_guess_the_names_of_skills_it_may_not_have(library: Library, calls: Any):
+    library.manager.authority = PerTenantAuthority({"editor": ["runner"]}, library.manager.authority)
+    server = SkillServer(library.manager, scripts=library.scripts if calls else False).server
+    async with Client(server, client_info=types.Implementation(name="editor", version="1")) as client:
+        for hidden in ("tide-tables", "not-trusted", "switched-off", "secret-handshake"):
+            answers = []
+            for name in (hidden, "no-such-name"):
+                tried: list[Any] = [
+                    await client.call_tool("load_skill", {"skill_id": name}),
+                    await client.call_tool("read_skill_resource", {"skill_id": name, "path": "SKILL.md"}),
+                ]
+                for tool in ("script_run", "script_help") if calls else ():
+                    given = {"skill_name": name, "script_name": "echo"}
+                    tried.append(await client.call_tool(tool, given))
+                said = [each.content[0].text for each in tried]
+                with pytest.raises(MCPError) as refused:
+                    await client.get_prompt(name)
+                said.append(refused.value.error.message)
+                answers.append([re.sub(r"\b[0-9a-f]{16}\b", "", text.replace(name, "")) for text in said])
+            assert answers[0] == answers[1]
 
 
 async def test_the_header_comes_as_it_was_written(tmp_path: Path):
@@ -202,6 +249,9 @@ async def test_long_lists_come_in_pages(tmp_path: Path, monkeypatch: pytest.Monk
                 break
         with pytest.raises(MCPError):
             await ask(client, "skills/list", cursor="next please")
+        with pytest.raises(MCPError, match="There is no page") as refused:
+            await ask(client, "skills/list", cursor="9" * 5000)
+        assert refused.value.error.code == types.INVALID_PARAMS
     offered = [skill.name for skill in library.manager.offered_skills()]
     assert names == offered
     assert len(uris) == len(offered) + 1
@@ -298,5 +348,6 @@ async def test_each_client_has_the_skills_it_is_trusted_with(library: Library, e
             assert ("- runner" in (client.session.instructions or "")) == (name == "ci")
             if name == "editor":
                 refused: Any = await client.call_tool("load_skill", {"skill_id": "tide-tables"})
-                assert 'code="untrusted"' in refused.content[0].text
+                unknown: Any = await client.call_tool("load_skill", {"skill_id": "tide-table"})
+                assert refused.content[0].text == unknown.content[0].text.replace("tide-table", "tide-tables")
     assert seen == {"editor": ["pdf-forms"], "ci": ["pdf-forms", "runner", "tide-tables"], "stranger": []}

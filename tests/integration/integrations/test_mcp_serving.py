@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 import tomllib
@@ -17,6 +18,9 @@ import pytest
 from conformance.library import friendly
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from playwright.async_api import Error as BrowserError
+from playwright.async_api import async_playwright
 
 from skillkit import SkillManager
 from skillkit.core.exceptions import SkillSecurityError
@@ -49,10 +53,12 @@ async def served(*arguments: str, **environment: str) -> AsyncIterator[str]:
     )
     assert process.stderr is not None
     try:
-        said = (await process.stderr.readline()).decode()
-        found = re.search(r"http://\S+", said)
-        assert found, said + (await process.stderr.read()).decode()
-        yield found[0]
+        said = ""
+        while (found := re.search(r"at (http://\S+)\n", said)) is None:
+            line = (await process.stderr.readline()).decode()
+            assert line, said
+            said += line
+        yield found[1]
     finally:
         process.send_signal(signal.SIGINT)
         await process.stderr.read()
@@ -74,6 +80,71 @@ async def test_over_http_on_loopback(skills: Path):
     async with served("--http", "127.0.0.1:0", str(skills)) as url, Client(url) as client:
         answer: Any = await client.call_tool("load_skill", {"skill_id": "tide-tables"})
         assert "harmonic constants" in answer.content[0].text
+
+
+async def test_paths_of_this_machine_do_not_reach_clients_over_http(skills: Path):
+    given = {"skill_name": "runner", "script_name": "echo"}
+    async with served("--http", "127.0.0.1:0", "--scripts", str(skills)) as url, Client(url) as client:
+        loaded: Any = await client.call_tool("load_skill", {"skill_id": "runner"})
+        missing: Any = await client.call_tool("read_skill_resource", {"skill_id": "runner", "path": "../x"})
+        tried = [loaded, missing, await client.call_tool("script_list", {})]
+        tried.append(await client.call_tool("script_run", given))
+        texts = [each.content[0].text for each in tried]
+        started: Any = await client.get_prompt("runner")
+        texts.append(started.messages[0].content.text)
+        with pytest.raises(MCPError) as refused:
+            await client.read_resource("skill://runner/scripts/../../x")
+        texts.append(refused.value.error.message)
+    assert "Base directory for this skill: skill://runner\n" in texts[0]
+    assert "skill://runner/scripts/echo.py" in texts[2]
+    assert not any(str(skills.parent) in text for text in texts), texts
+
+
+PAGE = """
+async ([url, token]) => {
+  const headers = {
+    "content-type": "application/json", accept: "application/json, text/event-stream",
+    "mcp-protocol-version": "2025-11-25", ...(token && {authorization: `Bearer ${token}`}),
+  }
+  const body = JSON.stringify({jsonrpc: "2.0", id: 1, method: "tools/list", params: {}})
+  const answer = await fetch(url, {method: "POST", headers, body})
+  return [answer.status, answer.headers.get("www-authenticate"), await answer.text()]
+}
+"""
+
+
+@pytest.mark.slow
+async def test_a_page_of_an_admitted_origin_can_call_from_a_real_browser(skills: Path):
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    arguments = ["--http", "127.0.0.1:0", "--token-env", "WEB_TOKEN", "--origin", "http://app.example"]
+    async with (
+        served(*arguments, str(skills), WEB_TOKEN=TOKEN) as url,
+        async_playwright() as playwright,
+    ):
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 3\r\n\r\n<p>")
+            await writer.drain()
+
+        site = await asyncio.start_server(answer, "127.0.0.1", 0)
+        here = f"--host-resolver-rules=MAP *.example 127.0.0.1:{site.sockets[0].getsockname()[1]}"
+        browser = await playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", here])
+        try:
+            page = await browser.new_page()
+            await page.goto("http://app.example/")
+            status, _, text = await page.evaluate(PAGE, [url, TOKEN])
+            assert (status, "load_skill" in text) == (200, True)
+            status, wanted, _ = await page.evaluate(PAGE, [url, "wrong"])
+            assert (status, wanted) == (401, "Bearer")
+            await page.goto("http://evil.example/")
+            with pytest.raises(BrowserError, match="Failed to fetch"):
+                await page.evaluate(PAGE, [url, TOKEN])
+        finally:
+            await browser.close()
+            site.close()
 
 
 async def test_what_the_user_does_not_trust_is_not_served(skills: Path):
@@ -151,6 +222,7 @@ async def agent(*arguments: str, **environment: str) -> tuple[int, str, str]:
         AGENT,
         "serve",
         *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, **environment},
@@ -176,8 +248,10 @@ async def test_what_cannot_be_served_is_said(arguments: list[str], code: int, sa
     assert returned == code
 
 
-async def test_the_configuration_of_clients_can_be_read_by_them():
-    _, out, _ = await agent("--mcp", "--scripts", "--print-config")
+async def test_the_configuration_of_clients_can_be_read_by_them(tmp_path: Path):
+    given = ["--mcp", "--scripts", "--no-watch", "--allow", "editor=pdf,csv", str(tmp_path)]
+    _, out, _ = await agent(*given, "--print-config", AGENT_SKILLS="all", OPENAI_API_KEY="secret")
+    assert "secret" not in out
     page = (Path(__file__).parents[3] / "docs" / "integrations.md").read_text(encoding="utf-8")
     assert f"$ agent serve --mcp --print-config\n{out.splitlines()[0]}\n" in page
     parts = dict(re.findall(r"^# (.+?): .*\n((?:.+\n)+)", out, re.MULTILINE))
@@ -190,10 +264,20 @@ async def test_the_configuration_of_clients_can_be_read_by_them():
         "Codex",
         "opencode",
     }
-    started = {"command": "agent", "args": ["serve", "--mcp", "--scripts"]}
+    started = {"command": AGENT, "args": ["serve", *given], "env": {"AGENT_SKILLS": "all"}}
     assert json.loads(parts["Claude Code"]) == {"mcpServers": {"skills": started}}
     assert json.loads(parts["VS Code"]) == {"servers": {"skills": started}}
     assert tomllib.loads(parts["Codex"]) == {"mcp_servers": {"skills": started}}
+
+
+async def test_a_folder_whose_skills_are_not_served_is_said(skills: Path):
+    for chosen, reason in {"": "not enabled", "all": "not trusted"}.items():
+        code, _, err = await agent("--mcp", str(skills), AGENT_SKILLS=chosen)
+        said = " ".join(err.split())
+        assert (code, "Not served: not-trusted, pdf-forms, runner" in said, reason in said) == (0, True, True)
+        assert "AGENT_SKILLS=all-untrusted" in said
+    _, _, err = await agent("--mcp", str(skills))
+    assert "Not served" not in err
 
 
 async def test_the_configuration_for_http_names_the_variable_of_the_token_not_the_token():

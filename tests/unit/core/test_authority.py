@@ -50,7 +50,7 @@ def test_importing_and_running_are_decided_by_tenant_too(manager: SkillManager) 
     assert manager.authority.grants(report, "sha256:0", staff) == Grants(network=True)
     refused = manager.authority.import_refusal(report, "sha256:0", ACME)
     assert refused is not None
-    assert refused.code == "untrusted"
+    assert refused.code == "not_found"
     assert not manager.authority.grants(report, "sha256:0", ACME).run
 
 
@@ -109,4 +109,4 @@ async def test_conversations_of_two_tenants_see_and_load_their_own(manager: Skil
     loaded = await asyncio.gather(
         *(each.call("load_skill", {"skill_id": "report"}) for each in (acme, staff))
     )
-    assert ['code="untrusted"' in result.text for result in loaded] == [True, False]
+    assert ['code="not_found"' in result.text for result in loaded] == [True, False]

@@ -14,14 +14,28 @@ import typer
 from skillkit.agent.cli import output
 from skillkit.agent.cli.outcome import INTERRUPTED
 from skillkit.agent.cli.overview import enabled_skills
+from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.text import escape_hidden
+from skillkit.install.selection import VARIABLE
 
 if TYPE_CHECKING:
     from socket import socket
 
+    from skillkit.install.enabled import EnabledSkills
     from skillkit.integrations.mcp import SkillServer
 
 DEFAULT_PORT = 8765
+SERVED_BY = (
+    VARIABLE,
+    "AGENT_HOME",
+    "SKILL_AUTO_PREFIX",
+    "SKILL_MATCHING_MODE",
+    "SKILLKIT_SANDBOX",
+    "SCRIPT_TIMEOUT",
+    "MAX_SCRIPT_OUTPUT",
+)
+_WHY = {"disabled": "not enabled", "untrusted": "not trusted"}
 
 SERVE_EXAMPLES = """\b
 Examples:
@@ -76,7 +90,10 @@ def serve(
         raise typer.BadParameter("name a protocol: --mcp", param_hint="'--mcp'")
     host, port = _address(http) if http is not None else ("", 0)
     if print_config:
-        _print_config(paths or [], host, port, token_env or [], scripts=scripts)
+        kept = [*(["--scripts"] if scripts else []), *([] if watch else ["--no-watch"])]
+        kept += [word for given in allow or () for word in ("--allow", given)]
+        kept += [str(path.resolve()) for path in paths or ()]
+        _print_config(kept, f"http://{host}:{port}/mcp" if host else None, token_env or [])
         return
     tokens = dict(_token(given) for given in token_env or ())
     server = _server(paths or [], allow or [], scripts=scripts, watch=watch)
@@ -117,6 +134,7 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
     from skillkit.scripts import ScriptTools
 
     enabled = enabled_skills(paths)
+    _say_what_is_not_served(enabled, paths)
     manager = enabled.manager
     if allow:
         manager.authority = PerTenantAuthority(dict(_allowed(given) for given in allow), manager.authority)
@@ -150,21 +168,55 @@ def _run_http(
     Announcing(config).run()
 
 
-def _print_config(paths: list[Path], host: str, port: int, token_env: list[str], *, scripts: bool) -> None:
+def _print_config(arguments: list[str], url: str | None, token_env: list[str]) -> None:
     from skillkit.integrations.mcp.config import snippets
 
-    arguments = [
-        "serve",
-        "--mcp",
-        *(["--scripts"] if scripts else []),
-        *(str(path.resolve()) for path in paths),
-    ]
-    url = f"http://{host}:{port}/mcp" if host else None
     variable = token_env[0].partition("=")[2] or token_env[0] if token_env else None
-    for snippet in snippets("agent", arguments, url=url, token_env=variable):
+    for snippet in snippets(
+        _program(), ["serve", "--mcp", *arguments], url=url, token_env=variable, environment=_environment()
+    ):
         output.say(f"# {snippet.client}: {snippet.file}", style="bold")
         sys.stdout.write(f"{snippet.text}\n\n")
         sys.stdout.flush()
+
+
+def _program() -> str:
+    """Where this program is: clients look for it in places of their own."""
+    beside = Path(sys.executable).with_name("agent")
+    return str(beside) if beside.exists() else str(Path(sys.argv[0]).absolute())
+
+
+def _environment() -> dict[str, str]:
+    """The variables that decide what is served: clients start servers with few of those of the user."""
+    settings = {name: os.environ[name] for name in SERVED_BY if os.environ.get(name)}
+    if "AGENT_HOME" in settings:
+        settings["AGENT_HOME"] = str(agent_home())
+    return settings
+
+
+def _say_what_is_not_served(enabled: "EnabledSkills", paths: list[Path]) -> None:
+    """Folders that were named and have skills that nobody will get: say which and why."""
+    folders = [path.resolve() for path in paths]
+    missing = [
+        status
+        for status in map(enabled.status, enabled.manager.list_skills())
+        if status.refusal is not None
+        and any(status.skill.base_dir.resolve().is_relative_to(folder) for folder in folders)
+    ]
+    if not missing:
+        return
+    names = ", ".join(status.skill.name for status in missing[:5])
+    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    reasons = " and ".join(
+        sorted({_WHY.get(status.refusal.code, status.refusal.code) for status in missing if status.refusal})
+    )
+    output.remark(
+        escape_hidden(
+            f"Not served: {names}{more}; {reasons}. Install what you trust with agent skill add FOLDER and "
+            f"enable it, or serve folders as they are with {VARIABLE}=all-untrusted"
+        ),
+        "yellow",
+    )
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -16,7 +17,7 @@ from mcp import Client
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
-from skillkit.core.disk import agent_home
+from skillkit.core.disk import DamagedFileError, JsonFile, agent_home
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.manager import SkillManager
@@ -31,6 +32,9 @@ from skillkit.integrations.mcp.remote import RemoteSkill, RemoteSkillError, anno
 
 __all__ = ["MCPSkillSource", "RemoteSkill", "RemoteSkillError"]
 
+logger = logging.getLogger(__name__)
+
+FORMAT = 1
 Answer = TypeVar("Answer")
 
 
@@ -53,18 +57,24 @@ class MCPSkillSource:
         self.consents = consents or ConsentFile()
         self.skills: dict[str, RemoteSkill] = {}
         self.folder = ((cache or agent_home() / "mcp-skills") / f"{label}-{_short(label)}").resolve()
+        self._announced = JsonFile(self.folder / ".announced.json", FORMAT)
         self._manager: SkillManager | None = None
 
     def attach(self, manager: SkillManager) -> None:
         """Make the skills a source of `manager`; last in precedence, so that none replaces another."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.skills = self.skills or self._remembered()
         label = f"mcp-{self.label}"
         manager.sources.append(SkillSource(SourceType.CUSTOM, self.folder, PRIORITY_LAST, label=label))
         manager.authority = _RemoteAuthority(self, manager.authority)
         self._manager = manager
 
     async def sync(self) -> list[RemoteSkill]:
-        """Ask the server what it offers; nothing but the announcements is fetched."""
+        """Ask the server what it offers; nothing but the announcements is fetched.
+
+        Where it cannot be asked this raises, and what it announced before goes on to count: skills that
+        were consented to are used from the verified copies.
+        """
         found = await self._ask(lambda client: announced(client, self.label))
         self.skills = {skill.uri: skill for skill in found}
         await asyncio.to_thread(self._write_announcements)
@@ -101,7 +111,7 @@ class MCPSkillSource:
         """Why a skill of this source may not be used."""
         remote = next((each for each in self.skills.values() if self._home(each) == skill.base_dir), None)
         if remote is None:
-            return Refusal("unavailable", f"The server '{self.label}' does not offer '{skill.name}' any more")
+            return Refusal("unavailable", f"The server '{self.label}' has not announced '{skill.name}'")
         agreed = self._agreed(remote.uri)
         if agreed is None:
             return Refusal(
@@ -158,12 +168,23 @@ class MCPSkillSource:
     def _home(self, skill: RemoteSkill) -> Path:
         return self.folder / _short(skill.uri) / skill.name
 
+    def _remembered(self) -> dict[str, RemoteSkill]:
+        """What the server announced when it was asked last; a consent still has to fit the copy on disk."""
+        try:
+            entries = (self._announced.read() or {}).get("skills", [])
+            skills = [RemoteSkill.of_entry(self.label, entry) for entry in entries]
+        except (DamagedFileError, SkillsUseError, TypeError, AttributeError) as error:
+            logger.warning("What the server '%s' announced cannot be read again: %s", self.label, error)
+            return {}
+        return {skill.uri: skill for skill in skills}
+
     def _write_announcements(self) -> None:
         """A header for each skill without consent, so that it is known and can be asked for."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._announced.write({"skills": [skill.entry() for skill in self.skills.values()]})
         wanted = {_short(skill.uri): skill for skill in self.skills.values()}
         for present in self.folder.iterdir():
-            if present.name not in wanted:
+            if present.is_dir() and present.name not in wanted:
                 shutil.rmtree(present)
         for skill in wanted.values():
             agreed = self._agreed(skill.uri)

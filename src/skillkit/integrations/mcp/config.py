@@ -1,7 +1,7 @@
 """What to write into the configuration of the well-known clients."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -15,17 +15,27 @@ class Snippet:
 
 
 def snippets(
-    command: str, arguments: Sequence[str], *, url: str | None = None, token_env: str | None = None
+    command: str,
+    arguments: Sequence[str],
+    *,
+    url: str | None = None,
+    token_env: str | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> list[Snippet]:
-    """For a server that the client starts (`command`), or for one that runs at `url`.
+    """For a server that the client starts (`command`, in `environment`), or for one that runs at `url`.
 
     A token is never part of a snippet; clients are told which variable of the environment holds it.
     """
     if url is None:
+        env = dict(environment or {})
         started: dict[str, object] = {"command": command, "args": list(arguments)}
-        servers = vscode = started
+        servers = vscode = {**started, "env": env} if env else started
         codex = f"command = {json.dumps(command)}\nargs = {json.dumps(list(arguments))}"
+        if env:
+            codex += f"\nenv = {{ {', '.join(f'{name} = {json.dumps(env[name])}' for name in env)} }}"
         opencode: dict[str, object] = {"type": "local", "command": [command, *arguments]}
+        if env:
+            opencode["environment"] = env
     else:
         headers = {"Authorization": f"Bearer ${{{token_env}}}"} if token_env else {}
         more: dict[str, object] = {"headers": headers} if headers else {}

@@ -2,6 +2,7 @@
 
 import hmac
 import ipaddress
+import re
 import secrets
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
@@ -16,42 +17,56 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 PATH = "/mcp"
+_LOCAL_ORIGIN = re.compile(r"https?://(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?")
+"""Pages that this machine serves itself."""
 
 
-class Guard:
-    """Lets in requests that come from where they should: host, origin and token, in this order."""
+class OriginGuard:
+    """Lets in requests that were meant for this host and come from a web page that may ask, or from none."""
 
-    def __init__(
-        self, app: "ASGIApp", *, loopback: bool, tokens: Mapping[str, str], origins: Collection[str] = ()
-    ) -> None:
+    def __init__(self, app: "ASGIApp", *, loopback: bool, origins: Collection[str] = ()) -> None:
         self._app = app
         self._loopback = loopback
-        self._tokens = {client: token.encode() for client, token in tokens.items()}
         self._origins = frozenset(origins)
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        refused = self._refused(_headers(scope)) if scope["type"] == "http" else None
+        if refused is not None:
+            await _answer(send, *refused)
+            return
+        await self._app(scope, receive, send)
+
+    def _refused(self, headers: Mapping[str, str]) -> tuple[int, str] | None:
+        # A web page of anybody can make a browser send requests here: by its origin it is known.
+        origin = headers.get("origin")
+        if origin is not None and origin not in self._origins and not _is_local_origin(origin):
+            return 403, "Requests from this origin are not allowed"
+        try:
+            host = urlsplit(f"//{headers.get('host', '')}").hostname
+        except ValueError:
+            return 400, "The header Host is no address"
+        # A name of somebody else that was made to point here.
+        if self._loopback and not _is_local(host):
+            return 421, "This server answers to localhost only"
+        return None
+
+
+class TokenGuard:
+    """Lets in requests with a token, when there are tokens, and notes whose it is."""
+
+    def __init__(self, app: "ASGIApp", tokens: Mapping[str, str]) -> None:
+        self._app = app
+        self._tokens = {client: token.encode() for client, token in tokens.items()}
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refused = self._refused(headers)
-        client = None if refused else self._client(headers)
-        if refused is None and self._tokens and client is None:
-            refused = (401, "A token is needed: Authorization: Bearer …")
-        if refused is not None:
-            await _answer(send, *refused)
+        client = self._client(_headers(scope))
+        if self._tokens and client is None:
+            await _answer(send, 401, "A token is needed: Authorization: Bearer …")
             return
         await self._app({**scope, CLIENT_SCOPE_KEY: client or ""}, receive, send)
-
-    def _refused(self, headers: Mapping[str, str]) -> tuple[int, str] | None:
-        # A web page of anybody can make a browser send requests here: by its origin it is known.
-        origin = headers.get("origin")
-        if origin is not None and origin not in self._origins and not _is_local(_host_of(origin)):
-            return 403, "Requests from this origin are not allowed"
-        # A name of somebody else that was made to point here.
-        if self._loopback and not _is_local(_host_of(f"//{headers.get('host', '')}")):
-            return 421, "This server answers to localhost only"
-        return None
 
     def _client(self, headers: Mapping[str, str]) -> str | None:
         kind, _, given = headers.get("authorization", "").partition(" ")
@@ -83,13 +98,25 @@ def http_app(
         raise SkillSecurityError(
             f"The token of '{weak[0]}' has fewer than 16 characters; take {secrets.token_urlsafe(24)}"
         )
+    from starlette.middleware.cors import CORSMiddleware
+
     app = server.server.streamable_http_app(
         streamable_http_path=PATH,
         stateless_http=True,
         json_response=True,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return Guard(app, loopback=loopback, tokens=tokens or {}, origins=origins)
+    # A browser asks with OPTIONS, and without the token, whether a page may send it at all.
+    readable = CORSMiddleware(
+        TokenGuard(app, tokens or {}),
+        allow_origins=list(origins),
+        allow_origin_regex=_LOCAL_ORIGIN.pattern,
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["*"],
+        allow_private_network=True,
+        expose_headers=["mcp-session-id", "mcp-protocol-version", "www-authenticate"],
+    )
+    return OriginGuard(readable, loopback=loopback, origins=origins)
 
 
 def is_loopback(host: str) -> bool:
@@ -97,11 +124,12 @@ def is_loopback(host: str) -> bool:
     return _is_local(host.strip("[]"))
 
 
-def _host_of(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:  # an address that is none, such as `[abc`
-        return None
+def _is_local_origin(origin: str) -> bool:
+    return _LOCAL_ORIGIN.fullmatch(origin) is not None
+
+
+def _headers(scope: "Scope") -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
 def _is_local(host: str | None) -> bool:

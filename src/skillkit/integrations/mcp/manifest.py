@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote
 
 from skillkit.core import header
 from skillkit.core.content import read_whole
-from skillkit.core.digest import MAX_BYTES, tree_digest
+from skillkit.core.digest import MAX_BYTES, FileDigest, tree_digest
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillParsingError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
@@ -18,6 +18,8 @@ from skillkit.core.path_resolver import open_beneath
 SCHEME = "skill://"
 INDEX_URI = "skill://index.json"
 SKILL_FILE = "SKILL.md"
+MANIFEST = "_manifest"
+"""Where the dialect of FastMCP has the list of a skill's files."""
 
 
 def skill_uri(skill: SkillMetadata, path: str = SKILL_FILE) -> str:
@@ -35,27 +37,48 @@ def parse_uri(uri: str) -> tuple[str, str] | None:
 
 def entry(skill: SkillMetadata) -> dict[str, object]:
     """The entry of a skill; raises SkillsUseError when it cannot be published with all its files."""
-    files = tree_digest(skill.base_dir).files
-    resources: list[dict[str, object]] = []
-    for path, file in files.items():
-        shown = SKILL_FILE if path == skill.skill_path.name else path
-        resources.append(
-            {"uri": skill_uri(skill, shown), "digest": f"sha256:{file.sha256}", "size": file.size}
-        )
+    resources: list[dict[str, object]] = [
+        {"uri": skill_uri(skill, path), "digest": f"sha256:{file.sha256}", "size": file.size}
+        for path, file in files(skill).items()
+    ]
     return {"uri": skill_uri(skill), "frontmatter": frontmatter(skill), "resources": resources}
+
+
+def files(skill: SkillMetadata) -> dict[str, FileDigest]:
+    """Every file of a skill by the path it is served at; raises SkillsUseError."""
+    found = tree_digest(skill.base_dir).files.items()
+    return {SKILL_FILE if path == skill.skill_path.name else path: file for path, file in found}
+
+
+def file_list(skill: SkillMetadata) -> str:
+    """The files of a skill as clients of FastMCP read them before they download it."""
+    listed = [
+        {"path": path, "size": file.size, "hash": f"sha256:{file.sha256}"}
+        for path, file in files(skill).items()
+    ]
+    return json.dumps({"skill": skill.name, "files": listed}, ensure_ascii=False)
 
 
 def frontmatter(skill: SkillMetadata) -> dict[str, object]:
     """Every field that the author wrote; of a header that had to be mended, what was understood."""
-    known: dict[str, object] = {"name": skill.name, "description": skill.description}
     try:
         raw, _ = read_whole(skill.skill_path)
+    except ContentLoadError:
+        raw = b""
+    written = written_header(raw)
+    known: dict[str, object] = {"name": skill.name, "description": skill.description}
+    return known if written is None else {**written, "name": skill.name}
+
+
+def written_header(raw: bytes) -> dict[str, object] | None:
+    """The fields of a SKILL.md as they were written; None when it would have to be mended."""
+    try:
         parts = header.split(raw)
         fields = header.load(raw[parts.header_start : parts.header_end].decode("utf-8"))
-    except (SkillParsingError, ContentLoadError, UnicodeDecodeError):
-        return known
+    except (SkillParsingError, UnicodeDecodeError):
+        return None
     written = {field.key: _plain(field.value) for field in fields}
-    return {**written, "name": skill.name} if {"name", "description"} <= written.keys() else known
+    return written if {"name", "description"} <= written.keys() else None
 
 
 def index(manager: SkillManager) -> str:
@@ -102,10 +125,11 @@ def read_file(skill: SkillMetadata, path: str) -> FileContent:
             )
         with os.fdopen(os.dup(descriptor), "rb") as file:
             raw = file.read(MAX_BYTES)
-    return FileContent(raw, _media_type(path))
+    return FileContent(raw, media_type(path))
 
 
-def _media_type(path: str) -> str:
+def media_type(path: str) -> str:
+    """The media type by the name of a file."""
     import mimetypes
 
     if path.lower().endswith(".md"):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import mcp_types as types
 from mcp import Client
@@ -19,12 +19,14 @@ from skillkit.core.digest import MAX_BYTES, MAX_FILES, FileDigest, TreeDigest
 from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
 from skillkit.core.names import refusal as name_refusal
 from skillkit.core.path_resolver import safe_parts
-from skillkit.integrations.mcp.manifest import INDEX_URI, SKILL_FILE
+from skillkit.integrations.mcp.manifest import INDEX_URI, MANIFEST, SCHEME, SKILL_FILE, written_header
 from skillkit.integrations.mcp.server import EXTENSION
 
 logger = logging.getLogger(__name__)
 
 MAX_SKILLS = 10_000
+PARTIAL = "skillkit.partialHeader"
+"""In an entry: its header has the two fields that the older index knows."""
 _MAX_PAGES = 1_000
 
 
@@ -52,16 +54,40 @@ class RemoteSkill:
     def digest(self) -> str:
         return self.tree.digest
 
+    @classmethod
+    def of_entry(cls, server: str, entry: Mapping[str, object]) -> "RemoteSkill":
+        """An entry of the extension as data that can be relied on; raises RemoteSkillError."""
+        return _checked(server, entry)
+
+    def entry(self) -> dict[str, object]:
+        """The entry that `of_entry` takes."""
+        root = self.uri.removesuffix(SKILL_FILE)
+        resources = [
+            {"uri": root + quote(path), "digest": f"sha256:{file.sha256}", "size": file.size}
+            for path, file in self.tree.files.items()
+        ]
+        header = dict(self.frontmatter)
+        return {
+            "uri": self.uri,
+            "frontmatter": header,
+            "resources": resources,
+            PARTIAL: not self.whole_header,
+        }
+
 
 async def announced(client: Client, server: str) -> list[RemoteSkill]:
-    """The skills that a server offers, by the extension or else by the older index."""
+    """The skills that a server offers: by the extension, the older index, or FastMCP's lists of files."""
     capabilities = client.session.server_capabilities
-    extensions = (capabilities.extensions if capabilities is not None else None) or {}
-    entries = await _listed(client) if EXTENSION in extensions else await _indexed(client)
+    known = (
+        {}
+        if capabilities is None
+        else {**(capabilities.experimental or {}), **(capabilities.extensions or {})}
+    )
+    entries = await _listed(client) if EXTENSION in known else await _indexed(client)
     found = []
     for entry in entries[:MAX_SKILLS]:
         try:
-            found.append(_checked(server, entry, whole_header=EXTENSION in extensions))
+            found.append(RemoteSkill.of_entry(server, entry))
         except SkillsUseError as error:
             logger.warning("MCP server '%s': %s", server, error)
     return found
@@ -83,7 +109,9 @@ async def _listed(client: Client) -> list[Mapping[str, object]]:
         params = {} if cursor is None else {"cursor": cursor}
         page = await client.session.send_request(_SkillsRequest(params=params), _Anything)
         data = page.model_dump(by_alias=True)
-        entries += [entry for entry in data.get("skills") or [] if isinstance(entry, Mapping)]
+        for entry in data.get("skills") or []:
+            if isinstance(entry, Mapping):
+                entries.append({key: entry.get(key) for key in ("uri", "frontmatter", "resources")})
         cursor = data.get("nextCursor")
         if cursor is None:
             break
@@ -96,9 +124,11 @@ async def _indexed(client: Client) -> list[Mapping[str, object]]:
         contents = (await client.read_resource(INDEX_URI)).contents
         listed = json.loads(content_bytes(contents[0])).get("skills", [])
     except (MCPError, ValueError, AttributeError, IndexError) as error:
-        logger.warning("The MCP server offers no skills: %s", error)
-        return []
-    entries: list[Mapping[str, object]] = []
+        entries = await _with_manifests(client)
+        if not entries:
+            logger.warning("The MCP server offers no skills: %s", error)
+        return entries
+    entries = []
     for each in listed:
         if not isinstance(each, Mapping) or each.get("type") != "skill-md":
             continue
@@ -109,12 +139,41 @@ async def _indexed(client: Client) -> list[Mapping[str, object]]:
             continue
         file = {"uri": uri, "digest": f"sha256:{hashlib.sha256(raw).hexdigest()}", "size": len(raw)}
         header = {"name": each.get("name"), "description": each.get("description")}
-        entries.append({"uri": uri, "frontmatter": header, "resources": [file]})
+        entries.append({"uri": uri, "frontmatter": header, "resources": [file], PARTIAL: True})
     return entries
 
 
-def _checked(server: str, entry: Mapping[str, object], *, whole_header: bool) -> RemoteSkill:
-    """The entry as data that can be relied on; raises RemoteSkillError."""
+async def _with_manifests(client: Client) -> list[Mapping[str, object]]:
+    """The dialect of FastMCP: a list of files beside each SKILL.md, and no list of skills."""
+    uris: list[str] = []
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await client.list_resources(cursor=cursor)
+        uris += [str(resource.uri) for resource in page.resources]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    entries: list[Mapping[str, object]] = []
+    for uri in uris:
+        if not uri.startswith(SCHEME) or not uri.endswith(f"/{MANIFEST}"):
+            continue
+        root = uri.removesuffix(MANIFEST)
+        try:
+            files = json.loads(content_bytes((await client.read_resource(uri)).contents[0]))["files"]
+            raw = content_bytes((await client.read_resource(root + SKILL_FILE)).contents[0])
+            resources = [
+                {"uri": root + quote(each["path"]), "digest": each["hash"], "size": each["size"]}
+                for each in files
+            ]
+        except (MCPError, ValueError, LookupError, TypeError) as error:
+            logger.warning("%s cannot be read: %s", uri[:200], error)
+            continue
+        header = written_header(raw) or {}
+        entries.append({"uri": root + SKILL_FILE, "frontmatter": header, "resources": resources})
+    return entries
+
+
+def _checked(server: str, entry: Mapping[str, object]) -> RemoteSkill:
     uri, header, resources = entry.get("uri"), entry.get("frontmatter"), entry.get("resources")
     if not isinstance(uri, str) or not uri.endswith(f"/{SKILL_FILE}") or not isinstance(header, Mapping):
         raise RemoteSkillError(f"An entry without a URI or a header: {str(uri)[:100]!r}")
@@ -134,7 +193,7 @@ def _checked(server: str, entry: Mapping[str, object], *, whole_header: bool) ->
         raise RemoteSkillError(f"{uri[:100]!r} does not list its own SKILL.md")
     if len(files) > MAX_FILES or sum(file.size for file in files.values()) > MAX_BYTES:
         raise RemoteSkillError(f"{uri[:100]!r} has more than {MAX_FILES} files or {MAX_BYTES:,} bytes")
-    return RemoteSkill(server, uri, dict(header), TreeDigest.of(files), whole_header)
+    return RemoteSkill(server, uri, dict(header), TreeDigest.of(files), entry.get(PARTIAL) is not True)
 
 
 def _checked_file(root: str, each: object) -> tuple[str, FileDigest]:

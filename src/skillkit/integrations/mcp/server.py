@@ -22,7 +22,7 @@ from mcp.shared.exceptions import MCPError
 
 from skillkit._version import __version__
 from skillkit.core.authority import Requester, asking_for
-from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import Changes, SkillManager
 from skillkit.core.models import InitMode, SkillMetadata
 from skillkit.core.text import one_line
@@ -33,12 +33,14 @@ from skillkit.disclosure.tools import Effect, Tool
 from skillkit.integrations.conversation import Conversation, default_provider
 from skillkit.integrations.mcp import manifest
 from skillkit.integrations.mcp.made_files import link_made_files, read_made_file
+from skillkit.integrations.mcp.published import PublishedSkills, unknown
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.outputs import SCHEME
 
 logger = logging.getLogger(__name__)
 
 EXTENSION = "io.modelcontextprotocol/skills"
+SETTINGS = {"directoryRead": True}
 PAGE = 50
 _CURSOR_DIGITS = 9
 TTL_MS = 60_000
@@ -57,6 +59,12 @@ class ListSkillsParams(types.PaginatedRequestParams):
 
 class GetSkillParams(types.RequestParams):
     """Of `skills/get`."""
+
+    uri: str
+
+
+class ReadDirectoryParams(types.PaginatedRequestParams):
+    """Of `resources/directory/read`."""
 
     uri: str
 
@@ -84,6 +92,7 @@ class SkillServer:
             (scripts if isinstance(scripts, ScriptTools) else ScriptTools(manager)) if scripts else None
         )
         self._providers: dict[str, SkillContextProvider] = {}
+        self._published = PublishedSkills(manager)
         self._activator = Activator(manager)
         self._lasting: ServerSession | None = None
         self.bus = InMemorySubscriptionBus()
@@ -105,9 +114,10 @@ class SkillServer:
         for method in (
             MethodBinding("skills/list", ListSkillsParams, self._list_skills),
             MethodBinding("skills/get", GetSkillParams, self._get_skill),
+            MethodBinding("resources/directory/read", ReadDirectoryParams, self._read_directory),
         ):
             self.server.add_request_handler(method.method, method.params_type, method.handler)
-        self.server.extensions[EXTENSION] = {}
+        self.server.extensions[EXTENSION] = SETTINGS
         self.server.middleware.append(self._introduce)
 
     # Running
@@ -153,9 +163,16 @@ class SkillServer:
         with asking_for(self._requester(ctx)):
             provider = self._provider(self._client(ctx))
             catalogue = await asyncio.to_thread(provider.catalogue, SkillSession())
-        if isinstance(result, dict):
-            return {**result, "instructions": catalogue} if catalogue else result
-        return result.model_copy(update={"instructions": catalogue or None}) if result is not None else None
+        if result is None:
+            return None
+        told = result if isinstance(result, dict) else result.model_dump(by_alias=True, exclude_none=True)
+        if catalogue:
+            told = {**told, "instructions": catalogue}
+        if ctx.method == "initialize":
+            # The older protocol has no field for extensions; its clients look in one of these two.
+            known = {"extensions": {EXTENSION: SETTINGS}, "experimental": {EXTENSION: SETTINGS}}
+            told = {**told, "capabilities": {**told.get("capabilities", {}), **known}}
+        return told
 
     # Tools
 
@@ -180,8 +197,17 @@ class SkillServer:
         with asking_for(self._requester(context)):
             conversation = self._conversation(context)
             result = await conversation.call(params.name, params.arguments or {}, approved=True)
-        content: list[types.ContentBlock] = [types.TextContent(type="text", text=result.text)]
+        named = (params.arguments or {}).get("skill_id") or (params.arguments or {}).get("skill_name")
+        text = self._shown(result.text, named, context)
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
         return types.CallToolResult(content=[*content, *link_made_files(result.data)], is_error=result.failed)
+
+    def _shown(self, text: str, named: object, context: Context) -> str:
+        """Text as the client may see it: paths of this machine mean nothing on another one."""
+        if not _is_remote(context):
+            return text
+        skill = self.manager.find_skill(named) if isinstance(named, str) else None
+        return self._published.without_paths(text, skill)
 
     # Resources
 
@@ -215,36 +241,17 @@ class SkillServer:
         )
 
     async def _read_resource(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
-        uri = str(params.uri)
         with asking_for(self._requester(context)):
-            content = await asyncio.to_thread(self._content, uri)
+            content = await asyncio.to_thread(self._content, str(params.uri), remote=_is_remote(context))
         return types.ReadResourceResult(contents=[content], ttl_ms=TTL_MS, cache_scope="private")
 
-    def _content(self, uri: str) -> types.TextResourceContents | types.BlobResourceContents:
-        if uri.startswith(SCHEME) and self._scripts is not None:
-            return self._made_file(self._scripts, uri)
-        if uri == manifest.INDEX_URI:
-            text = manifest.index(self.manager)
-            return types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
-        parsed = manifest.parse_uri(uri)
-        skill = self._published(parsed[0], uri) if parsed else None
-        if parsed is None or skill is None:
-            raise _unknown(uri)
+    def _content(self, uri: str, *, remote: bool) -> types.TextResourceContents | types.BlobResourceContents:
+        if not uri.startswith(SCHEME) or self._scripts is None:
+            return self._published.content(uri, remote=remote)
         try:
-            file = manifest.read_file(skill, parsed[1])
-        except SkillsUseError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from error
-        if file.text is not None:
-            return types.TextResourceContents(uri=uri, mime_type=file.media_type, text=file.text)
-        return types.BlobResourceContents(uri=uri, mime_type=file.media_type, blob=file.blob)
-
-    def _made_file(
-        self, scripts: ScriptTools, uri: str
-    ) -> types.TextResourceContents | types.BlobResourceContents:
-        try:
-            return read_made_file(scripts.outputs, uri)
+            return read_made_file(self._scripts.outputs, uri)
         except (SkillsUseError, OSError) as error:
-            raise _unknown(uri) from error
+            raise unknown(uri) from error
 
     # Prompts
 
@@ -283,8 +290,9 @@ class SkillServer:
                     by_user=True,
                 )
             except SkillRefusedError as refused:
-                raise MCPError(types.INVALID_PARAMS, f"{refused.code}: {refused}") from refused
-        content = types.TextContent(type="text", text=delivery.text)
+                said = self._shown(f"{refused.code}: {refused}", params.name, context)
+                raise MCPError(types.INVALID_PARAMS, said) from refused
+        content = types.TextContent(type="text", text=self._shown(delivery.text, params.name, context))
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
     def _invocable(self) -> list[SkillMetadata]:
@@ -300,34 +308,25 @@ class SkillServer:
         with asking_for(self._requester(context)):
             skills = await asyncio.to_thread(self.manager.offered_skills)
             page, following = _page(skills, params)
-            entries = await asyncio.to_thread(_entries, page)
+            entries = await asyncio.to_thread(self._published.entries, page)
         result: dict[str, Any] = {"resultType": "complete", "skills": entries}
         if following is not None:
             result["nextCursor"] = following
         return {**result, "ttlMs": TTL_MS, "cacheScope": "private"}
 
     async def _get_skill(self, context: Context, params: GetSkillParams) -> dict[str, Any]:
-        parsed = manifest.parse_uri(params.uri)
         with asking_for(self._requester(context)):
-            skill = self._published(parsed[0], params.uri) if parsed else None
-            if parsed is None or skill is None or parsed[1] != manifest.SKILL_FILE:
-                raise _unknown(params.uri)
-            try:
-                entry = await asyncio.to_thread(manifest.entry, skill)
-            except SkillsUseError as error:
-                raise MCPError(types.INVALID_PARAMS, str(error)) from error
+            entry = await asyncio.to_thread(self._published.entry, params.uri)
         return {"resultType": "complete", "skill": entry, "ttlMs": TTL_MS, "cacheScope": "private"}
 
-    # Who and what
+    async def _read_directory(self, context: Context, params: ReadDirectoryParams) -> dict[str, Any]:
+        with asking_for(self._requester(context)):
+            children = await asyncio.to_thread(self._published.children, params.uri)
+        page, following = _page(children, params)
+        result: dict[str, Any] = {"resultType": "complete", "resources": page}
+        return result if following is None else {**result, "nextCursor": following}
 
-    def _published(self, name: str, uri: str) -> SkillMetadata | None:
-        """The skill at `uri` if this client may know of it."""
-        try:
-            skill = self.manager.get_skill(name)
-        except SkillNotFoundError:
-            return None
-        offered = skill in self.manager.offered_skills()
-        return skill if offered and uri.startswith(manifest.skill_uri(skill, "")) else None
+    # Who and what
 
     def _requester(self, context: Context) -> Requester:
         return Requester(program="mcp", tenant=self._client(context))
@@ -363,21 +362,16 @@ class SkillServer:
         return provider
 
 
+def _is_remote(context: Context) -> bool:
+    """Whether a request came over HTTP, from a client that need not be on this machine."""
+    return context.request is not None
+
+
 def _hints(tool: Tool) -> types.ToolAnnotations:
     reads = tool.effect is Effect.READS
     return types.ToolAnnotations(
         read_only_hint=reads, destructive_hint=not reads, idempotent_hint=reads, open_world_hint=not reads
     )
-
-
-def _entries(skills: Sequence[SkillMetadata]) -> list[dict[str, object]]:
-    entries = []
-    for skill in skills:
-        try:
-            entries.append(manifest.entry(skill))
-        except SkillsUseError as error:
-            logger.warning("Skill '%s' is not published over MCP: %s", skill.name, error)
-    return entries
 
 
 def _page(
@@ -389,7 +383,3 @@ def _page(
     start = int(cursor or 0)
     following = start + PAGE
     return items[start:following], str(following) if following < len(items) else None
-
-
-def _unknown(uri: str) -> MCPError:
-    return MCPError(types.INVALID_PARAMS, f"There is no skill at {uri[:200]!r}")
