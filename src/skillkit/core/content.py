@@ -1,6 +1,7 @@
 """SKILL.md as a file: read whole, at one instant, and refused when it is not what it was."""
 
 import errno
+import logging
 import os
 import stat
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 from skillkit.core.cache import Stamp
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError
 from skillkit.core.path_resolver import open_beneath, open_file
+
+logger = logging.getLogger(__name__)
 
 MAX_SKILL_BYTES = 8 * 1024 * 1024
 _ATTEMPTS = 4
@@ -25,6 +28,8 @@ def read_whole(path: Path) -> tuple[bytes, Stamp]:
             try:
                 before = os.fstat(descriptor)
                 _check_kind(before, path)
+                if before.st_nlink > 1:
+                    logger.warning("%s is a hard link: it can be changed from elsewhere", path)
                 data = _read(descriptor, before.st_size + 1)
                 after = os.fstat(descriptor)
             finally:

@@ -14,6 +14,7 @@ from skillkit.core.codex import codex_stamp, with_codex
 from skillkit.core.content import open_skill_file, stamp_of
 from skillkit.core.diagnostics import Diagnostic, Severity
 from skillkit.core.exceptions import (
+    ContentLoadError,
     ManifestNotFoundError,
     PathSecurityError,
     PluginError,
@@ -69,6 +70,7 @@ class Discovery:
         self.include_nested = include_nested
         self.rename = rename
         self._known: dict[str, _Known] = {}
+        self._met = Met()
 
     def discover(self, source: SkillSource, met: Met | None = None) -> Iterator[SkillMetadata | Diagnostic]:
         """Every skill beneath `source`, sorted; a broken one comes back as diagnostics.
@@ -88,12 +90,27 @@ class Discovery:
                     yield result
                 else:
                     yield from result
+            met.roots.add(walk.root)
+            met.links |= walk.links
             yield from walk.diagnostics
 
-    def forget_missing(self, paths: "set[str]") -> None:
-        """Drop what is remembered of files that are not among `paths` any more."""
-        for path in self._known.keys() - paths:
+    def finish(self, met: Met) -> None:
+        """Drop what is remembered of files that a pass over all sources did not meet."""
+        for path in self._known.keys() - met.paths:
             del self._known[path]
+        self._met = met
+
+    def check_folder(self, folder: Path) -> None:
+        """Raise ContentLoadError when `folder` lies behind a link that discovery has not seen."""
+        path = os.fspath(folder)
+        while path not in self._met.roots and path != (above := os.path.dirname(path)):
+            if os.path.islink(path) and path not in self._met.links:
+                raise ContentLoadError(
+                    f"{escape_hidden(path)} has become a symbolic link since it was found, to "
+                    f"{escape_hidden(os.path.realpath(path))}. It is not followed before skills are "
+                    "searched again."
+                )
+            path = above
 
     def known_stamp(self, path: str) -> Stamp | None:
         """The state in which the header of `path` was last found valid."""

@@ -262,7 +262,7 @@ class SkillManager:
 
     def load_skill(self, name: str) -> Skill:
         """The skill called `name`; its instructions are read when they are asked for."""
-        skill = self.get_skill(name)
+        skill = self._skill_in_place(name)
         return Skill(metadata=skill, base_directory=skill.base_dir)
 
     def invoke_skill(
@@ -285,6 +285,7 @@ class SkillManager:
             if text is not None:
                 return text
         note_suspicious(arguments, skill.name)
+        self._discovery.check_folder(skill.base_dir)
         document = read_document(skill, valid=self._discovery.known_stamp(path))
         if sha256 not in (None, document.sha256):
             raise ChangedContentError(f"Skill file has changed since it was judged: {path}. Try again.")
@@ -327,7 +328,7 @@ class SkillManager:
 
     def list_resources(self, name: str) -> list[Resource]:
         """The files of a skill, SKILL.md itself left out."""
-        skill = self.get_skill(name)
+        skill = self._skill_in_place(name)
         return resources.list_resources(skill.base_dir, skill.skill_path.name)
 
     async def alist_resources(self, name: str) -> list[Resource]:
@@ -348,7 +349,7 @@ class SkillManager:
 
         With `sha256`, of that very file or ChangedContentError.
         """
-        return resources.read_resource(self.get_skill(name).base_dir, path, offset, limit, sha256)
+        return resources.read_resource(self._skill_in_place(name).base_dir, path, offset, limit, sha256)
 
     async def aread_resource(
         self, name: str, path: str, offset: int = 0, limit: int = resources.DEFAULT_PAGE
@@ -356,6 +357,11 @@ class SkillManager:
         import asyncio
 
         return await asyncio.to_thread(self.read_resource, name, path, offset, limit)
+
+    def _skill_in_place(self, name: str) -> SkillMetadata:
+        skill = self.get_skill(name)
+        self._discovery.check_folder(skill.base_dir)
+        return skill
 
     # For models, without a framework
 

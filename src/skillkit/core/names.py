@@ -3,14 +3,13 @@
 import re
 from unicodedata import normalize
 
+from skillkit.core.lookalikes import latin_lookalike, mixes_scripts
 from skillkit.core.text import HIDDEN_OR_LAYOUT
 
 MAX_NAME = 64
 STRICT_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _JOINTS = re.compile(r"[_\s]+")
 _SEPARATORS = re.compile(r"[/\\]")
-_LOOKALIKES = str.maketrans("аеорсухіјѕԁһӏԛԝкмтвнгпαορνικυτχѵⅼ‐‑–—", "aeopcyxijsdhlqwkmtbhrnaopvikutxvl----")
-"""Cyrillic, Greek and other small letters that nobody tells from a Latin one."""
 DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|:|$)", re.IGNORECASE)
 """Names that are devices on Windows, with any ending."""
 RESERVED = frozenset({"~", "__pycache__"})
@@ -23,10 +22,8 @@ def canonical_name(name: str) -> str:
         if name.islower() and "_" not in name and name.isprintable() and " " not in name:
             return name
         return _JOINTS.sub("-", name.strip()).lower()
-    # Letters that look like Latin ones count as these where that makes the whole name Latin.
-    folded = normalize("NFKC", name).strip().lower()
-    if (latin := folded.translate(_LOOKALIKES)).isascii():
-        return canonical_name(latin) if latin != name else latin
+    if (latin := latin_lookalike(name)) is not None:
+        return canonical_name(latin)
     return _JOINTS.sub("-", normalize("NFC", name.strip().lower()))
 
 
@@ -44,6 +41,8 @@ def refusal(name: str) -> str | None:
         return "is reserved"
     if len(name) > MAX_LENIENT_NAME:
         return f"is longer than {MAX_LENIENT_NAME} characters"
+    if not name.isascii() and mixes_scripts(name):
+        return "mixes letters of several scripts in one word, which can look like another name"
     return None
 
 

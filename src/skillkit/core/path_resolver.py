@@ -26,6 +26,8 @@ _OPEN_FOLDER = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
 _OPEN_ROOT = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _MAX_LINKS = 16
 _DRIVE = re.compile(r"[A-Za-z]:")
+_SHORT_NAME = re.compile(r"(?=[^.]{3,8}(\.|$))[^.~]+~[0-9]+(\.[^.]{0,3})?")
+"""`PROGRA~1`: on some systems another name of a file with a longer one."""
 
 
 class FilePathResolver:
@@ -76,8 +78,8 @@ def safe_parts(relative_path: str, base: Path, *, allow_parent: bool = False) ->
                 raise _violation(relative_path, base, "resolves outside the skill's folder")
             parts.pop()
             continue
-        if (unportable := _unportable(part)) is not None:
-            raise _violation(relative_path, base, unportable)
+        if (other := unportable(part)) is not None:
+            raise _violation(relative_path, base, other)
         parts.append(part)
     return parts
 
@@ -132,10 +134,10 @@ def open_folder(path: Path | str, *, beneath: int | None = None) -> Iterator[int
 
 def is_readable_name(name: str) -> bool:
     """Whether a file of that name can be asked for."""
-    return not (HIDDEN_OR_LAYOUT.search(name) or "\\" in name or _unportable(name) or name.startswith("~"))
+    return not (HIDDEN_OR_LAYOUT.search(name) or "\\" in name or unportable(name) or name.startswith("~"))
 
 
-def _unportable(part: str) -> str | None:
+def unportable(part: str) -> str | None:
     """Why a component of a path is something else on some systems."""
     if DEVICE.match(part):
         return "names a device"
@@ -143,6 +145,8 @@ def _unportable(part: str) -> str | None:
         return "contains ':', which names a drive or a stream on some systems"
     if part[-1] in ". ":
         return "ends with a dot or a space, which some systems leave out"
+    if _SHORT_NAME.fullmatch(part):
+        return "is a short name, which means another file on some systems"
     return None
 
 

@@ -3,13 +3,12 @@
 import hashlib
 import logging
 import os
-import stat
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.core.exceptions import ChangedContentError, ContentLoadError
+from skillkit.core.file_sharing import is_shared
 from skillkit.core.path_resolver import is_readable_name, open_beneath, open_folder
 from skillkit.core.text import shown
 from skillkit.core.walk import SKIPPED
@@ -57,16 +56,6 @@ def list_resources(base: Path, skill_file: str) -> list[Resource]:
             raise ContentLoadError(f"The skill's folder is gone: {base}")
         _Listing(base, skill_file, found).add(root, "", 0)
     return sorted(found, key=lambda resource: resource.path)
-
-
-def linked_elsewhere(base: Path, paths: Iterable[str]) -> list[str]:
-    """Those of `paths` beneath `base` that are reached from outside too, by a hard link or a mount."""
-    root = os.stat(base)
-    return [path for path in paths if _is_linked(os.lstat(base / path), root)]
-
-
-def _is_linked(status: os.stat_result, root: os.stat_result) -> bool:
-    return (stat.S_ISREG(status.st_mode) and status.st_nlink > 1) or status.st_dev != root.st_dev
 
 
 class _Listing:
@@ -131,8 +120,8 @@ def read_resource(
         _check_depth(path)
         status = os.fstat(descriptor)
         size = status.st_size
-        if _is_linked(status, os.stat(base)):
-            logger.warning("'%s' in %s is a hard link, or lies on another disk", shown(path), base)
+        if is_shared(base, path, status):
+            logger.warning("'%s' in %s is a hard link, or lies on another mount", shown(path), base)
         media_type = _media_type(path)
         if sha256 is None:
             beginning, raw = os.pread(descriptor, _SNIFFED, 0), os.pread(descriptor, limit + 4, offset)

@@ -53,7 +53,7 @@ def scan(sources: Iterable[SkillSource], discovery: Discovery, authority: Author
             if _untrusted(taken.winner, authority) and not _untrusted(found, authority):
                 ignored, taken = taken.winner, catalogue.promote(taken.address)
             diagnostics.append(_collision(ignored, taken))
-    discovery.forget_missing(met.paths)
+    discovery.finish(met)
     return Scan(catalogue, tuple(diagnostics))
 
 

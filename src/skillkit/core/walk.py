@@ -63,6 +63,8 @@ class SkillWalk:
         self.include_nested = include_nested
         self.diagnostics: list[Diagnostic] = []
         """What could not be searched, complete once the walk is over."""
+        self.links: set[str] = set()
+        """The symbolic links to folders that were followed."""
         self._listed: set[tuple[int, int]] = set()
         self._too_deep: list[str] = []
         self._entries_left = MAX_ALL_ENTRIES
@@ -148,6 +150,8 @@ class SkillWalk:
                 spelling = name
             elif _is_folder(entry, follow=not inside):
                 names.append(name)
+                if entry.is_symlink():
+                    self.links.add(f"{folder.path}/{name}")
         other = None if spelling is None else _status_of(f"{folder.path}/{spelling}")
         inside = inside or (other is not None and folder.depth > 0)
         return _Listing(
@@ -164,6 +168,9 @@ class Met:
 
     def __init__(self) -> None:
         self.paths: set[str] = set()
+        self.roots: set[str] = set()
+        self.links: set[str] = set()
+        """Symbolic links to folders on the way from a root to a skill."""
         self._files: dict[tuple[int, int], str] = {}
         self._folders: set[tuple[int, int]] = set()
 

@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from skillkit.core.names import refusal
+from skillkit.core.path_resolver import unportable
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
 from skillkit.install.exceptions import UnsafeTreeError
 
@@ -12,13 +14,12 @@ MAX_DEPTH = 16
 MAX_PATH = 512
 MAX_NAME = 255
 _REFUSED_CHARACTERS = re.compile(r'[/\\:<>"|?*]')
-_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.I)
 _GIT = re.compile(r"\.git|git~[0-9]+", re.I)
 
 
 def installable(name: str) -> bool:
     """Whether a skill can be installed under `name`: it becomes a folder on every kind of disk."""
-    return _INSTALLABLE.fullmatch(name) is not None and name != "__pycache__"
+    return _INSTALLABLE.fullmatch(name) is not None and refusal(name) is None
 
 
 def safe_name(raw: bytes, folder: str = "") -> str:
@@ -40,8 +41,8 @@ def safe_name(raw: bytes, folder: str = "") -> str:
         raise _unsafe(folder, name, "is a spelling of .git, which git would obey")
     if name != name.rstrip(". ") or name != name.lstrip(" "):
         raise _unsafe(folder, name, "begins or ends with a space or ends with a dot")
-    if _DEVICE.match(plain):
-        raise _unsafe(folder, name, "names a device on some systems")
+    if (reason := unportable(plain)) is not None:
+        raise _unsafe(folder, name, reason)
     return name
 
 

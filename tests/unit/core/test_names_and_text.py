@@ -110,6 +110,55 @@ def test_an_emoji_hides_nothing(emoji: str) -> None:
     assert has_hidden(f"Look: {emoji}\u200b!")
 
 
+FOREIGN = [
+    letter
+    for start, end in ((0x370, 0x52F), (0x531, 0x588), (0x13A0, 0x13FF), (0x2C80, 0x2CFF), (0xAB70, 0xABBF))
+    for letter in map(chr, range(start, end + 1))
+    if letter.isalpha() and letter != "\u037a"  # decomposes to a space and a mark
+]
+"""Every Greek, Cyrillic, Armenian, Cherokee and Coptic letter."""
+
+
+@pytest.mark.parametrize("letter", ["".join(FOREIGN[n : n + 100]) for n in range(0, len(FOREIGN), 100)])
+def test_no_foreign_letter_makes_a_second_latin_name(letter: str) -> None:
+    """A word with one of them among Latin letters is refused, or is the Latin word."""
+    for one in letter:
+        for name in (f"p{one}f", f"{one}df", f"tools-pd{one}"):
+            assert refusal(name) is not None or canonical_name(name).isascii(), f"{name!r} U+{ord(one):04X}"
+
+
+@pytest.mark.parametrize("first", [0xFF21, 0xFF41, 0x1D400, 0x1D41A, 0x1D670, 0x24D0])
+def test_letters_of_other_shapes_are_the_letters(first: int) -> None:
+    fancy = "".join(chr(first + number) for number in (15, 3, 5))
+    assert canonical_name(fancy) == "pdf"
+
+
+@pytest.mark.parametrize(
+    ("name", "latin"),
+    [
+        ("ѕсоре", "scope"),
+        ("РАУ", "pay"),
+        ("ΤΑΧ", "tax"),
+        ("ցօօց", "goog"),
+        ("ꮯꮮꭺꮃ", "claw"),
+        ("ⲣⲟⲣ", "pop"),
+        ("ꓑꓓꓝ", "pdf"),
+        ("pdƒ", "pdf"),
+        ("ɡıt", "git"),
+        ("ᴘᴅꜰ", "pdf"),
+        ("pdf−tools", "pdf-tools"),
+    ],
+)
+def test_a_name_made_of_lookalikes_alone_is_the_name_it_looks_like(name: str, latin: str) -> None:
+    assert canonical_name(name) == latin
+
+
+@pytest.mark.parametrize("name", ["pdf-отчёт", "日本pdf", "pdfデータ", "отчёт", "café", "größe", "λόγος", "한국어pdf"])
+def test_names_in_other_scripts_are_names(name: str) -> None:
+    assert refusal(name) is None
+    assert not canonical_name(name).isascii()
+
+
 @pytest.mark.parametrize("name", ["CON", "con", "aux", "nul.txt", "com1", "LPT9"])
 def test_names_of_devices_are_refused(name: str) -> None:
     assert refusal(name) == "is reserved"

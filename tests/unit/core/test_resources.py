@@ -77,6 +77,8 @@ ESCAPES = [
     "lpt9.log",
     "nul .txt",
     "CONIN$",
+    "PROGRA~1",
+    "docs/guide~12.md",
     "\ud800",
 ]
 LINKS_OUT = ["out.txt", "out-absolute.txt", "out-folder/secret.txt", "docs/out-twice/data.csv"]

@@ -9,11 +9,12 @@ from typing import Literal
 from skillkit.agent.authoring.clients import CLIENTS, treatments
 from skillkit.core.content import read_whole
 from skillkit.core.exceptions import ContentLoadError, SkillParsingError, SkillsUseError
+from skillkit.core.file_sharing import shared_files
 from skillkit.core.header import load, split
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.parser import SkillParser
 from skillkit.core.processors import render
-from skillkit.core.resources import linked_elsewhere, list_resources
+from skillkit.core.resources import list_resources
 from skillkit.core.skill import read_document
 from skillkit.core.text import one_line
 from skillkit.core.walk import SkillWalk
@@ -151,9 +152,9 @@ def _linked_elsewhere(skill: SkillMetadata) -> list[Diagnostic]:
             skill.skill_path.parent / path,
             "linked-elsewhere",
             Severity.WARNING,
-            "The file is a hard link, or lies on another disk: it can be changed from outside of the skill",
+            "The file is a hard link, or lies on another mount: it can be changed from outside of the skill",
         )
-        for path in linked_elsewhere(skill.base_dir, files)
+        for path in shared_files(skill.base_dir, files)
     ]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.file_sharing import shared_files
 from skillkit.core.path_resolver import open_beneath
-from skillkit.core.resources import linked_elsewhere
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, SourceError, UnsafeTreeError
 from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills
@@ -111,10 +111,10 @@ class OpenFolder(OpenSource):
                         f"{self.followed.location} has no folder '{escape_hidden(path)}' any more"
                     )
                 tree = read_folder(self._root / path, limits)
-                if linked := linked_elsewhere(self._root / path, list(tree.files)):
+                if linked := shared_files(self._root / path, list(tree.files)):
                     raise UnsafeTreeError(
                         f"Refused: '{escape_hidden(linked[0])}' in {self._root / path} is a hard link or "
-                        "lies on another disk: it can be changed from elsewhere. Copy the folder first."
+                        "lies on another mount: it can be changed from elsewhere. Copy the folder first."
                     )
                 found.append(tree)
             except InstallError as error:

@@ -1,0 +1,39 @@
+"""Files of a skill that are also somewhere else, so that they can be changed from there."""
+
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+_MOUNTS = "/proc/self/mountinfo"
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+
+
+def shared_files(base: Path, paths: Iterable[str]) -> list[str]:
+    """Those of `paths` beneath `base` that are hard links, or lie on a mount of their own."""
+    mounts = _mounts_beneath(base)
+    return [path for path in paths if is_shared(base, path, os.lstat(base / path), mounts)]
+
+
+def is_shared(
+    base: Path, path: str, status: os.stat_result, mounts: "frozenset[bytes] | None" = None
+) -> bool:
+    """Whether the file at `path` beneath `base` is a hard link, or lies on a mount of its own."""
+    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+        return True
+    mounts = _mounts_beneath(base) if mounts is None else mounts
+    parts = os.fsencode(path).split(b"/")
+    return any(b"/".join(parts[:depth]) in mounts for depth in range(1, len(parts) + 1))
+
+
+def _mounts_beneath(base: Path) -> frozenset[bytes]:
+    """Mount points beneath `base`; by the list of mounts, since a bind mount has the same device."""
+    root = os.fsencode(os.path.realpath(base)) + b"/"
+    try:
+        with open(_MOUNTS, "rb") as file:
+            points = [line.split(b" ", 5)[4] for line in file]
+    except OSError:
+        return frozenset()  # not Linux
+    plain = (_ESCAPED.sub(lambda match: bytes([int(match[1], 8)]), point) for point in points)
+    return frozenset(point[len(root) :] for point in plain if point.startswith(root))
