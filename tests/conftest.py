@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from discovered import settle
 
 WriteSkill = Callable[..., Path]
 RunAgent = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -43,12 +44,6 @@ def skills_dir(tmp_path: Path) -> Path:
     folder = tmp_path / "skills"
     folder.mkdir()
     return folder
-
-
-def settle(path: Path) -> None:
-    """Make a file look as if it had been written a while ago; what is brand-new is not cached."""
-    written = path.stat().st_mtime - 10
-    os.utime(path, (written, written))
 
 
 @pytest.fixture

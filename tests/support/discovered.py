@@ -1,10 +1,21 @@
 """Managers of a folder of skills, and what they have found."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from skillkit import SkillManager
+from skillkit.core.content import stamp_of
+
+
+def settle(path: Path) -> None:
+    """Make a file look as if it had been written a while ago; what is brand-new is not cached."""
+    written = path.stat().st_mtime - 10
+    os.utime(path, (written, written))
+    while not stamp_of(path.stat()).is_settled():  # the time of this change itself cannot be set
+        time.sleep(0.002)
 
 
 @pytest.fixture

@@ -6,8 +6,10 @@ from threading import Lock
 from time import time_ns
 from typing import NamedTuple
 
-_TICK_NS = 50_000_000
-"""Longer than the coarsest clock that file systems stamp with, and than a write takes to finish."""
+_WRITE_NS = 50_000_000
+"""Longer than a write takes to finish after it has set the time of the last change."""
+_TICK_NS = 20_000_000
+"""Longer than the coarsest clock that file systems stamp with."""
 
 
 class Stamp(NamedTuple):
@@ -19,8 +21,12 @@ class Stamp(NamedTuple):
     ctime_ns: int
 
     def is_settled(self) -> bool:
-        """Whether any later write would change the stamp; one within a tick of the clock might not."""
-        return abs(time_ns() - self.mtime_ns) > _TICK_NS
+        """Whether any later write would change the stamp; one within a tick of the clock might not.
+
+        Who sets the time of the last write back still leaves the time of that change.
+        """
+        now = time_ns()
+        return abs(now - self.mtime_ns) > _WRITE_NS and abs(now - self.ctime_ns) > _TICK_NS
 
 
 @dataclass(frozen=True, slots=True)

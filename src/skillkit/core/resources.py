@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.content import stamp_of
 from skillkit.core.exceptions import ChangedContentError, ContentLoadError
 from skillkit.core.file_sharing import is_shared
 from skillkit.core.path_resolver import is_readable_name, open_beneath, open_folder
@@ -21,6 +22,7 @@ MAX_ENTRIES = 100_000
 DEFAULT_PAGE = 16 * 1024
 MAX_PAGE = 1024 * 1024
 _SNIFFED = 8192
+_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +118,22 @@ def read_resource(
             f"Cannot read '{shown(path)}': offset must be 0 or more and limit "
             f"between 1 and {MAX_PAGE:,}, got offset={offset}, limit={limit}"
         )
-    with open_beneath(base, path) as descriptor:
-        _check_depth(path)
-        status = os.fstat(descriptor)
-        size = status.st_size
-        if is_shared(base, path, status):
-            logger.warning("'%s' in %s is a hard link, or lies on another mount", shown(path), base)
-        media_type = _media_type(path)
-        if sha256 is None:
-            beginning, raw = os.pread(descriptor, _SNIFFED, 0), os.pread(descriptor, limit + 4, offset)
-        else:
-            beginning, raw, found = _parts_and_digest(descriptor, (0, _SNIFFED), (offset, limit + 4))
-            if found != sha256:
-                raise ChangedContentError(f"'{shown(path)}' has changed since it was judged. Try again.")
-        if not _is_text(beginning):
-            return ResourcePage(path, None, 0, None, size, media_type or "application/octet-stream")
-        page, end = _whole_characters(raw, limit)
+    for _ in range(_ATTEMPTS):
+        with open_beneath(base, path) as descriptor:
+            _check_depth(path)
+            status = os.fstat(descriptor)
+            beginning, raw = _parts(descriptor, path, (0, _SNIFFED), (offset, limit + 4), sha256)
+            steady = stamp_of(os.fstat(descriptor)) == stamp_of(status)
+        if steady:
+            break
+    else:
+        raise ContentLoadError(f"'{shown(path)}' keeps changing while it is read. Try again.")
+    if is_shared(base, path, status):
+        logger.warning("'%s' in %s is a hard link, or lies on another mount", shown(path), base)
+    size, media_type = status.st_size, _media_type(path)
+    if not _is_text(beginning):
+        return ResourcePage(path, None, 0, None, size, media_type or "application/octet-stream")
+    page, end = _whole_characters(raw, limit)
     following = offset + end
     return ResourcePage(
         path=path,
@@ -141,6 +143,18 @@ def read_resource(
         size=size,
         media_type=media_type or "text/plain",
     )
+
+
+def _parts(
+    descriptor: int, path: str, first: tuple[int, int], second: tuple[int, int], sha256: str | None
+) -> tuple[bytes, bytes]:
+    """Two parts of a file, each from an offset on; with `sha256`, of that very file."""
+    if sha256 is None:
+        return os.pread(descriptor, first[1], first[0]), os.pread(descriptor, second[1], second[0])
+    beginning, raw, found = _parts_and_digest(descriptor, first, second)
+    if found != sha256:
+        raise ChangedContentError(f"'{shown(path)}' has changed since it was judged. Try again.")
+    return beginning, raw
 
 
 def _parts_and_digest(descriptor: int, *wanted: tuple[int, int]) -> tuple[bytes, bytes, str]:

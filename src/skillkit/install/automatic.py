@@ -3,15 +3,16 @@
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
 from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
 from skillkit.install.tree import SKILL_FILE, SkillTree
 
 _INLINE_COMMAND = re.compile(r"(?:^|(?<=\s))!`([^`\n]+)`", re.M)
-_FENCED_COMMANDS = re.compile(r"^```!\s*\n(.*?)^```", re.M | re.S)
+_FENCED_COMMANDS = re.compile(r"^```![^\S\n]*\n(.*?)^```", re.M | re.S)
 _BY_NAME = {
     "conftest.py": "pytest",
     "sitecustomize.py": "Python",
@@ -21,39 +22,56 @@ _BY_NAME = {
     "makefile": "make",
     "gnumakefile": "make",
     "justfile": "just",
+    "rakefile": "rake",
+    "gemfile": "bundler",
+    "lefthook.yml": "lefthook",
     "taskfile.yml": "task",
     "build.rs": "cargo",
     "binding.gyp": "npm",
     ".envrc": "direnv",
     ".pre-commit-config.yaml": "pre-commit",
     ".mcp.json": "clients of MCP",
+    "mcp.json": "clients of MCP",
     "hooks.json": "Claude Code",
-    "settings.json": "",
-    "settings.local.json": "",
-    "tasks.json": "",
     "devcontainer.json": "editors",
 }
-_IN_FOLDER = {"settings.json": ".claude", "settings.local.json": ".claude", "tasks.json": ".vscode"}
+_BY_FOLDER = {
+    (".claude", "settings.json"): "Claude Code",
+    (".claude", "settings.local.json"): "Claude Code",
+    (".gemini", "settings.json"): "Gemini CLI",
+    (".codex", "config.toml"): "Codex",
+    (".vscode", "tasks.json"): "editors",
+}
+_UNREADABLE = ("wrong-type", "broken-field")
+"""What is said of a field in the header that is left out."""
 _LINK = re.compile(r"\]\(\s*<?([^)\s>#?]+)")
 _NAMED_FILE = re.compile(r"`((?:scripts|references|assets|resources|templates)/[\w./-]+\.\w{1,8})`")
+_SKILL_LINK = re.compile(r"\]\(\s*<?(?:\.\./)+(?:[\w.-]+/)*?([\w-]+)/(?:SKILL\.md)?[)>#\s]")
+_NAMED_SKILL = re.compile(
+    r"`/?([a-z0-9]+(?:-[a-z0-9]+)+)`\s+skill\b|\bskill:?\s+`/?([a-z0-9]+(?:-[a-z0-9]+)+)`", re.IGNORECASE
+)
 _MAX_SHOWN = 120
-_MAX_TEXT = 1024 * 1024
 
 
 def automatic_code(tree: SkillTree, metadata: SkillMetadata) -> Iterator[str]:
     """Everything that some client, package manager or test runner would run by itself."""
-    hooks = metadata.extra.get("hooks")
-    if hooks is not None:
-        commands = list(_commands(hooks))
+    if metadata.hooks:
+        commands = list(_commands(metadata.hooks))
         yield from (f"hook: {_short(command)}" for command in commands)
         if not commands:
-            yield f"hook: {_short(str(hooks))}"
-    text = _text(tree, SKILL_FILE)
+            yield f"hook: {_short(str(dict(metadata.hooks)))}"
+    if any(found.code in _UNREADABLE and "'hooks'" in found.message for found in metadata.diagnostics):
+        yield "hook: cannot be read"
+    for path in tree.files:
+        if path.rpartition("/")[2] == SKILL_FILE:
+            yield from _of_instructions(_text(tree, path))
+        yield from _of_file(tree, path)
+
+
+def _of_instructions(text: str) -> Iterator[str]:
     yield from (f"!`{_short(command)}`" for command in _INLINE_COMMAND.findall(text))
     for block in _FENCED_COMMANDS.findall(text):
         yield f"!`{_short('; '.join(block.split(chr(10))))}`"
-    for path in tree.files:
-        yield from _of_file(tree, path)
 
 
 def _of_file(tree: SkillTree, path: str) -> Iterator[str]:
@@ -63,10 +81,9 @@ def _of_file(tree: SkillTree, path: str) -> Iterator[str]:
         yield from (f"{path}: {_short(script)}" for script in _package_scripts(_text(tree, path)))
     elif lowered.endswith(".pth"):
         yield f"{path} (Python)"
-    elif folder.rpartition("/")[2] == ".husky":
+    elif (inside := folder.rpartition("/")[2]) == ".husky":
         yield f"{path} (git)"
-    elif lowered in _BY_NAME and (lowered not in _IN_FOLDER or folder.endswith(_IN_FOLDER[lowered])):
-        by = _BY_NAME[lowered] or ("Claude Code" if folder.endswith(".claude") else "editors")
+    elif by := _BY_FOLDER.get((inside, lowered)) or _BY_NAME.get(lowered):
         yield f"{path} ({by})"
 
 
@@ -111,9 +128,19 @@ def missing_files(tree: SkillTree) -> Iterator[str]:
             yield path
 
 
+def missing_skills(tree: SkillTree, metadata: SkillMetadata, known: Container[str]) -> Iterator[str]:
+    """Names of skills that this one needs or sends to and that are not among `known`."""
+    text = _text(tree, SKILL_FILE)
+    sent_to = (first or second for first, second in _NAMED_SKILL.findall(text))
+    for name in (*metadata.requires.skills, *_SKILL_LINK.findall(text), *sent_to):
+        canonical = canonical_name(name)
+        if canonical not in known and canonical != metadata.canonical_name:
+            yield canonical
+
+
 def _text(tree: SkillTree, path: str) -> str:
     file = tree.files.get(path)
-    return "" if file is None else file.content[:_MAX_TEXT].decode("utf-8", "replace")
+    return "" if file is None else file.content.decode("utf-8", "replace")
 
 
 def _short(text: str) -> str:

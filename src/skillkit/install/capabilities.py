@@ -1,12 +1,12 @@
 """The capability card: what a skill brings and asks for, as facts, and how that changed."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, fields
 
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import hidden_in
-from skillkit.install.automatic import automatic_code, missing_files
+from skillkit.install.automatic import automatic_code, missing_files, missing_skills
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile
 
 INTERPRETERS = {
@@ -68,6 +68,8 @@ class Capabilities:
     """What some client or tool runs by itself, without being told to."""
     missing: tuple[str, ...] = ()
     """Files that the instructions name and that are not there."""
+    missing_skills: tuple[str, ...] = ()
+    """Skills that it needs or sends to and that are not there."""
 
     def facts(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Label and values of everything that is there."""
@@ -111,6 +113,7 @@ LABELS = {
     "header": "header",
     "automatic": "runs by itself",
     "missing": "missing files",
+    "missing_skills": "missing skills",
 }
 MEANINGS = {
     "network": "wants to reach these hosts; 'everything' is whatever this machine can reach",
@@ -122,12 +125,15 @@ MEANINGS = {
     "not fetched": "Git LFS pointers; their content stays where it is",
     "runs by itself": "other clients and tools run these without asking; skillkit does not",
     "missing files": "named in the instructions and not there",
+    "missing skills": "it needs them or sends to them, and they are not installed",
 }
 """What a label alone would not tell."""
 
 
-def capabilities(tree: SkillTree, metadata: SkillMetadata) -> Capabilities:
-    """The card of a skill."""
+def capabilities(
+    tree: SkillTree, metadata: SkillMetadata, known: Container[str] | None = None
+) -> Capabilities:
+    """The card of a skill; skills that it names are missing unless they are among `known`."""
     found: dict[str, set[str]] = {field.name: set() for field in fields(Capabilities)}
     for path, file in tree.files.items():
         name = path.rpartition("/")[2]
@@ -150,6 +156,8 @@ def capabilities(tree: SkillTree, metadata: SkillMetadata) -> Capabilities:
     found["allowed_tools"] |= set(metadata.allowed_tools)
     found["automatic"] |= set(automatic_code(tree, metadata))
     found["missing"] |= set(missing_files(tree))
+    if known is not None:
+        found["missing_skills"] |= set(missing_skills(tree, metadata, known))
     if metadata.recovered:
         found["header"].add("broken or missing, guessed; the skill is not offered to a model")
     return Capabilities(**{name: tuple(sorted(values)) for name, values in found.items()})

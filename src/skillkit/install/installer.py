@@ -125,10 +125,12 @@ class SkillInstaller(LockingInspector):
         places = find_places(self.registry, state, [plan.skill for plan in plans], placing)
         fresh = [plan for plan in plans if not is_installed(state, plan)]
         if fresh:
+            known = {*state.skills, *(plan.skill.name_canonical for plan in plans)}
             offers = tuple(
                 offer_of(
                     plan,
                     self.store,
+                    known,
                     notes=(
                         *notes,
                         *notes_on[plan.skill.subpath],
@@ -236,7 +238,7 @@ class SkillInstaller(LockingInspector):
         notes += self.examine(plan)
         notes += self._notes_on_places(old)
         pinned = ref is not None and plan.skill.source.pinned and opened.is_vouched_for()
-        self._ask(Proposal("update", (offer_of(plan, self.store, old, notes),), pinned))
+        self._ask(Proposal("update", (self._offer(plan, old, notes),), pinned))
         with self.registry.transaction() as state:
             current = state.get(name)
             if current.digest != old.digest:
@@ -310,7 +312,7 @@ class SkillInstaller(LockingInspector):
         tree = read_folder(self.store.path(target.stored), ANY_SIZE)
         metadata = manifest(tree.skill_file, canonical, recover=True)
         notes = self._notes_on_places(current) if current else ()
-        self._ask(Proposal("rollback", (offer_of(Plan(target, tree, metadata), self.store, current, notes),)))
+        self._ask(Proposal("rollback", (self._offer(Plan(target, tree, metadata), current, notes),)))
         with self.registry.transaction() as state:
             if self._rollback_target(state, canonical).digest != target.digest:
                 raise DriftError(f"'{target.name}' was changed by another process. Try again.")

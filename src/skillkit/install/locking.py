@@ -77,6 +77,7 @@ class LockingInspector(TrustingInspector):
             offer_of(
                 item,
                 self.store,
+                {*state.skills, *(other.skill.name_canonical for other, _ in proposed)},
                 state.skills.get(item.skill.name_canonical),
                 (*said, *notes.get(item.skill.name_canonical, ())),
             )

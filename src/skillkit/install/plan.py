@@ -1,6 +1,6 @@
 """A skill on its way into the store: its record, its bytes, and how it is presented."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from skillkit.core.availability import out_of_range
@@ -155,6 +155,7 @@ def offer(
     commit: str | None = None,
     ref: str | None = None,
     notes: tuple[str, ...] = (),
+    known: Container[str] | None = None,
 ) -> ProposedSkill:
     """The facts about a skill."""
     return ProposedSkill(
@@ -166,16 +167,20 @@ def offer(
         description=one_line(metadata.description),
         file_count=len(tree.files),
         size=tree.size,
-        capabilities=capabilities(tree, metadata),
+        capabilities=capabilities(tree, metadata, known),
         notes=notes,
         instructions=tree.skill_file.decode("utf-8", "replace"),
     )
 
 
 def offer_of(
-    plan: Plan, store: SkillStore, old: InstalledSkill | None = None, notes: tuple[str, ...] = ()
+    plan: Plan,
+    store: SkillStore,
+    known: Container[str],
+    old: InstalledSkill | None = None,
+    notes: tuple[str, ...] = (),
 ) -> ProposedSkill:
-    """The facts about a planned skill, and the difference to what is installed."""
+    """The facts about a planned skill among the `known` ones, and the difference to what is installed."""
     skill = plan.skill
     free = store.free_space()
     if free < LOW_SPACE:
@@ -191,10 +196,11 @@ def offer_of(
         commit=skill.revision,
         ref=skill.source.follows,
         notes=notes,
+        known=known,
     )
     if old is None:
         return new
-    before, card = _as_it_is(store, old)
+    before, card = _as_it_is(store, old, known)
     return replace(
         new,
         previous_commit=old.revision,
@@ -205,7 +211,9 @@ def offer_of(
     )
 
 
-def _as_it_is(store: SkillStore, skill: InstalledSkill) -> tuple[SkillTree, Capabilities]:
+def _as_it_is(
+    store: SkillStore, skill: InstalledSkill, known: Container[str]
+) -> tuple[SkillTree, Capabilities]:
     """What is on disk now, whatever somebody made of it."""
     try:
         tree = read_folder(store.path(skill.stored), ANY_SIZE)
@@ -215,7 +223,7 @@ def _as_it_is(store: SkillStore, skill: InstalledSkill) -> tuple[SkillTree, Capa
         metadata = manifest(tree.skill_file, skill.name_canonical, recover=True)
     except (SkillsUseError, KeyError):
         return tree, Capabilities()
-    return tree, capabilities(tree, metadata)
+    return tree, capabilities(tree, metadata, known)
 
 
 def _contents(tree: SkillTree) -> Mapping[str, bytes]:

@@ -12,7 +12,7 @@ from skillkit.install.consents import Consent, ConsentKind
 from skillkit.install.exceptions import ConsentError, DriftError, LocalEditsError, Remedy
 from skillkit.install.inspection import InstallInspector
 from skillkit.install.plan import Plan, known_needs, offer, offer_of
-from skillkit.install.proposal import AskConsent, Proposal, refuse_unattended
+from skillkit.install.proposal import AskConsent, Proposal, ProposedSkill, refuse_unattended
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import MAX_PREVIOUS, InstallRegistry, RegistryState
 from skillkit.install.sources.source import Access
@@ -51,7 +51,7 @@ class TrustingInspector(InstallInspector):
         if info.skill.trusted:
             return info.skill
         plan = Plan(info.skill, info.tree, info.metadata)
-        self._ask(Proposal("trust", (offer_of(plan, self.store),), pinned == info.skill.digest))
+        self._ask(Proposal("trust", (self._offer(plan),), pinned == info.skill.digest))
         return self._set_trust(info.skill, info.skill.digest)
 
     def revoke(self, name: str) -> InstalledSkill:
@@ -73,7 +73,8 @@ class TrustingInspector(InstallInspector):
         digest = tree.digest.digest
         if digest not in self.registry.consents.digests(ConsentKind.USE):
             origin = escape_hidden(str(skill.base_dir))
-            card = offer(tree, skill, name=skill.name, origin=origin)
+            known = self.registry.load().skills
+            card = offer(tree, skill, name=skill.name, origin=origin, known=known)
             self._ask(Proposal("trust", (card,), pinned == digest))
             given = Consent(ConsentKind.USE, digest, skill.canonical_name, str(skill.base_dir))
             self.registry.consents.grant(given)
@@ -85,6 +86,12 @@ class TrustingInspector(InstallInspector):
             where=lambda each: each.kind is ConsentKind.USE and each.digest == digest
         )
         return bool(gone)
+
+    def _offer(
+        self, plan: Plan, old: InstalledSkill | None = None, notes: tuple[str, ...] = ()
+    ) -> ProposedSkill:
+        """The facts about a skill among those that are installed."""
+        return offer_of(plan, self.store, self.registry.load().skills, old, notes)
 
     def _ask(self, proposal: Proposal) -> None:
         if not self.consent(proposal):

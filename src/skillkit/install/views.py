@@ -13,6 +13,7 @@ from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import FileChange
 from skillkit.install.consents import Consent
 from skillkit.install.enabled import ActivationReport, EnabledSkills, SkillStatus
+from skillkit.install.exceptions import UnsafeTreeError
 from skillkit.install.history import Freshness
 from skillkit.install.inspection import Verification
 from skillkit.install.placement import PlaceCheck
@@ -33,6 +34,9 @@ class SkillDetails:
 
     status: SkillStatus
     tree: SkillTree
+    """Empty where it could not be installed."""
+    problem: str
+    """Why it could not be installed."""
     card: Capabilities
     tools: Sequence[str]
     """Names that its toolsets declare; nothing of them was imported."""
@@ -42,11 +46,17 @@ class SkillDetails:
     def of(cls, enabled: EnabledSkills, skill: SkillMetadata) -> "SkillDetails":
         """Return what is known of `skill`, read from its files as they are now."""
         status = enabled.status(skill)
-        tree = _packed(read_folder(skill.base_dir, ANY_SIZE), skill)
+        problem = ""
+        try:
+            tree = _packed(read_folder(skill.base_dir, ANY_SIZE), skill)
+        except UnsafeTreeError as error:
+            tree, problem = SkillTree({}), str(error)
         tools = declared_tools(skill, lambda path: tree.files[path].content if path in tree.files else None)
         record = status.installed
         edits = enabled.registry.store.edits(record.stored, record.files) if record else []
-        return cls(status, tree, capabilities(tree, skill), tools, edits)
+        known = {other.canonical_name for other in enabled.manager.list_skills()}
+        card = Capabilities() if problem else capabilities(tree, skill, known)
+        return cls(status, tree, problem, card, tools, edits)
 
 
 def _packed(tree: SkillTree, skill: SkillMetadata) -> SkillTree:
@@ -85,7 +95,8 @@ def details_view(details: SkillDetails) -> Data:
     skill = details.status.skill
     return {
         **status_view(details.status),
-        "digest": details.tree.digest.digest,
+        "digest": None if details.problem else details.tree.digest.digest,
+        "problem": details.problem or None,
         "edits": edits_view(details.edits),
         "scripts": list(details.status.scripts),
         "toolsets": list(skill.toolsets),

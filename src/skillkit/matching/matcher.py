@@ -147,7 +147,8 @@ class SkillMatcher:
             self.remove(skill)
             key = self._unused.pop() if self._unused else len(self._library)
             self._keys[_identity(skill)] = key
-            self._library[key] = _Member(skill, self._stamp(skill))
+            stamp = self._stamp(skill)
+            self._library[key] = _Member(skill, stamp, stamp is None or stamp.is_settled())
             self._names.add(key, skill)
             self._triggers.add(key, skill)
             if self._scorer:
@@ -174,8 +175,11 @@ class SkillMatcher:
                 self.remove(self._library[self._keys[identity]].skill)
             for identity, skill in wanted.items():
                 key = self._keys.get(identity)
-                if key is None or self._library[key] != _Member(skill, self._stamp(skill)):
+                if key is None or not self._is_current(self._library[key], skill):
                     self.add(skill)
+
+    def _is_current(self, member: "_Member", skill: SkillMetadata) -> bool:
+        return member.settled and member.skill == skill and member.stamp == self._stamp(skill)
 
     def _stamp(self, skill: SkillMetadata) -> Stamp | None:
         """The state of the file, where its instructions count."""
@@ -272,6 +276,8 @@ class _Member(NamedTuple):
 
     skill: SkillMetadata
     stamp: Stamp | None
+    settled: bool
+    """Whether the file could be changed no more without changing the stamp."""
 
 
 class _Found(NamedTuple):

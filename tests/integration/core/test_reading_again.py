@@ -5,11 +5,14 @@ import os
 from pathlib import Path
 
 import pytest
-from discovered import codes, make_manager, names
+from discovered import codes, make_manager, names, settle
 
 from skillkit import SkillManager
 from skillkit.core.cache import Stamp
-from skillkit.core.models import InitMode
+from skillkit.core.digest import tree_digest
+from skillkit.core.digest_memo import tree_digests
+from skillkit.core.models import InitMode, SkillMetadata
+from skillkit.matching import SkillMatcher
 
 # Reading again
 
@@ -155,10 +158,6 @@ def test_many_threads_may_discover_at_once(manager: SkillManager, write_skill) -
 # Files that are being written
 
 
-def age(path: Path) -> None:
-    os.utime(path, (path.stat().st_mtime - 10,) * 2)
-
-
 def test_a_file_in_the_middle_of_being_written_keeps_its_skill(
     manager: SkillManager, skills_dir: Path, write_skill
 ) -> None:
@@ -171,7 +170,7 @@ def test_a_file_in_the_middle_of_being_written_keeps_its_skill(
     file.write_text("---\nname: a\ndescription: other\n---\n")
     assert manager.refresh().changed == ("project:a",)
     file.write_text("")
-    age(file)
+    settle(file)
     assert manager.refresh().removed == ("project:a",)
 
 
@@ -196,3 +195,36 @@ def test_an_edit_that_keeps_size_and_time_is_seen(manager: SkillManager, write_s
         opened.write(file.read_text().replace("old", "new"))
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert manager.invoke_skill("a").endswith("new")
+
+
+def test_no_cache_keeps_what_is_changed_within_a_tick(manager: SkillManager, write_skill) -> None:
+    """Same size, in place, with the old times: only the time of the change itself differs, if at all."""
+    folder = write_skill("a", "0000")
+    file = folder / "SKILL.md"
+    manager.discover()
+    times = file.stat()
+    body = file.read_bytes()
+    indexed: list[str] = []
+
+    def read_body(skill: SkillMetadata) -> str:
+        indexed.append(skill.skill_path.read_text()[-4:])
+        return indexed[-1]
+
+    matcher = SkillMatcher([], mode="lexical", body=read_body)
+
+    def write(number: int) -> None:
+        with file.open("r+b", buffering=0) as opened:
+            text = body.replace(b"0000", b"%04d" % number)
+            opened.write(text.replace(b"What a", b"Wh%02d a" % (number % 90)))
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    for number in range(1, 60, 2):
+        for each in (number, number + 1):
+            write(each)
+            manager.refresh()
+            matcher.update(manager.list_skills())
+            matcher.prepare()
+            assert indexed[-1] == f"{each:04}"
+            assert manager.invoke_skill("a").endswith(f"{each:04}")
+            assert manager.get_skill("a").description == f"Wh{each % 90:02} a does"
+            assert tree_digests.plain(folder).digest == tree_digest(folder).digest

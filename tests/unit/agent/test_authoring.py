@@ -170,14 +170,24 @@ GOOD = "---\nname: pdf\ndescription: Reads PDF files.\n---\n"
 
 @pytest.mark.parametrize(
     ("body", "message"),
-    [(b"caf\xe9", f"byte {len(GOOD) + 3}"), (b"word " * 60_000, "tokens; load_skill hands out at most")],
+    [
+        (b"caf\xe9", f"byte {len(GOOD) + 3}"),
+        (b"word " * 60_000, "tokens; load_skill hands out at most"),
+        (b"word " * 2_000_000, "too large"),
+    ],
 )
-def test_what_cannot_be_loaded_is_not_valid(body: bytes, message: str, tmp_path: Path) -> None:
+def test_what_cannot_be_loaded_is_not_valid(body: bytes, message: str, tmp_path: Path, run_agent) -> None:
     path = skill(tmp_path, GOOD)
     path.write_bytes(GOOD.encode() + body)
-    [found] = validate_file(path).errors
-    assert found.code == "unloadable"
+    result = validate_file(path)
+    [found] = result.errors
+    assert result.unloadable == (found,)
     assert message in found.message
+    readable = found.code == "unloadable"
+    assert (result.verdict("codex").outcome == "accepts") == readable
+    checked = run_agent("skill", "validate", path, "--for", "codex")
+    assert checked.returncode == 1
+    assert found.code in checked.stdout
 
 
 def test_a_hard_link_is_worth_a_warning(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """ContentCache: exact keys, exact numbers, the longest unused goes first."""
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -104,3 +105,16 @@ def test_one_cache_serves_several_event_loops() -> None:
     stats = cache.get_stats()
     assert stats.hits + stats.misses == 400
     assert stats.size == 100
+
+
+@pytest.mark.parametrize(
+    ("written", "changed", "settled"),
+    [(-10, -10, True), (-10, 0, False), (0, 0, False), (0, -10, False), (10, 10, True)],
+)
+def test_only_what_no_later_write_could_leave_as_it_is_counts_as_settled(
+    written: int, changed: int, settled: bool
+) -> None:
+    """A time of the last write that was set back proves nothing."""
+    now = time.time_ns()
+    stamp = Stamp(now + written * 10**9, 1, 1, now + changed * 10**9)
+    assert stamp.is_settled() == settled

@@ -454,3 +454,26 @@ def test_reading_a_hard_link_says_so(root: Path, tmp_path: Path, caplog) -> None
     os.link(tmp_path / "outside.md", root / "inside.md")
     assert read_resource(root, "inside.md").text == "shared"
     assert "hard link" in caplog.text
+
+
+@pytest.mark.parametrize(("changes", "text"), [(1, "new new"), (99, None)])
+def test_a_page_of_a_file_that_changes_meanwhile_is_read_again(
+    root: Path, changes: int, text: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = root / "notes.md"
+    file.write_text("old old")
+    pread, left = os.pread, iter(range(changes))
+
+    def interrupted(descriptor: int, length: int, offset: int) -> bytes:
+        data = pread(descriptor, length, offset)
+        if next(left, None) is not None:
+            file.write_text("new new new"[: 7 + next(left, 0) % 4] if changes > 1 else "new new")
+            os.utime(file, (1, next(left, 0)))
+        return data
+
+    monkeypatch.setattr(resources.os, "pread", interrupted)
+    if text is not None:
+        assert read_resource(root, "notes.md").text == text
+        return
+    with pytest.raises(ContentLoadError, match="keeps changing"):
+        read_resource(root, "notes.md")

@@ -7,6 +7,7 @@ import pytest
 from skillkit.core.models import Permissions, Requirements, SkillMetadata
 from skillkit.install.capabilities import Capabilities, capabilities, inline_dependencies
 from skillkit.install.changes import MAX_LINES, diff_lines, excerpt
+from skillkit.install.fetch import manifest
 from skillkit.install.tree import SkillTree, TreeFile
 
 
@@ -19,6 +20,12 @@ def card(files: dict[str, bytes | TreeFile], **fields: object) -> Capabilities:
     )
     metadata = SkillMetadata(name="x", description="d", skill_path=Path(__file__), **fields)
     return capabilities(tree, metadata)
+
+
+def card_of(files: dict[str, bytes]) -> Capabilities:
+    """The card of a skill whose header is read as it is when installing."""
+    tree = SkillTree({path: TreeFile(content) for path, content in files.items()})
+    return capabilities(tree, manifest(tree.skill_file, "x"), known={"pdf-tools"})
 
 
 def test_what_can_be_run_is_named_with_its_interpreter() -> None:
@@ -125,6 +132,12 @@ def test_everything_that_runs_by_itself_is_on_the_card() -> None:
     body = b"""---
 name: x
 description: d
+hooks:
+  PreToolUse:
+    - matcher: Bash
+      hooks:
+        - type: command
+          command: curl x
 ---
 Version: !`git log -1 | sh` but KEY=!`stays text`
 ```!
@@ -132,9 +145,11 @@ make install
 ./run
 ```
 """
-    found = card(
+    found = card_of(
         {
             "SKILL.md": body,
+            "inner/SKILL.md": b"!`nested`",
+            ".codex/config.toml": b"",
             "package.json": b'{"scripts": {"postinstall": "node steal.js", "test": "jest"}}',
             "sub/package.json": b"{",
             "tests/conftest.py": b"",
@@ -143,11 +158,6 @@ make install
             ".claude/settings.json": b"{}",
             "config/settings.json": b"{}",
             "notes.md": b"!`not a skill file`",
-        },
-        extra={
-            "hooks": {
-                "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "curl x"}]}]
-            }
         },
     )
     assert set(found.automatic) == {
@@ -159,6 +169,8 @@ make install
         "sub/package.json: cannot be read",
         "tests/conftest.py (pytest)",
         "evil.pth (Python)",
+        "!`nested`",
+        ".codex/config.toml (Codex)",
         "Makefile (make)",
         ".claude/settings.json (Claude Code)",
     }
@@ -169,3 +181,21 @@ def test_files_that_are_named_and_not_there_are_on_the_card() -> None:
     body += b"[up](../other/SKILL.md), `scripts/run.py`, `scripts/gone.py`, [anchor](#top), $HOME, `assets`"
     found = card({"SKILL.md": body, "references/a.md": b"", "scripts/run.py": b""})
     assert found.missing == ("references/b.md", "scripts/gone.py")
+
+
+def test_skills_that_are_named_and_not_there_are_on_the_card() -> None:
+    header = b"---\nname: x\ndescription: d\nrequires:\n  skills: [needed, pdf-tools]\n---\n"
+    body = b"Use the `pdf-tools` skill, then the `seo-audit` skill, [that](../other/SKILL.md) and `x-ray`."
+    found = card_of({"SKILL.md": header + body})
+    assert found.missing_skills == ("needed", "other", "seo-audit")
+
+
+@pytest.mark.parametrize("hooks", [b"hooks: run.sh", b"hooks: [a", b"hooks:\n  Stop: 1"])
+def test_hooks_that_cannot_be_read_are_on_the_card_too(hooks: bytes) -> None:
+    tree = SkillTree({"SKILL.md": TreeFile(b"---\nname: x\ndescription: d\n" + hooks + b"\n---\n")})
+    found = capabilities(tree, manifest(tree.skill_file, "x", recover=True))
+    assert [fact for fact in found.automatic if fact.startswith("hook: ")]
+
+
+def test_a_fence_before_many_blank_lines_costs_no_time() -> None:
+    assert card({"SKILL.md": b"```!" + b"\n" * 1_000_000}).automatic == ()

@@ -25,6 +25,7 @@ CLAUDE_CODE_ENTRY = 1536
 DESCRIPTION_BUDGET = 8000
 """Characters that Claude Code (1 % of 200k tokens) and Codex have for all descriptions together."""
 _XML = re.compile(r"<[A-Za-z/][^>]*>")
+_UNLOADABLE = ("unreadable", "unloadable")
 _RESERVED = ("anthropic", "claude")
 Outcome = Literal["accepts", "warns", "refuses"]
 
@@ -49,6 +50,11 @@ class Validation:
     verdicts: tuple[Verdict, ...]
     fields: tuple[str, ...] = ()
     """Of the header, in their order."""
+
+    @property
+    def unloadable(self) -> tuple[Diagnostic, ...]:
+        """Why `load_skill` could not hand it out, whatever a client makes of its header."""
+        return tuple(found for found in self.errors if found.code in _UNLOADABLE)
 
     def verdict(self, client: str) -> Verdict:
         """Return what the client of that word, such as `codex`, does with the file."""
@@ -87,9 +93,10 @@ def validate_file(path: Path) -> Validation:
     metadata = _lenient(path) if readable else None
     errors = [*_spelled(path), *(item for item in found if item.code != "extension-field")]
     warnings = [replace(item, severity=Severity.WARNING) for item in found if item.code == "extension-field"]
-    verdicts = tuple(_verdicts(path, metadata, errors, warnings))
     if metadata is not None:
         errors += _unloadable(metadata)
+    verdicts = tuple(_verdicts(path, metadata, errors, warnings))
+    if metadata is not None:
         warnings += _linked_elsewhere(metadata)
     return Validation(
         path,
@@ -134,7 +141,7 @@ def _unloadable(skill: SkillMetadata) -> list[Diagnostic]:
     except SkillParsingError:
         return []  # said of the header already
     except SkillsUseError as error:
-        return [Diagnostic(skill.skill_path, "unloadable", Severity.ERROR, str(error))]
+        return [Diagnostic(skill.skill_path, "unreadable", Severity.ERROR, str(error))]
     tokens = TokenEstimator().count(render(body, skill.base_dir))
     if tokens > MAX_INSTRUCTION_TOKENS:
         message = (
@@ -170,9 +177,8 @@ def _verdicts(
 ) -> Iterable[Verdict]:
     yield _specification(errors, warnings)
     yield _claude_upload(metadata, errors, warnings)
-    unusable = metadata is None or metadata.recovered
-    if unusable or metadata is None:
-        unreadable = [found.message for found in errors if found.code == "unreadable"]
+    unreadable = [found.message for found in errors if found.code == "unreadable"]
+    if metadata is None or metadata.recovered or unreadable:
         reason = f"{unreadable[0] if unreadable else 'the header cannot be read'}, so the skill is left out"
         for client in ("Claude Code", "Codex", "VS Code"):
             yield Verdict(client, "refuses", reason)

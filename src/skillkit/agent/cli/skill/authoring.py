@@ -105,7 +105,7 @@ def validate(
 ) -> None:
     """Check skills against the specification and tell what well-known clients make of them.
 
-    Exit code 1 when a file has errors; with --for, when that client refuses it. Fields that skillkit adds to
+    Exit code 1 when a file has errors; with --for, when that client refuses it or it cannot be loaded. Fields that skillkit adds to
     the specification are warnings.
     """
     from skillkit.agent.authoring.clients import CLIENTS
@@ -116,7 +116,9 @@ def validate(
     clients = list(CLIENTS) if client == "all" else [client] if client else []
     results = validate_paths(paths)
     refused = [
-        any(result.verdict(name).outcome == "refuses" for name in clients) if clients else result.errors
+        result.unloadable or any(result.verdict(name).outcome == "refuses" for name in clients)
+        if clients
+        else result.errors
         for result in results
     ]
     if json:
@@ -144,6 +146,8 @@ _MARKS = {"accepts": "✓", "warns": "!", "refuses": "✗"}
 def _show_for(result: "Validation", clients: list[str]) -> None:
     from skillkit.agent.authoring.clients import treatments
 
+    for found in result.unloadable:
+        output.console().print(output.shown(str(found), "red"), soft_wrap=True)
     for name in clients:
         verdict = result.verdict(name)
         line = f"  {_MARKS[verdict.outcome]} {verdict.client}: {verdict.reason}"

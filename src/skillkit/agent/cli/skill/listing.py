@@ -94,6 +94,8 @@ def _facts_of_origin(details: "SkillDetails") -> list[tuple[str, object]]:
 
 def _facts_of_files(details: "SkillDetails") -> list[tuple[str, object]]:
     tree = details.tree
+    if details.problem:
+        return [("files", details.problem)]
     return [
         ("digest", tree.digest.digest),
         ("size", f"{len(tree.files)} files, {tree.size:,} bytes"),
