@@ -26,7 +26,7 @@ def agent_home() -> Path:
 def writable_folder(home: Path) -> Path:
     """Return `home`, or where it cannot be written a private folder among the temporary ones."""
     existing = next(path for path in (home, *home.parents) if path.exists())
-    if os.access(existing, os.W_OK):
+    with suppress(OSError), tempfile.TemporaryFile(dir=existing):  # root has access to what nobody can write
         return home
     own = Path(tempfile.gettempdir()) / f"skillkit-{os.geteuid()}"
     with suppress(FileExistsError):

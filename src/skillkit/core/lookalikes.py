@@ -4,8 +4,6 @@ The table follows the single characters of Unicode's list of confusable characte
 letters of the Basic Multilingual Plane in lower case and that NFKC leaves as they are.
 """
 
-# ruff: noqa: RUF001 the lookalikes are what this is about
-
 import re
 import unicodedata
 

@@ -1,9 +1,13 @@
 """What can go wrong on the way from a repository into the store."""
 
-from collections.abc import Callable, Sequence
+import errno
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 
 from skillkit.core.exceptions import SkillNotFoundError, SkillSecurityError, SkillsUseError, StateFileError
+from skillkit.core.text import escape_hidden
 
 
 class Remedy(Enum):
@@ -116,5 +120,21 @@ class RegistryError(InstallError, StateFileError):
     """registry.json cannot be used and must not be overwritten."""
 
 
-class DiskSpaceError(InstallError):
+class DiskError(InstallError):
+    """The disk cannot be read or written."""
+
+
+class DiskSpaceError(DiskError):
     """The disk is too full."""
+
+
+@contextmanager
+def reporting_disk_errors() -> Iterator[None]:
+    """Turn every OSError of the block, or of the decorated function, into a DiskError."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        where = f" {escape_hidden(os.fspath(error.filename))}" if isinstance(error.filename, str) else ""
+        kind = DiskSpaceError if full else DiskError
+        raise kind(f"Cannot read or write{where}: {error.strerror or error}.") from error

@@ -8,6 +8,7 @@ from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.models import SkillMetadata
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import FileChange
+from skillkit.install.exceptions import reporting_disk_errors
 from skillkit.install.fetch import manifest
 from skillkit.install.history import Freshness, freshness
 from skillkit.install.placement import PlaceCheck, PlaceState
@@ -79,10 +80,12 @@ class InstallInspector:
         self.progress = progress
         self.access = access or Access(progress)
 
+    @reporting_disk_errors()
     def list(self) -> Skills:
         """Every installed skill, by name."""
         return self.registry.list()
 
+    @reporting_disk_errors()
     def info(self, name: str) -> Info:
         """Everything about one installed skill, read from what is on disk now."""
         skill = self.registry.get(name)
@@ -90,6 +93,7 @@ class InstallInspector:
         tree = self._files(skill)
         return Info(skill, manifest(tree.skill_file, skill.name_canonical, recover=True), tree, edits)
 
+    @reporting_disk_errors()
     def verify(self, names: Sequence[str] = ()) -> Verifications:
         """Compare installed skills with what was approved, byte for byte."""
         checks = []
@@ -101,6 +105,7 @@ class InstallInspector:
             checks.append(Verification(skill, edits, places))
         return checks
 
+    @reporting_disk_errors()
     def outdated(self, names: Sequence[str] = ()) -> Freshnesses:
         """Compare installed skills with their sources."""
         return freshness(self._selected(names), self.access, self._files)

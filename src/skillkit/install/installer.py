@@ -18,6 +18,7 @@ from skillkit.install.exceptions import (
     NameConflictError,
     NotInstalledError,
     Remedy,
+    reporting_disk_errors,
 )
 from skillkit.install.fetch import Chooser, Wanted, fetch, fetch_at, list_choices, manifest
 from skillkit.install.locking import LockingInspector
@@ -75,6 +76,7 @@ class SkillInstaller(LockingInspector):
 
     # Adding
 
+    @reporting_disk_errors()
     def add(
         self,
         source: str | Source,
@@ -149,6 +151,7 @@ class SkillInstaller(LockingInspector):
                     state.add_places(canonical, wanted_places)
         return AddedSkills([state.skills[plan.skill.name_canonical] for plan in plans], left_out)
 
+    @reporting_disk_errors()
     def adopt(self, project: Path) -> AddedSkills:
         """Take over what other tools put into clients' folders: it is remembered, and stays where it is."""
         state = self.registry.load()
@@ -173,7 +176,7 @@ class SkillInstaller(LockingInspector):
             places.setdefault(name, []).append(found.place)
             notes[name] = (*found.notes, *(f"stays where it is: {place.path}" for place in places[name]))
         if plans:
-            offers = tuple(offer_of(plan, self.store, notes=notes[name]) for name, plan in plans.items())
+            offers = tuple(offer_of(plan, self.store, {*state.skills, *plans}, notes=notes[name]) for name, plan in plans.items())
             self._ask(Proposal("adopt", offers, left_out=tuple(left_out)))
             with self.registry.transaction() as state:
                 for name, plan in plans.items():
@@ -182,6 +185,7 @@ class SkillInstaller(LockingInspector):
                     state.add_places(name, places[name])
         return AddedSkills([state.skills[name] for name in plans], left_out)
 
+    @reporting_disk_errors()
     def look(self, source: str | Source, *, ref: str | None = None, path: str | None = None) -> Offered:
         """Return what a source holds, without installing anything."""
         if isinstance(source, str):
@@ -192,6 +196,7 @@ class SkillInstaller(LockingInspector):
 
     # Updating
 
+    @reporting_disk_errors()
     def update(self, name: str, *, ref: str | None = None, overwrite_edits: bool = False) -> InstalledSkill:
         """Bring a skill to what its branch or tag is now, or to `ref`, after showing what changes.
 
@@ -204,11 +209,12 @@ class SkillInstaller(LockingInspector):
         self, names: Sequence[str], *, ref: str | None = None, overwrite_edits: bool = False
     ) -> Iterator[Updated]:
         """Update one skill after the other, each with its own question; every source is opened once."""
-        with OpenSources(self.access) as sources:
+        with reporting_disk_errors(), OpenSources(self.access) as sources:
             for name in names:
                 try:
                     before = self.registry.get(name)
-                    after = self._update(sources, name, ref, overwrite_edits)
+                    with reporting_disk_errors():
+                        after = self._update(sources, name, ref, overwrite_edits)
                 except SkillsUseError as error:
                     yield Updated(name, error=error)
                 else:
@@ -270,6 +276,7 @@ class SkillInstaller(LockingInspector):
 
     # Removing and going back
 
+    @reporting_disk_errors()
     def remove(self, name: str) -> InstalledSkill:
         """Move a skill to the trash, where it stays for 7 days."""
         skill = self.registry.get(name)
@@ -293,6 +300,7 @@ class SkillInstaller(LockingInspector):
             state.removed.insert(0, RemovedSkill(last, moment))
             return last
 
+    @reporting_disk_errors()
     def rollback(self, name: str) -> InstalledSkill:
         """Back to the version before the last update, or out of the trash."""
         state = self.registry.load()

@@ -30,6 +30,7 @@ from skillkit.install.trusting import TrustingInspector
 class LockingInspector(TrustingInspector):
     """Looks at what is installed and holds it against locks."""
 
+    @reporting_disk_errors()
     def lock(self, path: Path, names: Sequence[str] = ()) -> Skills:
         """Write the lock from what is installed; refuses what is not as it was approved."""
         skills = self._selected(names)
@@ -52,6 +53,7 @@ class LockingInspector(TrustingInspector):
         files = self._files(skill).files
         return computed_hash({name: file.content for name, file in files.items()})
 
+    @reporting_disk_errors()
     def sync(self, path: Path, *, frozen: bool = False) -> AddedSkills:
         """Install exactly what the lock says, all of it or nothing; return what changed.
 

@@ -15,7 +15,7 @@ from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Place
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
-from skillkit.install.exceptions import InstallError, NotInstalledError, RegistryError
+from skillkit.install.exceptions import InstallError, NotInstalledError, RegistryError, reporting_disk_errors
 from skillkit.install.older_registry import carried_over, older_records
 from skillkit.install.placement import PlaceCheck, Placement, PlaceState
 from skillkit.install.record import InstalledSkill
@@ -135,6 +135,8 @@ class InstallRegistry:
         self.store = SkillStore(self.home)
         self.placement = Placement(self.store)
         self.file = JsonFile(self.home / "skills" / "registry.json", FORMAT, RegistryError)
+        self.selection_file = JsonFile(self.home / "skills" / "selection.json", FORMAT, RegistryError)
+        """A copy of the one thing that the store does not know, for when the registry is lost."""
         self.lock = self.home / "install.lock"
         self.on_wait = on_wait
         self.now = now
@@ -143,6 +145,7 @@ class InstallRegistry:
         self.journal = journal
         self.consents = ConsentFile(self.home, notice=self._notice, journal=journal, now=now)
 
+    @reporting_disk_errors()
     def load(self) -> RegistryState:
         """What is installed now. Repairs a damaged registry and links that a crash left behind."""
         try:
@@ -173,7 +176,7 @@ class InstallRegistry:
 
         An exception in the block leaves everything as it was.
         """
-        with locked(self.lock, self.on_wait):
+        with reporting_disk_errors(), locked(self.lock, self.on_wait):
             state = self._read_or_recover()
             before = {version.digest for version in state.versions() if version.trusted}
             installed = dict(state.skills)
@@ -184,6 +187,8 @@ class InstallRegistry:
             state.places = {name: places for name, places in state.places.items() if name in there}
             state.unsettled = bool(state.places)
             self._keep_consents(before, state)
+            if state.selection not in (None, self._kept_selection()):
+                self.selection_file.write({"selection": state.selection})
             self.file.write(state.to_data())
             self._relink(state)
             self._settle(state)
@@ -316,7 +321,7 @@ class InstallRegistry:
         kept = f" It is kept as {self.file.set_aside()}." if self.file.path.exists() else ""
         linked = self.store.all_linked()
         found = sorted(self._recorded(), key=lambda skill: skill.installed_at, reverse=True)
-        state = RegistryState()
+        state = RegistryState(selection=self._kept_selection())
         for skill in found:
             if linked.get(skill.name_canonical) == _real(self.store.path(skill.stored)):
                 state.skills[skill.name_canonical] = skill
@@ -339,6 +344,13 @@ class InstallRegistry:
         )
         sync_folder(self.file.path.parent)
         return state
+
+    def _kept_selection(self) -> str | None:
+        try:
+            kept = (self.selection_file.read() or {}).get("selection")
+        except (DamagedFileError, RegistryError):
+            return None
+        return kept if isinstance(kept, str) else None
 
     def _recorded(self) -> Iterator[InstalledSkill]:
         """The versions in the store whose records can be read, without trust."""

@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from errno import EDQUOT, ENOSPC
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ from skillkit.core.disk import (
 )
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.install.changes import FileChange, file_changes
-from skillkit.install.exceptions import DiskSpaceError, DriftError, InstallError
+from skillkit.install.exceptions import DiskSpaceError, DriftError
 
 if TYPE_CHECKING:
     from skillkit.install.tree import SkillTree
@@ -76,12 +75,9 @@ class SkillStore:
         try:
             self._fill(tree, staging)
             os.rename(staging, path)
-        except OSError as error:
+        except OSError:
             remove_tree(staging)
-            kind = DiskSpaceError if error.errno in (ENOSPC, EDQUOT) else InstallError
-            raise kind(
-                f"Cannot write {error.filename or path}: {error.strerror}. Nothing was changed."
-            ) from error
+            raise
         sync_folder(path.parent)
 
     def _fill(self, tree: "SkillTree", staging: Path) -> None:

@@ -9,7 +9,7 @@ from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
 from skillkit.install.consents import Consent, ConsentKind
-from skillkit.install.exceptions import ConsentError, DriftError, LocalEditsError, Remedy
+from skillkit.install.exceptions import ConsentError, DriftError, LocalEditsError, Remedy, reporting_disk_errors
 from skillkit.install.inspection import InstallInspector
 from skillkit.install.plan import Plan, known_needs, offer, offer_of
 from skillkit.install.proposal import AskConsent, Proposal, ProposedSkill, refuse_unattended
@@ -37,6 +37,7 @@ class TrustingInspector(InstallInspector):
         self.consent = consent
         self.limits = limits or TreeLimits()
 
+    @reporting_disk_errors()
     def trust(self, name: str, *, pinned: str | None = None) -> InstalledSkill:
         """Approve an installed skill as it is now, after its card was shown."""
         info = self.info(name)
@@ -54,6 +55,7 @@ class TrustingInspector(InstallInspector):
         self._ask(Proposal("trust", (self._offer(plan),), pinned == info.skill.digest))
         return self._set_trust(info.skill, info.skill.digest)
 
+    @reporting_disk_errors()
     def revoke(self, name: str) -> InstalledSkill:
         """Take the approval of an installed skill back."""
         return self._set_trust(self.registry.get(name), None)
@@ -67,6 +69,7 @@ class TrustingInspector(InstallInspector):
             state.skills[changed.name_canonical] = changed
             return changed
 
+    @reporting_disk_errors()
     def trust_folder(self, skill: SkillMetadata, *, pinned: str | None = None) -> str:
         """Approve a skill in a project folder by the digest of its bytes; return the digest."""
         tree = read_folder(skill.base_dir, TreeLimits(MAX_FILES, MAX_BYTES))
@@ -80,6 +83,7 @@ class TrustingInspector(InstallInspector):
             self.registry.consents.grant(given)
         return digest
 
+    @reporting_disk_errors()
     def revoke_folder(self, digest: str) -> bool:
         """Take the approval of a skill in a project folder back; return False when there was none."""
         gone = self.registry.consents.revoke(

@@ -38,3 +38,16 @@ def test_a_script_runs_once_its_skill_is_trusted(tmp_path: Path) -> None:
     assert data["meta"]["backend"] != "none"
     assert agent(tmp_path, "skill", "run", "copy", "greet").returncode == 1
     assert agent(tmp_path, "skill", "run", "copy", "missing").returncode == 1
+
+
+def test_a_script_runs_where_the_home_cannot_be_written(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()"]
+    ran = subprocess.run(
+        [*command, "skill", "run", "hello-extended", "advanced_greeting", "--name", "Ada"],
+        cwd=tmp_path,
+        env=clean_environment(tmp_path, AGENT_HOME="/proc/nowhere"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, "Ada" in ran.stdout) == (0, True), ran.stderr

@@ -153,7 +153,9 @@ def test_a_name_made_of_lookalikes_alone_is_the_name_it_looks_like(name: str, la
     assert canonical_name(name) == latin
 
 
-@pytest.mark.parametrize("name", ["pdf-отчёт", "日本pdf", "pdfデータ", "отчёт", "café", "größe", "λόγος", "한국어pdf"])
+@pytest.mark.parametrize(
+    "name", ["pdf-отчёт", "日本pdf", "pdfデータ", "отчёт", "café", "größe", "λόγος", "한국어pdf"]
+)
 def test_names_in_other_scripts_are_names(name: str) -> None:
     assert refusal(name) is None
     assert not canonical_name(name).isascii()

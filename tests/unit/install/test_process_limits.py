@@ -1,6 +1,8 @@
 """A program that says, writes or takes too much is stopped, with everything it started."""
 
 import os
+import select
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -118,3 +120,24 @@ def test_a_try_that_took_all_the_time_is_not_repeated(
     with GitRemote("file:///x", Access(timeout=0.6, back_off=(0, 0))) as remote, pytest.raises(NetworkError):
         remote.resolve(None)
     assert (tmp_path / "tries").read_text() == "x\n"
+
+
+def test_a_program_whose_starter_is_killed_ends_too(tmp_path: Path) -> None:
+    """Nothing of ours can be done after SIGKILL."""
+    fifo = tmp_path / "started"
+    os.mkfifo(fifo)
+    starter = f"""
+import threading
+from pathlib import Path
+from skillkit.install.sources.process import FolderLimit, run
+folder = Path({str(tmp_path)!r})
+run(["sh", "-c", "sleep 1000 & echo $$ $! > started; wait"], environment={{"PATH": {os.environ["PATH"]!r}}},
+    cwd=folder, send=b"", limit=10, timeout=600, watched=FolderLimit(folder, 10**9), stop=threading.Event())
+"""
+    with subprocess.Popen([sys.executable, "-c", starter]) as program:
+        ids = [int(word) for word in fifo.read_text().split()]
+        watched = [os.pidfd_open(number) for number in ids]
+        program.kill()
+    for descriptor in watched:
+        assert select.select([descriptor], [], [], 60)[0], "still running"
+        os.close(descriptor)

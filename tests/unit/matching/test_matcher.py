@@ -4,6 +4,7 @@ import math
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
+from discovered import settle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -148,6 +149,8 @@ def test_update_indexes_only_what_changed(everyday, make_skill):
         read.append(skill.name)
         return "# Instructions"
 
+    for skill in everyday:
+        settle(skill.skill_path)
     matcher = SkillMatcher(everyday, mode="lexical", body=body, settings=QUIET)
     matcher.prepare()
     assert len(read) == 6

@@ -5,14 +5,16 @@ import re
 import shlex
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from skillkit.core.disk import close_home
 from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
 
 OK, ERROR, USAGE, DRIFT, REFUSED, PARTIAL = range(6)
 INTERRUPTED = 130
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 def run(program: Callable[..., object], arguments: Sequence[str]) -> int:
@@ -20,7 +22,8 @@ def run(program: Callable[..., object], arguments: Sequence[str]) -> int:
     _mend_streams()
     close_home()
     try:
-        code = _run(program, arguments)
+        with _ending_on_signals():
+            code = _run(program, arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough; do not let the interpreter complain at exit.
@@ -29,8 +32,12 @@ def run(program: Callable[..., object], arguments: Sequence[str]) -> int:
     except OSError as error:
         from skillkit.agent.cli.output import complain
 
+        message = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+        with suppress(OSError):  # stdout itself may be what failed
+            _as_json(arguments, "os", message)
+            sys.stdout.flush()
         _silence_stdout()
-        complain(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
+        complain(message)
         return ERROR
     return code
 
@@ -55,10 +62,15 @@ def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
             from skillkit.agent.cli.output import complain
 
             words = shlex.quote(" ".join(arguments))
-            complain(f"There is no command '{arguments[0]}'. To ask the model: agent -p {words}")
+            message = f"There is no command '{arguments[0]}'. To ask the model: agent -p {words}"
+            complain(message)
+            _as_json(arguments, "usage", message)
             return USAGE
         program(_with_latest(arguments), prog_name="agent", standalone_mode=True)
     except SystemExit as end:
+        # What the parser of the command line refused was shown already; programs are told as well.
+        if (explained := getattr(end.__context__, "format_message", None)) is not None:
+            _as_json(arguments, "usage", explained())
         return end.code if isinstance(end.code, int) else ERROR if end.code else OK
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted.\n")
@@ -68,12 +80,17 @@ def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
         from skillkit.agent.remedies import explain
 
         complain(explain(error))
-        if "--json" in arguments:
-            from skillkit.agent.cli.output import print_json
-
-            print_json({"error": {"code": error_code(error), "message": explain(error)}})
+        _as_json(arguments, error_code(error), explain(error))
         return exit_code(error)
     return OK
+
+
+def _as_json(arguments: Sequence[str], code: str, message: str) -> None:
+    """Say an error on stdout too where programs read it."""
+    if "--json" in arguments:
+        from skillkit.agent.cli.output import print_json
+
+        print_json({"error": {"code": code, "message": message}})
 
 
 def error_code(error: Exception) -> str:
@@ -82,25 +99,21 @@ def error_code(error: Exception) -> str:
     return "-".join(words).lower()
 
 
-class _Ended(BaseException):
-    """The process was told to end; whatever is under way is cleaned up on the way out."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
 @contextmanager
-def ending_on_signals() -> Iterator[None]:
+def _ending_on_signals() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does: programs are stopped, scratch folders deleted."""
 
     def end(number: int, _: object) -> None:
-        raise _Ended(number)
+        raise SystemExit(128 + number)  # the one exception besides Ctrl-C's that event loops let through
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {
+        number: signal.signal(number, end) for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL
+    }
     try:
         yield
-    except _Ended as ended:
-        raise SystemExit(128 + ended.number) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -14,7 +14,14 @@ from typing import IO
 MAX_MEMORY = 512 * 1024 * 1024
 # A limit that children inherit has to be set before the program starts, and not by code of ours between
 # fork and exec, which can dead-lock in a process with threads.
-_WITHIN_MEMORY = ("/bin/sh", "-c", f'ulimit -d {MAX_MEMORY // 1024} 2>/dev/null; exec "$@"', "sh")
+# The second process ends the whole group when the pipe closes: that happens when ours is gone, even when it
+# was killed. PDEATHSIG would follow the thread that starts the program, and has to end with it.
+_STARTER = """
+ulimit -d "$1" 2>/dev/null
+{ read -r _ < "/dev/fd/$2"; kill -s KILL -- "-$$"; } > /dev/null 2>&1 &
+shift 2
+exec "$@"
+"""
 
 
 class FolderLimit:
@@ -96,17 +103,20 @@ def _running(
     """
     started: list[subprocess.Popen[bytes]] = []
     failed: list[OSError] = []
+    watched, held = os.pipe()
+    limits = ["/bin/sh", "-c", _STARTER, "sh", str(MAX_MEMORY // 1024), str(watched)]
 
     def start() -> None:
         try:
             process = subprocess.Popen(
-                [*_WITHIN_MEMORY, *command],
+                [*limits, *command],
                 env=dict(environment),
                 cwd=cwd,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                pass_fds=(watched,),
             )
             started.append(process)
         except OSError as error:
@@ -128,6 +138,8 @@ def _running(
             tried.wait()
         for process in started:
             _end(process)
+        os.close(watched)
+        os.close(held)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -105,8 +105,8 @@ def validate(
 ) -> None:
     """Check skills against the specification and tell what well-known clients make of them.
 
-    Exit code 1 when a file has errors; with --for, when that client refuses it or it cannot be loaded. Fields that skillkit adds to
-    the specification are warnings.
+    Exit code 1 when a file has errors; with --for, when that client refuses it or nobody could load it.
+    Fields that skillkit adds to the specification are warnings.
     """
     from skillkit.agent.authoring.clients import CLIENTS
     from skillkit.agent.authoring.validation import validate_paths

@@ -88,7 +88,7 @@ def installer(
     from skillkit.agent.journal import open_journal
     from skillkit.install.installer import SkillInstaller
 
-    with outcome.ending_on_signals(), Progress(silent=quiet) as progress:
+    with Progress(silent=quiet) as progress:
         asker = Asker(progress, yes=yes, trusted=trusted, full=full, quiet=quiet)
         opened = SkillInstaller(
             consent=asker.consent, progress=progress, limits=limits, journal=open_journal()
