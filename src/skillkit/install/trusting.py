@@ -9,7 +9,13 @@ from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
 from skillkit.install.consents import Consent, ConsentKind
-from skillkit.install.exceptions import ConsentError, DriftError, LocalEditsError, Remedy, reporting_disk_errors
+from skillkit.install.exceptions import (
+    ConsentError,
+    DriftError,
+    LocalEditsError,
+    Remedy,
+    reporting_disk_errors,
+)
 from skillkit.install.inspection import InstallInspector
 from skillkit.install.plan import Plan, known_needs, offer, offer_of
 from skillkit.install.proposal import AskConsent, Proposal, ProposedSkill, refuse_unattended
