@@ -176,7 +176,10 @@ class SkillInstaller(LockingInspector):
             places.setdefault(name, []).append(found.place)
             notes[name] = (*found.notes, *(f"stays where it is: {place.path}" for place in places[name]))
         if plans:
-            offers = tuple(offer_of(plan, self.store, {*state.skills, *plans}, notes=notes[name]) for name, plan in plans.items())
+            offers = tuple(
+                offer_of(plan, self.store, {*state.skills, *plans}, notes=notes[name])
+                for name, plan in plans.items()
+            )
             self._ask(Proposal("adopt", offers, left_out=tuple(left_out)))
             with self.registry.transaction() as state:
                 for name, plan in plans.items():

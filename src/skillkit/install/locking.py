@@ -8,6 +8,7 @@ from skillkit.install.apm_lock import APM_LOCK_FILE, read_apm_lock
 from skillkit.install.exceptions import (
     DriftError,
     LocalEditsError,
+    reporting_disk_errors,
 )
 from skillkit.install.foreign_lock import ForeignSkill, find_all, parse_entries, sort_foreign
 from skillkit.install.inspection import Skills
