@@ -3,8 +3,9 @@
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 
 from skillkit.core.authority import Authority, Requester, current_requester
 from skillkit.core.availability import Refusal
@@ -12,6 +13,7 @@ from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.core.shipped import is_as_shipped
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
+from skillkit.install.granted_parts import add_parts
 
 
 class Decision(str, Enum):
@@ -31,6 +33,23 @@ class Question:
     script: str
     arguments: Sequence[str]
     digest: str
+    grants: Grants = field(default_factory=Grants)
+    """What a yes gives it."""
+    files: tuple[Path, ...] = ()
+    """Which of the user's files it would read."""
+
+    @property
+    def parts(self) -> list[str]:
+        """Everything that the run gets, one line each."""
+        grants = self.grants
+        hosts = "the whole network" if grants.network else f"the hosts {', '.join(grants.hosts)}"
+        parts = [hosts if grants.network or grants.hosts else "no network"]
+        parts += [f"the value of the variable {name}" for name in grants.env]
+        parts += [f"to read {path}" for path in (*self.files, *grants.read_paths)]
+        parts += [f"to read {grants.project}, without its keys"] if grants.project is not None else []
+        packages = [line.split("==")[0].split()[0] for line in grants.packages.splitlines() if "==" in line]
+        parts += [f"the packages {', '.join(packages)}"] if packages else []
+        return [*parts, "and nothing else: it runs in the sandbox"]
 
     @property
     def command(self) -> str:
@@ -64,12 +83,16 @@ class Approvals:
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         """Return what the header of an approved skill asks for; nothing runs of one that is not."""
         if self.approved(skill, digest, requester):
-            return Grants.as_requested(skill)
+            return self.offered(skill, digest)
         return Grants(
             run=False,
             reason=f"Scripts of the skill '{skill.name}' need the user's approval. Nothing was run. "
             f"The user can grant it with: agent config approve {skill.name}",
         )
+
+    def offered(self, skill: SkillMetadata, digest: str) -> Grants:
+        """Return what scripts of this tree get once they may run."""
+        return add_parts(Grants.as_requested(skill), digest, self.consents)
 
     def approved(self, skill: SkillMetadata, digest: str, requester: Requester | None = None) -> bool:
         """Return whether scripts of this tree may run now."""

@@ -50,6 +50,8 @@ class Observers:
     problem: Callable[[str], object] = lambda text: None
     activity: Callable[[str], object] = lambda text: None
     """What is being done now, for somebody who waits."""
+    printed: Callable[[str], object] = lambda line: None
+    """What a script prints while it runs; called from other threads."""
 
 
 @dataclass
@@ -85,6 +87,21 @@ class AgentRuntime:
         self._save_problem = ""
         self._examples: dict[str, list[Example]] = {}
         self._reported: set[str] = set()
+        self._files: dict[Path, None] = {}
+
+    def name_files(self, said: str, folder: Path | None = None) -> list[Path]:
+        """Let scripts of this conversation read the files that `said` names: the user's words, no others."""
+        from skillkit.agent.named_files import find_named_files
+
+        found = find_named_files(said, folder or Path.cwd())
+        self._files.update(dict.fromkeys(found))
+        if self._skills is not None:
+            self._skills.requester = self._requester
+        return found
+
+    @property
+    def _requester(self) -> Requester:
+        return Requester("agent", self.conversation.id, files=tuple(self._files))
 
     def _place(self) -> Place:
         skills = self._skills
@@ -258,14 +275,21 @@ class AgentRuntime:
         return self._agent
 
     def _build_skills(self) -> "ProgramSkills":
+        from skillkit.agent.script_answers import ShownOutputs, find_remedy
         from skillkit.agent.skills import ProgramSkills, ScriptApproval
         from skillkit.disclosure import DisclosureSettings, SkillContextProvider
         from skillkit.integrations.conversation import default_sources
         from skillkit.matching import SkillMatcher
-        from skillkit.scripts import ScriptTools
+        from skillkit.scripts import LocalRunner, ScriptTools
 
         settings = DisclosureSettings.from_environment()
-        scripts = ScriptTools(self.manager, authority=self.enabled.team.around(self.approvals))
+        scripts = ScriptTools(
+            self.manager,
+            LocalRunner(follow=lambda request, line: self.observers.printed(f"{request.script}: {line}")),
+            self.enabled.team.around(self.approvals),
+            outputs=ShownOutputs(self.observers.problem),
+            remedy=find_remedy,
+        )
         small_model = self.provider.small
         provider = SkillContextProvider(
             self.manager,
@@ -284,7 +308,7 @@ class AgentRuntime:
             small_model=small_model,
             said_before=lambda: self.conversation.said,
             history=self._sent,
-            requester=Requester("agent", self.conversation.id),
+            requester=self._requester,
         )
         problem = skills.restore(self.conversation.state.get("skills"))
         if problem is not None:

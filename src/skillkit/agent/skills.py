@@ -12,7 +12,7 @@ from agent_framework import (
 
 from skillkit.agent.approvals import Approvals, Ask, Question
 from skillkit.agent.models.grounding import mentions_tool
-from skillkit.core.authority import Requester
+from skillkit.core.authority import Requester, current_requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.events import NO_JOURNAL, Event, Json, Kind
 from skillkit.core.exceptions import SkillsUseError
@@ -185,4 +185,11 @@ class ScriptApproval:
             return None  # the tool answers what is wrong
         if self.approvals.approved(skill, digest):
             return None
-        return Question(skill, str(arguments.get("script_name")), script_arguments(tool, arguments), digest)
+        return Question(
+            skill,
+            str(arguments.get("script_name")),
+            script_arguments(tool, arguments),
+            digest,
+            self.approvals.offered(skill, digest),
+            current_requester().files,
+        )

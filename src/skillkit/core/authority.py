@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from skillkit.core.availability import Refusal
@@ -27,6 +28,8 @@ class Requester:
     conversation: str = ""
     tenant: str = ""
     """A customer, a user or a client of a server."""
+    files: tuple[Path, ...] = ()
+    """What the user named: scripts that run for him see these files, read-only, and no others of his."""
 
 
 _requester: ContextVar[Requester] = ContextVar("skillkit_requester")

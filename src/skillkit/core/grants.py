@@ -91,6 +91,8 @@ class Grants:
     """A folder that scripts may read, without what `hidden` names."""
     hidden: tuple[str, ...] = HIDDEN
     """Patterns of names in lower case; with a slash, of the end of a path."""
+    packages: str = ""
+    """Lock, with hashes, of packages for scripts that declare none themselves."""
     unsandboxed: bool = False
     """May run where no sandbox holds."""
     source_builds: bool = False

@@ -158,7 +158,7 @@ class TreeStore:
 def copy_tree(source: Path, target: Path) -> int:
     """Copy plain files and the text of links, readable by everybody and writable by nobody; the size."""
     target.mkdir(parents=True)
-    links = dict(_links(source))
+    links = links_of(source)
     total = 0
     for path, descriptor in open_tree(source, max_files=MAX_FILES, skipped=frozenset(links)):
         place = target / path
@@ -180,10 +180,13 @@ def copy_tree(source: Path, target: Path) -> int:
     return total
 
 
-def _links(folder: Path) -> Iterator[tuple[str, str]]:
+def links_of(folder: Path) -> dict[str, str]:
+    """Return the text of every link beneath `folder`, by its path there."""
+    found: dict[str, str] = {}
     for where, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = os.path.join(where, name)
             with suppress(OSError):
                 if stat.S_ISLNK(os.lstat(path).st_mode):
-                    yield os.path.relpath(path, folder), os.readlink(path)
+                    found[os.path.relpath(path, folder)] = os.readlink(path)
+    return found

@@ -14,6 +14,7 @@ from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.shipped import is_as_shipped
 from skillkit.install.consents import ConsentKind
 from skillkit.install.exceptions import Advise, Remedy, plain_advice
+from skillkit.install.granted_parts import add_parts
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection
@@ -62,7 +63,7 @@ class UserAuthority:
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         """Return all a skill asks for when it is trusted, an empty sandbox when it is not."""
         if self.import_refusal(skill, digest, requester) is None:
-            return Grants.as_requested(skill)
+            return add_parts(Grants.as_requested(skill), digest, self.consents)
         return Grants(withheld_env=skill.permissions.env)
 
     # What it knows

@@ -8,6 +8,7 @@ from skillkit.core.models import SkillMetadata
 from skillkit.core.text import hidden_in
 from skillkit.install.automatic import automatic_code, missing_files, missing_skills
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile
+from skillkit.scripts.needed_packages import needed_packages
 
 INTERPRETERS = {
     ".py": "python",
@@ -42,6 +43,8 @@ class Capabilities:
     scripts: tuple[str, ...] = ()
     """`path (interpreter)` of everything that could be run."""
     dependencies: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] = ()
+    """Modules that scripts import without declaring a package, and the package that most likely has each."""
     """What scripts want installed, and files that list such things."""
     hosts: tuple[str, ...] = ()
     """Hosts named anywhere in the text."""
@@ -100,6 +103,7 @@ class Capabilities:
 LABELS = {
     "scripts": "scripts",
     "dependencies": "dependencies",
+    "undeclared": "undeclared",
     "hosts": "hosts named",
     "network": "network",
     "environment": "environment",
@@ -117,7 +121,8 @@ LABELS = {
 }
 MEANINGS = {
     "network": "wants to reach these hosts; 'everything' is whatever this machine can reach",
-    "environment": "environment variables it asks for",
+    "environment": "environment variables it asks for; their values do enter the sandbox",
+    "undeclared": "imported by scripts and not declared; installed only when you accept them",
     "commands": "must be installed on this machine",
     "toolsets": "would run inside the agent's own process!",
     "tools": "the author wants them pre-approved; that is never granted",
@@ -148,6 +153,9 @@ def capabilities(
             found["scripts"].add(f"{path} ({interpreter})")
             found["dependencies"].update(inline_dependencies(file.content))
         _look_inside(path, file.content, found)
+    python = [path for path, file in tree.files.items() if "python" in (_interpreter(path, file) or "")]
+    needed = needed_packages({path: file.content for path, file in tree.files.items()}, python)
+    found["undeclared"] |= {f"{each.module} ({each.requirement or '?'})" for each in needed}
     found["network"] |= {"everything"} if metadata.permissions.network else set()
     found["network"] |= set(metadata.permissions.hosts)
     found["environment"] |= set(metadata.permissions.env)

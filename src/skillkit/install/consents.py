@@ -27,6 +27,12 @@ class ConsentKind(str, Enum):
     """Its scripts may run without a question."""
     REMOTE = "remote"
     """Its files may be taken from a server."""
+    PACKAGES = "packages"
+    """Its scripts get the packages of a lock."""
+    PROJECT = "project"
+    """Its scripts may read the folder `place`, without its keys."""
+    HOST = "host"
+    """Its scripts may reach the host `place`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +48,13 @@ class Consent:
     server: str = ""
     """Whose skill it is, for those taken from a server."""
     granted_at: str = ""
+    detail: str = ""
+    """The lock of packages, or patterns of names that a project hides, one a line."""
 
     @staticmethod
     def from_data(data: Any) -> "Consent":
         """Raises ValueError, KeyError or TypeError for anything that is not a consent of ours."""
-        texts = {key: data.get(key, "") for key in ("place", "server", "granted_at")}
+        texts = {key: data.get(key, "") for key in ("place", "server", "granted_at", "detail")}
         if not all(isinstance(text, str) for text in (data["digest"], data["skill"], *texts.values())):
             raise TypeError("a consent with something other than text in it")
         if not data["digest"]:
@@ -196,6 +204,8 @@ def _subject(consent: Consent) -> tuple[str, ...]:
     """What a consent is about: for what comes from a server the address, whose bytes may be others later."""
     if consent.kind is ConsentKind.REMOTE:
         return (consent.kind.value, consent.server, consent.place)
+    if consent.kind in (ConsentKind.PROJECT, ConsentKind.HOST):
+        return (consent.kind.value, consent.digest, consent.place)
     return (consent.kind.value, consent.digest)
 
 

@@ -161,6 +161,7 @@ def consent_view(consent: Consent) -> Data:
         "digest": consent.digest,
         "place": consent.place or None,
         "server": consent.server or None,
+        "detail": consent.detail or None,
         "granted_at": consent.granted_at or None,
     }
 

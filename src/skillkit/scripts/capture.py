@@ -61,7 +61,7 @@ class Cancellation:
 class Stream:
     """The head and the tail of what went by, and how much it was; `follow` is told each line."""
 
-    def __init__(self, limit: int, follow: Callable[[str], None] | None = None) -> None:
+    def __init__(self, limit: int, follow: Callable[[str], object] | None = None) -> None:
         self._follow = follow
         self._line = b""
         self._head_limit = limit - limit // 2
@@ -86,7 +86,7 @@ class Stream:
         while self._tail_size - len(self._tail[0]) >= self._tail_limit:
             self._tail_size -= len(self._tail.popleft())
 
-    def _tell(self, chunk: bytes, follow: Callable[[str], None]) -> None:
+    def _tell(self, chunk: bytes, follow: Callable[[str], object]) -> None:
         *whole, rest = (self._line + chunk).split(b"\n")
         if not chunk and rest:
             whole, rest = [*whole, rest], b""
@@ -115,7 +115,7 @@ def run_to_end(
     running: Running,
     limits: Limits,
     cancellation: Cancellation,
-    follow: Callable[[str], None] | None = None,
+    follow: Callable[[str], object] | None = None,
 ) -> Ended:
     """Read, watch and if need be kill `running`; nothing of it is left afterwards."""
     pump = _Pump(running, limits, cancellation, follow)
@@ -141,7 +141,7 @@ class _Pump:
         running: Running,
         limits: Limits,
         cancellation: Cancellation,
-        follow: Callable[[str], None] | None,
+        follow: Callable[[str], object] | None,
     ) -> None:
         self._running = running
         self._limits = limits

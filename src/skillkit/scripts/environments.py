@@ -82,10 +82,13 @@ class EnvironmentStore:
         metadata: InlineMetadata,
         allowances: Allowances = NO_ALLOWANCES,
         *,
+        lock: str = "",
         reachable: bool = False,
         cancellation: Cancellation | None = None,
     ) -> Environment:
         """The environment for a script, built if it is the first to ask for it.
+
+        `lock` is what the user accepted for a script that declares nothing itself.
 
         `reachable` wants an interpreter that any user can read. Raises DependencyError with the
         reason. What is there already costs two file reads and never touches the network.
@@ -100,10 +103,11 @@ class EnvironmentStore:
                 f"{script.name} asks for {metadata.other_sources[0]}; only the index this machine is "
                 "set up with is used, unless you allow other sources for this version of the skill"
             )
-        if not metadata:
+        if not metadata and not lock:
             return self._built("", python, lambda _: None)
         building = _Building(script, metadata, allowances, python, self.folder / "uv-cache", cancellation)
-        lock = self._lock(building)
+        if metadata:
+            lock = self._lock(building)
         return self._built(lock, python, lambda folder: building.install(lock, folder))
 
     @contextlib.contextmanager
@@ -113,13 +117,19 @@ class EnvironmentStore:
         metadata: InlineMetadata,
         allowances: Allowances = NO_ALLOWANCES,
         *,
+        lock: str = "",
         reachable: bool = False,
         cancellation: Cancellation | None = None,
     ) -> Iterator[Environment]:
         """`prepare`, and `collect` stays away from the environment until the block is left."""
         while True:
             environment = self.prepare(
-                script, metadata, allowances, reachable=reachable, cancellation=cancellation
+                script,
+                metadata,
+                allowances,
+                lock=lock,
+                reachable=reachable,
+                cancellation=cancellation,
             )
             try:
                 descriptor = os.open(environment.folder / _USED, os.O_RDWR | os.O_CLOEXEC)
@@ -133,6 +143,21 @@ class EnvironmentStore:
                     os.utime(descriptor)
                 yield environment
                 return
+
+    def lock(self, name: str, metadata: InlineMetadata, *, reachable: bool = False) -> str:
+        """Return every package that `metadata` needs, by version and hash, wheels only.
+
+        `name` is for messages. Raises DependencyError with the reason.
+        """
+        python = find_python(metadata.requires_python, reachable=reachable)
+        if python is None:
+            raise DependencyError(f"{name} requires Python {metadata.requires_python}, which is not here")
+        if metadata.other_sources:
+            raise DependencyError(
+                f"Only names and versions are accepted for {name}: {metadata.other_sources[0]}"
+            )
+        cache = self.folder / "uv-cache"
+        return _Building(Path(name), metadata, NO_ALLOWANCES, python, cache, None).compile()
 
     def collect(self, older_than: float = 30 * _DAY) -> list[Path]:
         """Remove the environments that nobody used for so many seconds; return which."""

@@ -1,7 +1,7 @@
 """From a call and what was granted to the request that a runner executes."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from skillkit.core.hosts import HostRule, granted_rules
 from skillkit.core.models import SkillMetadata
 from skillkit.scripts.arguments import ArgumentsError, command_line
 from skillkit.scripts.catalogue import Script
-from skillkit.scripts.inputs import InputsError, input_files, with_input_names
+from skillkit.scripts.inputs import Inputs, InputsError, input_files, with_input_names
 from skillkit.scripts.models import ScriptRequest
 from skillkit.scripts.policy import DeniedVariableError, granted_environment
 
@@ -33,7 +33,7 @@ class Call:
     arguments: Sequence[str] | None = None
     as_json: bool = True
     seconds: float | None = None
-    inputs: Mapping[str, str | os.PathLike[str]] = field(default_factory=dict)
+    inputs: Inputs = field(default_factory=dict)
     limits: Limits | None = None
     """The caller's own, where the user has granted no others."""
 
@@ -77,6 +77,8 @@ def run_request(
         inputs=inputs,
         project=grants.project,
         hidden=grants.hidden if grants.project is not None else (),
+        packages=grants.packages,
+        requires_python=skill.requires.python or "",
         unsandboxed=grants.unsandboxed,
         source_builds=grants.source_builds,
         other_sources=grants.other_sources,
@@ -96,6 +98,8 @@ def help_request(
         arguments=("--help",),
         version=skill.version,
         limits=(limits or Limits()).lowered(_HELP_SECONDS),
+        packages=grants.packages,
+        requires_python=skill.requires.python or "",
         unsandboxed=grants.unsandboxed,
         source_builds=grants.source_builds,
         other_sources=grants.other_sources,

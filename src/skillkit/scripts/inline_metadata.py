@@ -40,6 +40,13 @@ class InlineMetadata:
     def __bool__(self) -> bool:
         return bool(self.dependencies)
 
+    @classmethod
+    def of(cls, requirements: list[str], exclude_newer: str = "") -> "InlineMetadata":
+        """What somebody names by hand, held to the same rules; InlineMetadataError for what is none."""
+        dependencies = _texts(requirements, "requirements")
+        foreign = tuple(reason for text in dependencies if (reason := _foreign(text)))
+        return cls(dependencies, exclude_newer=exclude_newer, other_sources=foreign)
+
 
 NO_METADATA = InlineMetadata()
 

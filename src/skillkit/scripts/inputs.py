@@ -1,7 +1,7 @@
 """Files that the user hands to a run: shown to the script read-only, under names of their own."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +18,10 @@ _MAX_ENTRIES = 200_000
 _MAX_HIDDEN = 500
 
 
+Inputs = Mapping[str, str | os.PathLike[str]]
+"""Files of the user's, by the name that a script finds each under."""
+
+
 class InputsError(SkillsUseError):
     """A file or folder that was named for a run cannot be given to it."""
 
@@ -31,7 +35,7 @@ class InputFile:
     """Where it really is: without links, so that what is opened is what was named."""
 
 
-def input_files(inputs: Mapping[str, str | os.PathLike[str]]) -> tuple[InputFile, ...]:
+def input_files(inputs: Inputs) -> tuple[InputFile, ...]:
     """Return `inputs` with real paths; InputsError names the one that cannot be used."""
     if len(inputs) > MAX_INPUTS:
         raise InputsError(f"{len(inputs)} inputs; a run takes {MAX_INPUTS}")
@@ -50,11 +54,28 @@ def input_files(inputs: Mapping[str, str | os.PathLike[str]]) -> tuple[InputFile
     return tuple(found)
 
 
-def with_input_names(
-    arguments: tuple[str, ...], inputs: Mapping[str, str | os.PathLike[str]]
-) -> tuple[str, ...]:
+def named_inputs(paths: Iterable[Path]) -> dict[str, Path]:
+    """Return files under their own names; of two with the same name the second has a number before it."""
+    inputs: dict[str, Path] = {}
+    for path in paths:
+        name, number = path.name, 2
+        while name in inputs:
+            name, number = f"{number}-{path.name}", number + 1
+        inputs[name] = path
+    return inputs
+
+
+def with_input_names(arguments: tuple[str, ...], inputs: Inputs) -> tuple[str, ...]:
     """Put the name inside the sandbox where an argument is, or ends in `=` and, the path of an input."""
-    names = {os.fspath(path): str(INPUT_FOLDER / name) for name, path in inputs.items()}
+    names: dict[str, str] = {}
+    for name, path in inputs.items():
+        for spelling in (
+            os.fspath(path),
+            os.path.relpath(path),
+            f"@{os.fspath(path)}",
+            f"@{os.path.relpath(path)}",
+        ):
+            names[spelling] = str(INPUT_FOLDER / name)
     renamed = []
     for argument in arguments:
         option, equals, value = argument.partition("=")

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from skillkit.core.authority import current_requester
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.tools import Effect, Tool
 from skillkit.scripts.catalogue import find_scripts
+from skillkit.scripts.inputs import Inputs, named_inputs
 from skillkit.scripts.payloads import Payload
 
 
@@ -17,7 +19,13 @@ class ScriptCalls(Protocol):
     async def ascript_help(self, skill_name: str, script_name: str) -> Payload: ...
 
     async def ascript_run(
-        self, skill_name: str, script_name: str, args: Sequence[str] | None = None, json: bool = True
+        self,
+        skill_name: str,
+        script_name: str,
+        args: Sequence[str] | None = None,
+        json: bool = True,
+        *,
+        inputs: Inputs | None = None,
     ) -> Payload: ...
 
     async def aread_output(self, uri: str, offset: int = 0) -> Payload: ...
@@ -40,7 +48,8 @@ def model_tools(scripts: ScriptCalls, *, made_files: bool = False) -> tuple[Tool
         json: bool = True,
         **_: object,
     ) -> Payload:
-        return await scripts.ascript_run(skill_name, script_name, args, json is not False)
+        inputs = named_inputs(current_requester().files)
+        return await scripts.ascript_run(skill_name, script_name, args, json is not False, inputs=inputs)
 
     async def script_file(uri: str = "", offset: int = 0, **_: object) -> Payload:
         return await scripts.aread_output(uri, offset)

@@ -38,6 +38,10 @@ class ScriptRequest:
     project: Path | None = None
     """A folder to be read, without what `hidden` names."""
     hidden: tuple[str, ...] = ()
+    packages: str = ""
+    """Lock, with hashes, of what the user accepted for scripts that declare nothing themselves."""
+    requires_python: str = ""
+    """What the skill's header says; a script's own word counts more."""
     unsandboxed: bool = False
     """May run where no sandbox holds it."""
     source_builds: bool = False

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from skillkit.core.text import strip_hidden
-from skillkit.scripts.hints import hint_for
+from skillkit.scripts.hints import find_hint
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
 
 Payload = dict[str, Any]
@@ -127,7 +127,10 @@ def _failed(result: ScriptResult, meta: Payload) -> Payload | None:
         if result.exit_code == 0:
             return None
         message = f"Script failed with exit code {result.exit_code}"
-        return failure("execution_failed", f"{message}{_tails(result)}{hint_for(result)}", meta)
+        hint = find_hint(result)
+        text = "" if hint is None else f"\n{hint.text}"
+        failed = failure("execution_failed", f"{message}{_tails(result)}{text}", meta)
+        return failed if hint is None else {**failed, "cause": hint.cause}
     return failure(_CODES[result.outcome], f"{result.message}{_tails(result)}", meta)
 
 

@@ -57,6 +57,8 @@ class PinnedRun:
     cancellation: Cancellation
     imports_own_folder: bool = False
     """Whether the script writes `from scripts.x import …`, as a module of the skill would."""
+    is_module: bool = False
+    """Whether it writes `from .x import …`, so that it runs only as `python -m`."""
 
     def gateway(self) -> Gateway | None:
         """Return what serves the hosts that were granted by name, if any; HostsError if it cannot be."""
@@ -122,8 +124,8 @@ class PinnedRun:
             programs.append(os.path.dirname(interpreter.command[0]))
         else:
             # PYTHON… variables count only where the skill's folder is put on the path by one.
-            options = _PYTHON_OPTIONS if self.imports_own_folder else ("-E", *_PYTHON_OPTIONS)
-            command = (str(environment.program), *options, *interpreter.command, os.fspath(script))
+            options = _PYTHON_OPTIONS if self._is_of_the_skill else ("-E", *_PYTHON_OPTIONS)
+            command = (str(environment.program), *options, *interpreter.command, *self._started_as(script))
             readable.update((environment.folder, environment.python.prefix))
             programs.append(os.fspath(environment.folder / "bin"))
         inputs = INPUT_FOLDER if backend.mounts else self._linked_inputs(Path(work))
@@ -135,7 +137,7 @@ class PinnedRun:
             **{name: value for name, value in os.environ.items() if name in _LOCALE},
             # Forbidden where there are no mounts, and git gives up on what it may not read.
             **({} if backend.mounts else {"GIT_CONFIG_NOSYSTEM": "1"}),
-            **({"PYTHONPATH": os.fspath(base_dir)} if self.imports_own_folder else {}),
+            **({"PYTHONPATH": os.fspath(base_dir)} if self._is_of_the_skill else {}),
             "SKILL_NAME": request.skill,
             "SKILL_BASE_DIR": os.fspath(base_dir),
             "SKILL_VERSION": request.version or "",
@@ -145,7 +147,7 @@ class PinnedRun:
         environ = {name: _passable(value) for name, value in {**base, **request.environment}.items()}
         return Confinement(
             command=(*command, *_in_folder(request.arguments, inputs)),
-            folder=script.parent,
+            folder=base_dir if self._is_of_the_skill else script.parent,
             environment=environ,
             limits=request.limits,
             read_only=(
@@ -159,6 +161,17 @@ class PinnedRun:
             network=request.network,
             gateway=gateway,
         )
+
+    @property
+    def _is_of_the_skill(self) -> bool:
+        """Whether the script is meant to be started in the skill's folder, as a part of it."""
+        return self.imports_own_folder or self.is_module
+
+    def _started_as(self, script: Path) -> tuple[str, ...]:
+        parts = self.request.script.removesuffix(".py").split("/")
+        if self.is_module and all(part.isidentifier() for part in parts):
+            return "-m", ".".join(parts)
+        return (os.fspath(script),)
 
     def _linked_inputs(self, work: Path) -> Path:
         """A folder with a link for each input, where nothing can be mounted."""

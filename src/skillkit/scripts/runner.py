@@ -46,6 +46,7 @@ _WIDE_STORE = Path("/var/cache/skillkit/environments")
 """Where root keeps environments when its own folder is closed to the user that scripts run as."""
 _KEPT_HEADS = 1024
 _FIRST_BYTES = 256
+_IMPORTS_RELATIVES = re.compile(rb"^from[ \t]+\.", re.MULTILINE)
 _IMPORTS_OWN_FOLDER = re.compile(rb"^[ \t]*(?:from|import)[ \t]+scripts(?:[. \t]|$)", re.MULTILINE)
 
 
@@ -69,7 +70,7 @@ class LocalRunner:
         concurrency: int | None = None,
         sandbox: str | None = None,
         progress: Callable[[str], None] = say_on_stderr,
-        follow: Callable[[ScriptRequest, str], None] | None = None,
+        follow: Callable[[ScriptRequest, str], object] | None = None,
     ) -> None:
         self.follow = follow
         """Is told each line that a script prints, on either stream, while it runs."""
@@ -148,7 +149,7 @@ class LocalRunner:
     def _prepare(self, run: PinnedRun) -> ScriptResult:
         request = run.request
         head = self._read_head(run)
-        run = replace(run, imports_own_folder=head.imports_own_folder)
+        run = replace(run, imports_own_folder=head.imports_own_folder, is_module=head.is_module)
         interpreter = find_interpreter(request.script, head.first_bytes)
         if head.lacking is not None:
             message = f"{request.script}: {head.lacking}"
@@ -157,8 +158,9 @@ class LocalRunner:
             return self._start(run, interpreter, None)
         with self._store_for(run.backend).in_use(
             run.tree / request.script,
-            head.metadata,
+            replace(head.metadata, requires_python=head.metadata.requires_python or request.requires_python),
             Allowances(request.source_builds, request.other_sources),
+            lock=request.packages,
             reachable=needs_reachable_files(run.backend),
             cancellation=run.cancellation,
         ) as environment:
@@ -228,7 +230,7 @@ class LocalRunner:
                     remove_tree(Path(work))
                 raise
 
-    def _follower(self, request: ScriptRequest) -> Callable[[str], None] | None:
+    def _follower(self, request: ScriptRequest) -> Callable[[str], object] | None:
         if self.follow is None:
             return None
         return partial(self.follow, request)
@@ -248,10 +250,11 @@ class LocalRunner:
         if len(self._heads) >= _KEPT_HEADS:
             self._heads.clear()
         own = _IMPORTS_OWN_FOLDER.search(content) is not None
+        is_module = _IMPORTS_RELATIVES.search(content) is not None and run.request.script.endswith(".py")
         first_bytes = content[:_FIRST_BYTES]
         kind = find_interpreter(run.request.script, first_bytes).kind
         lacking = find_lacking(run.backend, kind, content)
-        self._heads[key] = head = _Head(metadata, first_bytes, own, lacking)
+        self._heads[key] = head = _Head(metadata, first_bytes, own, is_module, lacking)
         return head
 
 
@@ -259,6 +262,7 @@ class _Head(NamedTuple):
     metadata: InlineMetadata
     first_bytes: bytes
     imports_own_folder: bool
+    is_module: bool
     lacking: str | None
     """Why the sandbox cannot run it."""
 

@@ -1,9 +1,8 @@
 """`script_list`, `script_help`, `script_run`: as Python calls, sync and async, and as tools for a model."""
 
 import asyncio
-import os
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -20,6 +19,7 @@ from skillkit.disclosure.tools import Tool
 from skillkit.scripts import payloads, telemetry
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
 from skillkit.scripts.granted_requests import Call, RefusedRequestError, help_request, run_request
+from skillkit.scripts.inputs import Inputs
 from skillkit.scripts.model_tools import model_tools
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.outputs import OutputStore
@@ -61,7 +61,10 @@ class ScriptTools:
         *,
         limits: Limits | None = None,
         outputs: OutputStore | None = None,
+        remedy: Callable[[str, str], str] | None = None,
     ) -> None:
+        self._remedy = remedy
+        """Says, for the cause of a failure and the name of a skill, how this program's user mends it."""
         self._skills = skills
         self.outputs = outputs or OutputStore()
         self._runner = runner or LocalRunner()
@@ -129,7 +132,7 @@ class ScriptTools:
         json: bool = True,
         *,
         seconds: float | None = None,
-        inputs: Mapping[str, str | os.PathLike[str]] | None = None,
+        inputs: Inputs | None = None,
     ) -> Payload:
         """Run a script; with `json` it is given `--json` and must print one JSON document.
 
@@ -148,7 +151,7 @@ class ScriptTools:
         json: bool = True,
         *,
         seconds: float | None = None,
-        inputs: Mapping[str, str | os.PathLike[str]] | None = None,
+        inputs: Inputs | None = None,
     ) -> Payload:
         """`script_run` without blocking; cancelling the task kills the script."""
         call = Call(args, json, seconds, inputs or {}, self._limits)
@@ -275,6 +278,9 @@ class ScriptTools:
 
     def _payload(self, prepared: _Prepared, result: ScriptResult) -> Payload:
         payload = prepared.payload(result)
+        if self._remedy is not None and (cause := payload.get("cause")) is not None:
+            remedy = self._remedy(cause, prepared.request.skill)
+            payload["message"] += f"\n{remedy}" if remedy else ""
         if prepared.help or not (result.files or result.files_left_out):
             return payload
         try:

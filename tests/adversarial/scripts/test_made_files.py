@@ -37,7 +37,7 @@ def test_files_come_back_with_name_size_type_and_digest(workshop, backend):
     assert chart["digest"] == digest
     assert Path(chart["path"]).read_bytes() == b"png"
     assert Path(chart["path"]).stat().st_mode & 0o077 == 0
-    assert (table["name"], Path(table["path"]).read_text()) == ("s/a.csv", "1,2")
+    assert (table["name"], Path(table["path"]).read_text()) == ("sub/a.csv", "1,2")
 
 
 def test_in_bubblewrap_the_folder_has_a_name_that_can_be_written_down(workshop):

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 from program import clean_environment
+from wheels import build_wheel
 
 pytestmark = pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 
 
-def agent(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def agent(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
         cwd=folder,
-        env=clean_environment(folder),
+        env=clean_environment(folder, **environ),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -51,3 +52,82 @@ def test_a_script_runs_where_the_home_cannot_be_written(tmp_path: Path) -> None:
         check=False,
     )
     assert (ran.returncode, "Ada" in ran.stdout) == (0, True), ran.stderr
+
+
+def write_own_skill(folder: Path, script: str) -> Path:
+    """A skill in the user's own folder, which is trusted."""
+    base = folder / ".claude" / "skills" / "demo"
+    (base / "scripts").mkdir(parents=True)
+    (base / "SKILL.md").write_text("---\nname: demo\ndescription: Does things\n---\n# Demo\n")
+    (base / "scripts" / "tell.py").write_text(script)
+    return base
+
+
+def test_a_file_with_an_at_is_handed_over_and_what_is_made_is_shown(tmp_path: Path) -> None:
+    write_own_skill(
+        tmp_path,
+        "import pathlib, sys\n"
+        "text = pathlib.Path(sys.argv[1]).read_text()\n"
+        "print(sys.argv[1:])\n"
+        "pathlib.Path('/output/copy.txt').write_text(text)\n",
+    )
+    (tmp_path / "data.csv").write_text("1,2")
+    ran = agent(tmp_path, "skill", "run", "demo", "tell", "@data.csv", "@nobody", "a@b")
+    assert ran.stdout == "['/input/data.csv', '@nobody', 'a@b']\n", ran.stderr
+    (made,) = (tmp_path / ".agent" / "outputs").glob("*/*/copy.txt")
+    assert made.read_text() == "1,2"
+    assert f"Made {made} (3 bytes)" in ran.stderr.replace("\n", " ").replace("  ", " ")
+
+
+def test_packages_are_shown_accepted_and_taken_back(tmp_path: Path) -> None:
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    build_wheel(wheels, "outer", {"outer.py": "VALUE = 7"})
+    index = {"UV_FIND_LINKS": str(wheels), "UV_DEFAULT_INDEX": wheels.as_uri()}
+    write_own_skill(tmp_path, "import outer\nprint(outer.VALUE)\n")
+    failed = agent(tmp_path, "skill", "run", "demo", "tell")
+    assert "agent skill packages demo" in failed.stderr
+    shown = json.loads(agent(tmp_path, "skill", "packages", "demo", "--json").stdout)
+    assert (shown["accepted"], shown["needed"][0]["package"]) == (None, "outer")
+    accepted = agent(tmp_path, "skill", "packages", "demo", "--yes", **index)
+    assert "get 1 package, locked by hash" in accepted.stdout, accepted.stderr
+    assert agent(tmp_path, "skill", "run", "demo", "tell", **index).stdout == "7\n"
+    (consent,) = json.loads(agent(tmp_path, "config", "approvals", "--json").stdout)["consents"]
+    assert (consent["kind"], consent["place"]) == ("packages", "outer")
+    assert agent(tmp_path, "config", "revoke", "demo", "--kind", "packages").returncode == 0
+    assert agent(tmp_path, "skill", "run", "demo", "tell").returncode == 1
+
+
+def test_a_project_and_a_host_are_granted_and_taken_back_one_by_one(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "main.py").write_text("shown")
+    (project / ".env").write_text("KEY=1")
+    base = write_own_skill(
+        tmp_path,
+        "import os, sys\n"
+        "for name in ('main.py', '.env', 'notes.txt'):\n"
+        "    try: print(open(f'{sys.argv[1]}/{name}').read())\n"
+        "    except OSError: print('no')\n",
+    )
+    (project / "notes.txt").write_text("mine")
+
+    def read() -> list[str]:
+        ran = agent(project, "skill", "run", "demo", "tell", str(project), HOME=str(tmp_path))
+        return ran.stdout.split()
+
+    def configure(*arguments: str) -> str:
+        return agent(project, "config", *arguments, HOME=str(tmp_path)).stdout
+
+    assert read() == ["no", "no", "no"]
+    assert "may read" in configure("approve", "demo", "--project", ".", "--hide", "notes.txt")
+    assert read() == ["shown", "no", "no"]
+    configure("approve", "demo", "--host", "api.example.com")
+    kinds = {each["kind"] for each in json.loads(configure("approvals", "--json"))["consents"]}
+    assert kinds == {"run", "project", "host"}
+    data = agent(project, "skill", "run", "--json", "demo", "tell", "x", HOME=str(tmp_path)).stdout
+    assert json.loads(data)["meta"]["grants"]["hosts"] == ["api.example.com"]
+    configure("revoke", "demo", "--kind", "project")
+    assert read() == ["no", "no", "no"]
+    assert agent(project, "config", "approve", "demo", "--project", "..", HOME=str(tmp_path)).returncode != 0
+    assert base.exists()

@@ -342,8 +342,9 @@ def test_help_on_stderr_counts_when_stdout_is_empty(workshop):
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("import yaml", "declare 'PyYAML' in the script"),
-        ("import openpyxl.styles", "the package that has 'openpyxl' (perhaps of the same name)"),
+        ("import yaml", "accept 'PyYAML' for this skill once"),
+        ("import openpyxl.styles", "accept 'openpyxl' for this skill once"),
+        ("import nobody_knows.it", "the package that has 'nobody_knows' (perhaps of the same name)"),
         ("__import__('scripts.lib')", "meant to be run as a module of the skill"),
     ],
 )
@@ -366,3 +367,21 @@ def test_a_script_may_import_its_own_folder_by_name(workshop):
     """As several skills do that were written to be run with `python -m scripts.x`."""
     workshop.skill(tell_py="from scripts.lib import VALUE\nprint(VALUE)", lib_py="VALUE = 7")
     assert workshop.tools().script_run("demo", "tell")["result"] == 7
+
+
+def test_a_script_that_imports_its_relatives_runs_as_a_module_from_the_folder_of_the_skill(workshop):
+    workshop.skill(
+        tell_py="import os\nfrom .lib import VALUE\nprint([VALUE, sorted(os.listdir())])".replace("'", '"'),
+        lib_py="VALUE = 7",
+    )
+    answer = workshop.tools().script_run("demo", "tell", json=False)
+    assert answer["result"] == "[7, ['SKILL.md', 'scripts']]\n", answer
+
+
+def test_a_program_adds_its_own_command_to_a_failure_it_can_mend(workshop):
+    workshop.skill(tell_py="import nobody_knows")
+    tools = workshop.tools()
+    tools._remedy = lambda cause, skill: f"{cause}: accept it for {skill}"
+    answer = tools.script_run("demo", "tell")
+    assert answer["cause"] == "missing_package"
+    assert answer["message"].endswith("\nmissing_package: accept it for demo")

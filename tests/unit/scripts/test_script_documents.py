@@ -44,6 +44,8 @@ REQUESTS = st.builds(
     inputs=st.lists(st.builds(InputFile, name=TEXT, path=st.just(Path("/data/a b"))), max_size=2).map(tuple),
     project=st.none() | st.just(Path("/mnt/project")),
     hidden=TEXTS,
+    packages=TEXT,
+    requires_python=TEXT,
     unsandboxed=st.booleans(),
     source_builds=st.booleans(),
     other_sources=st.booleans(),

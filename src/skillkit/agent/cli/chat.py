@@ -97,6 +97,7 @@ class Chat:
             self.tree.finish(watch.seconds, self.runtime.conversation.id)
 
     async def _say(self, text: str) -> None:
+        self.runtime.name_files(text)
         if self.screen is not None:
             try:
                 async for piece in self.runtime.turn(text):
@@ -203,7 +204,7 @@ class Chat:
             screen.stop()
             warn(text)
 
-        observers = Observers(tree.disclosed, step, problem, screen.activity)
+        observers = Observers(tree.disclosed, step, problem, screen.activity, screen.activity)
         return runtime_for(options, ask=ask, show=self.tree, observers=observers)
 
     def _completions(self) -> list[str]:
@@ -231,8 +232,6 @@ class Chat:
         if self.screen is not None:
             self.screen.stop()
         skill = question.skill
-        wants = ["the whole network"] if skill.permissions.network else list(skill.permissions.hosts)
-        wants += [f"variable {name}" for name in skill.permissions.env]
         sys.stdout.flush()
         output.remark("\nA script wants to run.", "bold")
         output.facts_on_stderr(
@@ -240,7 +239,7 @@ class Chat:
                 ("skill", skill.name, ""),
                 ("script", question.script, ""),
                 *_argument_rows(question.arguments),
-                ("gets", f"{', '.join(wants) or 'no network, no variables'}, in the sandbox", ""),
+                *(("gets" if not number else "", text, "") for number, text in enumerate(question.parts)),
                 ("digest", f"{question.digest[:19]}…", ""),
             ]
         )

@@ -1,5 +1,6 @@
 """`agent config …`: settings, the choice of a provider, and which skills may run scripts."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -107,7 +108,18 @@ def provider(
 
 
 @app.command()
-def approve(name: Found) -> None:
+def approve(
+    name: Found,
+    project: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Let them read this folder too, without its keys.")
+    ] = None,
+    hide: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Of that folder, hide this as well.")
+    ] = None,
+    host: Annotated[
+        list[str] | None, typer.Option(metavar="HOST", help="Let them reach this host too.")
+    ] = None,
+) -> None:
     """Let the scripts of a skill run, exactly as it is now."""
     from skillkit.agent.cli.overview import enabled_skills
     from skillkit.agent.journal import open_journal
@@ -116,9 +128,29 @@ def approve(name: Found) -> None:
 
     skill = enabled_skills().manager.get_skill(name)
     digest = tree_digests.with_links(skill.base_dir).digest
-    given = Consent(ConsentKind.RUN, digest, skill.canonical_name)
-    ConsentFile(notice=_warn, journal=open_journal()).grant(given)
+    given = [Consent(ConsentKind.RUN, digest, skill.canonical_name)]
+    for text in host or ():
+        from skillkit.core.hosts import HostRule
+
+        try:
+            allowed = str(HostRule.parse(text))
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="'--host'") from error
+        given.append(Consent(ConsentKind.HOST, digest, skill.canonical_name, place=allowed))
+    if project is not None:
+        from skillkit.install.granted_parts import project_consent
+        from skillkit.scripts.inputs import check_project
+
+        folder = check_project(Path(project))
+        given.append(project_consent(skill.canonical_name, digest, folder, hide or []))
+    ConsentFile(notice=_warn, journal=open_journal()).grant(*given)
     output.say(f"Scripts of {escape_hidden(skill.name)} may run as they are now.")
+    for each in given[1:]:
+        words = {
+            ConsentKind.HOST: "reach {}",
+            ConsentKind.PROJECT: "read {} while you work in it, without its keys",
+        }
+        output.say(f"They may {words[each.kind].format(escape_hidden(each.place))}.")
     output.remark(digest)
 
 
@@ -132,7 +164,7 @@ def approve(name: Found) -> None:
 def revoke(
     name: Annotated[str, typer.Argument(help="The name of a skill, as `agent config approvals` shows it.")],
     kind: Annotated[
-        str, typer.Option(help="run (scripts), use (the skill itself), remote (from a server) or all.")
+        str, typer.Option(help="What it is, as `approvals` shows it: run, use, packages …, or all.")
     ] = "run",
     digest: Annotated[str, typer.Option(help="Only of the version whose digest begins so.")] = "",
 ) -> None:
@@ -143,7 +175,9 @@ def revoke(
 
     kinds = {each.value for each in ConsentKind}
     if kind not in {*kinds, "all"}:
-        raise typer.BadParameter(f"{kind!r} is none of use, run, remote, all", param_hint="'--kind'")
+        raise typer.BadParameter(
+            f"{kind!r} is none of {', '.join((*sorted(kinds), 'all'))}", param_hint="'--kind'"
+        )
 
     def wanted(consent: Consent) -> bool:
         return (
@@ -182,7 +216,7 @@ def approvals(json: Json = False) -> None:
             for each in consents
         ]
         output.table(("Skill", "May", "Digest", "Where", "Granted"), rows, flexible="Where")
-        output.remark("To take one back: agent config revoke SKILL --kind use|run|remote --digest DIGEST")
+        output.remark("To take one back: agent config revoke SKILL --kind KIND --digest DIGEST")
     else:
         output.remark("Nothing is approved beyond what comes with skillkit.")
 

@@ -26,6 +26,7 @@ def answer(text: str, options: Options) -> None:
     watch = Stopwatch()
     tree = TurnTree(shown=options.verbose)
     runtime = runtime_for(options, show=tree)
+    runtime.name_files(text)  # not what is piped in: that need not be the user's words
     with Progress() as progress:
         if sys.stderr.isatty():
             progress("Thinking")
@@ -42,6 +43,7 @@ def answer_as_data(text: str, options: Options, *, streaming: bool) -> None:
     watch = Stopwatch()
     events = TurnEvents(streaming)
     runtime = runtime_for(options, observers=events.observers())
+    runtime.name_files(text)
     events.start(runtime)
     failure: SkillsUseError | None = None
     try:

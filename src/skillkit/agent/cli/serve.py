@@ -130,6 +130,7 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
         from skillkit.integrations.mcp import SkillServer
     except ImportError as error:
         raise ConfigurationError(str(error)) from error
+    from skillkit.agent.script_answers import find_remedy
     from skillkit.core.authority import PerTenantAuthority
     from skillkit.scripts import ScriptTools
 
@@ -141,7 +142,7 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
     if watch and find_spec("watchfiles") is None:
         output.remark("Clients are not told of changes: that needs pip install 'skillkit[watch]'")
         watch = False
-    granted = ScriptTools(manager) if scripts else False
+    granted = ScriptTools(manager, remedy=find_remedy) if scripts else False
     return SkillServer(manager, scripts=granted, watch=watch)
 
 

@@ -18,6 +18,7 @@ class SkillCommands(FamilyGroup):
         f"{__name__}.placing": ("where", "adopt"),
         f"{__name__}.trusting": ("trust", "enable", "disable"),
         f"{__name__}.running": ("run",),
+        f"{__name__}.packages": ("packages",),
         f"{__name__}.usage": ("usage",),
         f"{__name__}.authoring": ("create", "validate"),
         f"{__name__}.publishing": ("publish",),

@@ -1,5 +1,6 @@
 """Running a skill's script by hand: run."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +21,7 @@ def register(app: typer.Typer) -> None:
             "agent skill run hello-extended",
             "agent skill run hello-extended advanced_greeting --help",
             "agent skill run --json kalshi-markets status",
+            "agent skill run pdf extract @report.pdf   (@: a file of yours that the script may read)",
         ),
     )(run)
 
@@ -35,6 +37,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a script of a skill as an agent would: in the sandbox, with what its trust grants."""
+    from skillkit.agent.script_answers import ShownOutputs, find_remedy
     from skillkit.install.selection import Selection
     from skillkit.scripts.tools import ScriptTools
 
@@ -42,11 +45,12 @@ def run(
     enabled = enabled_skills(selection=Selection("names", frozenset({canonical_name(name)})))
     if not json:
         get_loaded_skill(enabled, name)
-    tools = ScriptTools(enabled.manager)
+    tools = ScriptTools(enabled.manager, outputs=ShownOutputs(output.remark), remedy=find_remedy)
     if script is None:
         payload = tools.script_list(name)
     else:
-        payload = tools.script_run(name, script, arguments or [], json=json)
+        given, inputs = _with_inputs(arguments or [])
+        payload = tools.script_run(name, script, given, json=json, inputs=inputs)
     if json:
         output.print_json(payload)
     elif not payload["success"]:
@@ -58,6 +62,15 @@ def run(
         text = HIDDEN.sub(lambda match: escape_hidden(match.group()), str(payload["result"]))
         typer.echo(text, nl=not text.endswith("\n"))
     raise typer.Exit(_code(payload))
+
+
+def _with_inputs(arguments: list[str]) -> tuple[list[str], dict[str, Path]]:
+    """Take `@file` for a file that the script may read; an `@` of another kind stays as it is."""
+    from skillkit.scripts.inputs import named_inputs
+
+    marked = [word for word in arguments if word.startswith("@") and Path(word[1:]).is_file()]
+    inputs = named_inputs(tuple(dict.fromkeys(Path(word[1:]) for word in marked)))
+    return arguments, inputs
 
 
 def _code(payload: dict[str, object]) -> int:

@@ -1,0 +1,33 @@
+"""What this program adds to the answer of a script: a command that mends a failure, the place of a file."""
+
+from collections.abc import Callable, Sequence
+
+from skillkit.core.authority import Requester
+from skillkit.core.text import escape_hidden
+from skillkit.scripts.hints import MISSING_PACKAGE, REFUSED_HOST
+from skillkit.scripts.models import MadeFile
+from skillkit.scripts.outputs import KeptFile, OutputStore
+
+_COMMANDS = {
+    MISSING_PACKAGE: "Accept or correct it with: agent skill packages {}",
+    REFUSED_HOST: "Grant it with: agent config approve {} --host HOST",
+}
+
+
+def find_remedy(cause: str, skill: str) -> str:
+    """Return what the user can do about a failure with this cause; nothing if there is no command for it."""
+    return _COMMANDS.get(cause, "").format(skill)
+
+
+class ShownOutputs(OutputStore):
+    """Tells the user where each file is that a script made."""
+
+    def __init__(self, show: Callable[[str], object]) -> None:
+        super().__init__()
+        self._show = show
+
+    def keep(self, files: Sequence[MadeFile], requester: Requester) -> list[KeptFile]:
+        kept = super().keep(files, requester)
+        for each in kept:
+            self._show(f"Made {escape_hidden(str(each.path))} ({len(each.file.content):,} bytes)")
+        return kept

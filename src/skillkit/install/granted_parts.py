@@ -1,0 +1,33 @@
+"""What the user granted to a digest besides running: packages, hosts, a project folder to read."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from skillkit.core.grants import HIDDEN, Grants
+from skillkit.install.consents import Consent, ConsentFile, ConsentKind
+
+
+def add_parts(grants: Grants, digest: str, consents: ConsentFile, folder: Path | None = None) -> Grants:
+    """Return `grants` with the parts for `digest`; a project counts while somebody works in it."""
+    here = (folder or Path.cwd()).resolve()
+    for each in consents.load():
+        if each.digest != digest:
+            continue
+        if each.kind is ConsentKind.PACKAGES:
+            grants = replace(grants, packages=each.detail)
+        elif each.kind is ConsentKind.HOST:
+            grants = replace(grants, hosts=tuple(dict.fromkeys((*grants.hosts, each.place))))
+        elif each.kind is ConsentKind.PROJECT and here.is_relative_to(each.place):
+            hidden = tuple(dict.fromkeys((*HIDDEN, *each.detail.split())))
+            grants = replace(grants, project=Path(each.place), hidden=hidden)
+    return grants
+
+
+def packages_consent(skill: str, digest: str, requirements: list[str], lock: str) -> Consent:
+    """Return the user's yes to a lock; what it was made from is shown as its place."""
+    return Consent(ConsentKind.PACKAGES, digest, skill, place=", ".join(requirements), detail=lock)
+
+
+def project_consent(skill: str, digest: str, folder: Path, hidden: list[str]) -> Consent:
+    """Return the user's yes to reading `folder`, without what is hidden anyway and what `hidden` adds."""
+    return Consent(ConsentKind.PROJECT, digest, skill, place=str(folder), detail="\n".join(hidden))

@@ -1,0 +1,184 @@
+"""Which package on the index has a module: only what is known for sure, or what a skill itself says."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+_KNOWN = {
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "Bio": "biopython",
+    "Crypto": "pycryptodome",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "discord": "discord.py",
+    "docx": "python-docx",
+    "dotenv": "python-dotenv",
+    "faiss": "faiss-cpu",
+    "fitz": "PyMuPDF",
+    "frontmatter": "python-frontmatter",
+    "git": "GitPython",
+    "github": "PyGithub",
+    "gitlab": "python-gitlab",
+    "google.adk": "google-adk",
+    "google.api_core": "google-api-core",
+    "google.auth": "google-auth",
+    "google.genai": "google-genai",
+    "google.generativeai": "google-generativeai",
+    "google.oauth2": "google-auth",
+    "google.protobuf": "protobuf",
+    "google_auth_oauthlib": "google-auth-oauthlib",
+    "googleapiclient": "google-api-python-client",
+    "igraph": "python-igraph",
+    "jose": "python-jose",
+    "jwt": "PyJWT",
+    "magic": "python-magic",
+    "markdown": "Markdown",
+    "mpl_toolkits": "matplotlib",
+    "MySQLdb": "mysqlclient",
+    "nacl": "PyNaCl",
+    "OpenSSL": "pyOpenSSL",
+    "pkg_resources": "setuptools",
+    "PIL": "pillow",
+    "pptx": "python-pptx",
+    "psycopg2": "psycopg2-binary",
+    "pydantic_ai": "pydantic-ai",
+    "pylab": "matplotlib",
+    "ruamel": "ruamel.yaml",
+    "serial": "pyserial",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "skbio": "scikit-bio",
+    "slack_sdk": "slack-sdk",
+    "slugify": "python-slugify",
+    "socks": "PySocks",
+    "telegram": "python-telegram-bot",
+    "tomli_w": "tomli-w",
+    "umap": "umap-learn",
+    "usb": "pyusb",
+    "vertexai": "google-cloud-aiplatform",
+    "websocket": "websocket-client",
+    "win32com": "pywin32",
+    "yaml": "PyYAML",
+    "youtube_transcript_api": "youtube-transcript-api",
+    "yt_dlp": "yt-dlp",
+    "zmq": "pyzmq",
+}
+"""Where the name of a package is not the name of its module; only these are sure."""
+_SAME_NAME = frozenset(
+    "aiofiles aiohttp altair anthropic anyio arrow astropy beautifulsoup4 black bokeh boto3 botocore "
+    "certifi chardet chromadb click colorama cryptography dask deepdiff django docker duckdb fastapi "
+    "feedparser flask fsspec gradio graphviz h5py html2text httpie httpx hypothesis imageio jinja2 joblib "
+    "jsonschema keras kubernetes langchain litellm loguru lxml markdownify matplotlib mcp mistune "
+    "networkx nltk numba numpy openai openpyxl orjson pandas paramiko pdf2image pdfplumber pikepdf pillow "
+    "playwright plotly polars prometheus_client psutil psycopg pyarrow pydantic pygments pymongo pymysql "
+    "pypdf PyPDF2 pyperclip pytesseract pytest pytz rdkit redis regex reportlab requests rich scipy "
+    "scrapy seaborn selenium sentence_transformers shapely simplejson spacy sqlalchemy starlette "
+    "statsmodels streamlit stripe sympy tabulate tenacity tensorflow tiktoken tomli tomlkit torch "
+    "torchvision tqdm transformers trio typer ujson urllib3 uvicorn uvloop watchdog weasyprint websockets "
+    "werkzeug xarray xlrd xlsxwriter xmltodict zstandard".split()
+)
+"""Modules whose package has the same name, and no other project has a claim to it."""
+NAMESPACES = frozenset({"google", "azure"})
+"""Modules that many packages share: only what is imported below them tells which one."""
+_UNCERTAIN = frozenset({"app", "common", "config", "constants", "core", "helpers", "lib", "main", "models"})
+"""Modules that authors keep to themselves and others have put on the index."""
+_CLOUD = re.compile(r"google\.cloud\.([a-z0-9]+)")
+_INSTALLS = re.compile(r"(?:pip3?|uv pip|uv|pipx|poetry)[ \t]+(?:install|add)[ \t]+([^\n`|;&#\"'(){}<]*)")
+_REQUIREMENT = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._-]*\])?(?:(?:[=<>!~]=|[<>])[A-Za-z0-9.*,=<>!~]+)?"
+)
+_FLAG_WITH_VALUE = frozenset({"-r", "-c", "-e", "-i", "--index-url", "--extra-index-url", "--target", "-t"})
+
+
+def known_distribution(module: str) -> str | None:
+    """Return the package that surely has `module`, a dotted name."""
+    if (cloud := _CLOUD.match(module)) is not None:
+        return f"google-cloud-{cloud[1]}".replace("aiplatform_v1", "aiplatform")
+    parts = module.split(".")
+    names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
+    known = next((_KNOWN[name] for name in names if name in _KNOWN), None)
+    if known is None and parts[0] in _SAME_NAME:
+        return parts[0].replace("_", "-")
+    return known
+
+
+def is_guessable(module: str) -> bool:
+    """Whether a package of the same name is worth proposing."""
+    return module not in NAMESPACES and module not in _UNCERTAIN
+
+
+def stated_requirements(files: Mapping[str, bytes]) -> dict[str, tuple[str, str]]:
+    """Requirements that a skill's own texts name, by normalised name: as written, and in which file."""
+    stated: dict[str, tuple[str, str]] = {}
+    for path in sorted(files, key=_weight):
+        if not path.lower().endswith((".md", ".txt", ".toml")):
+            continue
+        text = files[path][: 1 << 20].decode("utf-8", "replace")
+        for requirement in _in_file(path, text):
+            stated.setdefault(normalised(requirement), (requirement, path))
+    return stated
+
+
+def find_stated(module: str, stated: Mapping[str, tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the stated requirement that has `module`, and where it is stated."""
+    top = module.partition(".")[0]
+    plain = normalised(top)
+    names = [normalised(known_distribution(module) or top), plain]
+    names += [f"python-{plain}", f"py{plain}", f"{plain}-python", f"{plain}-py", f"py-{plain}"]
+    if top in NAMESPACES:
+        dotted = module.split(".")
+        names += [normalised("-".join(dotted[:length])) for length in range(len(dotted), 1, -1)]
+    return next((stated[name] for name in names if name in stated), None)
+
+
+def normalised(requirement: str) -> str:
+    """Return the name of a requirement as indexes compare it."""
+    name = re.match(r"[A-Za-z0-9._-]+", requirement)
+    return re.sub(r"[-_.]+", "-", name[0]).lower() if name else ""
+
+
+def _weight(path: str) -> tuple[int, int, str]:
+    name = path.rpartition("/")[2].lower()
+    order = 0 if name.startswith("requirements") else 1 if name == "pyproject.toml" else 2
+    return order, path.count("/"), path
+
+
+def _in_file(path: str, text: str) -> Iterator[str]:
+    name = path.rpartition("/")[2].lower()
+    if name.startswith("requirements") and name.endswith(".txt"):
+        for line in text.splitlines():
+            if (found := _REQUIREMENT.fullmatch(line.partition("#")[0].replace(" ", ""))) is not None:
+                yield found[0]
+    elif name == "pyproject.toml":
+        yield from _in_project(text)
+    elif name.endswith(".md"):
+        for command in _INSTALLS.finditer(text):
+            yield from _in_command(command[1])
+
+
+def _in_project(text: str) -> Iterator[str]:
+    import tomllib
+
+    if len(text) > 1 << 16 or any(len(line) > 2000 for line in text.splitlines()):
+        return
+    try:
+        project = tomllib.loads(text).get("project", {})
+    except (ValueError, RecursionError):
+        return
+    listed = project.get("dependencies", []) if isinstance(project, dict) else []
+    for item in listed if isinstance(listed, list) else []:
+        if isinstance(item, str) and (found := _REQUIREMENT.fullmatch(item.replace(" ", ""))) is not None:
+            yield found[0]
+
+
+def _in_command(words: str) -> Iterator[str]:
+    skip = False
+    for word in words.split():
+        if skip:
+            skip = False
+        elif word.startswith("-"):
+            skip = word in _FLAG_WITH_VALUE
+        elif (found := _REQUIREMENT.fullmatch(word.rstrip(".,"))) is not None:
+            yield found[0]
+        else:
+            return

@@ -1,0 +1,183 @@
+"""What a skill's Python scripts import and do not declare, read from their source: nothing is run."""
+
+import ast
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from skillkit.core.digest import open_tree
+from skillkit.core.digest_memo import MAX_FILES
+from skillkit.core.models import SkillMetadata
+from skillkit.core.path_resolver import open_beneath
+from skillkit.core.pinned_trees import links_of
+from skillkit.scripts.catalogue import find_scripts
+from skillkit.scripts.distributions import (
+    find_stated,
+    is_guessable,
+    known_distribution,
+    normalised,
+    stated_requirements,
+)
+
+KNOWN, SAME_NAME = "known", "same name"
+_MARK = b"# /// script"
+_MAX_FILE = 1 << 20
+_MAX_FOLLOWED = 500
+_ENDS = frozenset({"exit", "_exit", "fail", "die", "error", "fatal"})
+
+
+@dataclass(frozen=True, slots=True)
+class NeededPackage:
+    """A module that is imported and comes neither with Python nor with the skill."""
+
+    module: str
+    requirement: str | None
+    """What most likely has it; None when nothing but the user can tell."""
+    source: str
+    """Why: the file of the skill that names it, `known`, `same name` (a guess), or nothing."""
+    scripts: tuple[str, ...]
+    optional: bool = False
+    """Whether the scripts go on without it."""
+
+
+def needed_packages(files: Mapping[str, bytes], scripts: Iterable[str]) -> list[NeededPackage]:
+    """Return what `scripts` need of the index; `files` are all of the skill's, by path.
+
+    A script with a PEP 723 block has declared what it needs.
+    """
+    stated = stated_requirements(files)
+    found: dict[str, NeededPackage] = {}
+    for script in sorted(scripts):
+        content = files.get(script, b"")
+        if _MARK in content or not (script.endswith(".py") or _is_python(content)):
+            continue
+        for module, optional in _imports_of(script, files).items():
+            package = _package(module, stated, script, optional=optional)
+            key = normalised(package.requirement or module)
+            if (known := found.get(key)) is not None:
+                package = replace(
+                    known,
+                    scripts=tuple(dict.fromkeys((*known.scripts, script))),
+                    optional=known.optional and optional,
+                )
+            found[key] = package
+    return sorted(found.values(), key=lambda package: package.module.lower())
+
+
+def _package(
+    module: str, stated: Mapping[str, tuple[str, str]], script: str, *, optional: bool
+) -> NeededPackage:
+    if (named := find_stated(module, stated)) is not None:
+        return NeededPackage(module, named[0], named[1], (script,), optional)
+    if (known := known_distribution(module)) is not None:
+        return NeededPackage(module, known, KNOWN, (script,), optional)
+    top = module.partition(".")[0]
+    guess = top.replace("_", "-") if is_guessable(top) else None
+    return NeededPackage(module, guess, SAME_NAME if guess else "", (script,), optional)
+
+
+def _is_python(content: bytes) -> bool:
+    first = content[:200].partition(b"\n")[0]
+    return first.startswith(b"#!") and b"python" in first
+
+
+def _imports_of(script: str, files: Mapping[str, bytes]) -> dict[str, bool]:
+    """Modules from elsewhere, and whether each is optional, in a script and what it imports of the skill."""
+    needed: dict[str, bool] = {}
+    waiting, seen = [script], {script}
+    while waiting and len(seen) < _MAX_FOLLOWED:
+        path = waiting.pop()
+        for module, optional in _imports(files[path]):
+            own = _own_files(module, path, script, files)
+            if own is not None:
+                waiting += [each for each in own if each not in seen]
+                seen.update(own)
+            elif module and module.partition(".")[0] not in sys.stdlib_module_names:
+                needed[module] = needed.get(module, True) and optional
+    return needed
+
+
+def _own_files(module: str, path: str, script: str, files: Mapping[str, bytes]) -> list[str] | None:
+    """The files of the skill that importing `module` reads; None for a module of somebody else."""
+    if module.startswith("."):
+        level = len(module) - len(module.lstrip("."))
+        parts = path.split("/")[:-level] + [part for part in module.lstrip(".").split(".") if part]
+        return _files_of("/".join(parts), files)
+    top, rest = module.partition(".")[0], module.replace(".", "/")
+    for where in dict.fromkeys(each.rpartition("/")[0] for each in (path, script, "")):
+        prefix = f"{where}/" if where else ""
+        if f"{prefix}{top}.py" in files or any(
+            name.startswith(f"{prefix}{top}/") and name.endswith(".py") for name in files
+        ):
+            return _files_of(f"{prefix}{rest}", files)
+    return None
+
+
+def _files_of(path: str, files: Mapping[str, bytes]) -> list[str]:
+    """A module's file and those of the packages it is in; a name in a module stands for that module."""
+    found, parent = [], path.rpartition("/")[0]
+    for name in (path, parent) if f"{path}.py" not in files else (path,):
+        found += [each for each in (f"{name}.py", f"{name}/__init__.py") if each in files]
+    return found
+
+
+def _imports(content: bytes) -> Iterator[tuple[str, bool]]:
+    """Dotted names that a module imports, and whether it goes on without."""
+    if len(content) > _MAX_FILE:
+        return
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, optional = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, optional) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            join = "" if base.endswith(".") else "."
+            names = (base if alias.name == "*" else f"{base}{join}{alias.name}" for alias in node.names)
+            yield from ((name, optional) for name in names)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            waiting += [(child, optional) for child in node.orelse]
+        elif isinstance(node, ast.Try):
+            forgiven = optional or any(_forgives(handler) for handler in node.handlers)
+            waiting += [(child, forgiven) for child in node.body]
+            waiting += [(child, optional) for child in (*node.handlers, *node.orelse, *node.finalbody)]
+        else:
+            waiting += [(child, optional) for child in ast.iter_child_nodes(node)]
+
+
+def _forgives(handler: ast.ExceptHandler) -> bool:
+    """Whether a script goes on after an import that failed, as far as can be seen."""
+    caught = "" if handler.type is None else ast.dump(handler.type)
+    if handler.type is not None and not any(
+        name in caught for name in ("'ImportError'", "'ModuleNotFoundError'", "'Exception'")
+    ):
+        return False
+    for node in (inner for statement in handler.body for inner in ast.walk(statement)):
+        if isinstance(node, ast.Raise):
+            return False
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in _ENDS:
+                return False
+    return True
+
+
+def packages_of(skill: SkillMetadata) -> list[NeededPackage]:
+    """Return what the scripts of a skill on disk need and do not declare."""
+    files: dict[str, bytes] = {}
+    for path, descriptor in open_tree(
+        skill.base_dir, max_files=MAX_FILES, skipped=frozenset(links_of(skill.base_dir))
+    ):
+        is_read = path.lower().endswith((".py", ".md", ".txt", ".toml"))
+        files[path] = os.pread(descriptor, _MAX_FILE + 1, 0) if is_read else b""
+    scripts = [script.relative_path for script in find_scripts(skill)]
+    for script in scripts:
+        if not files.get(script) and script in files:
+            with open_beneath(skill.base_dir, script) as descriptor:
+                files[script] = os.pread(descriptor, _MAX_FILE + 1, 0)
+    return needed_packages(files, scripts)

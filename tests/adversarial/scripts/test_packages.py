@@ -1,0 +1,139 @@
+"""Packages that a script imports and does not declare: named from its text, given only by the user's word."""
+
+import pytest
+from wheels import build_source, build_wheel, fresh, index
+
+from skillkit.core.digest_memo import tree_digests
+from skillkit.core.disk import remove_tree
+from skillkit.install.consents import ConsentFile, ConsentKind
+from skillkit.install.granted_parts import add_parts, packages_consent
+from skillkit.scripts import DependencyError, Grants
+from skillkit.scripts.inline_metadata import InlineMetadata
+from skillkit.scripts.needed_packages import needed_packages, packages_of
+
+__all__ = ["fresh", "index"]
+
+SKILL = b"Install with `pip install -q google-cloud-storage>=2 rich` or:\n\n    uv pip install pdfplumber\n"
+
+
+def needed(script, **files):
+    named = {path.replace("__", "/").replace("_dot_", "."): text.encode() for path, text in files.items()}
+    tree = {"SKILL.md": SKILL, "scripts/a.py": script.encode(), **named}
+    return {each.module: each for each in needed_packages(tree, ["scripts/a.py"])}
+
+
+@pytest.mark.parametrize(
+    ("script", "module", "requirement", "source"),
+    [
+        ("import yaml", "yaml", "PyYAML", "known"),
+        ("from PIL import Image", "PIL.Image", "pillow", "known"),
+        ("import requests", "requests", "requests", "known"),
+        ("def f():\n    import pdfplumber", "pdfplumber", "pdfplumber", "SKILL.md"),
+        ("from rich.table import Table", "rich.table.Table", "rich", "SKILL.md"),
+        ("from google.cloud import storage", "google.cloud.storage", "google-cloud-storage>=2", "SKILL.md"),
+        ("from google.cloud import bigquery", "google.cloud.bigquery", "google-cloud-bigquery", "known"),
+        ("from google import nobody", "google.nobody", None, ""),
+        ("import somebodys_thing", "somebodys_thing", "somebodys-thing", "same name"),
+        ("import utils_of, helpers", "helpers", None, ""),
+    ],
+)
+def test_an_import_is_named_with_the_package_that_most_likely_has_it(script, module, requirement, source):
+    found = needed(script)[module]
+    assert (found.requirement, found.source) == (requirement, source)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "import json, os.path, sqlite3",
+        "from . import b",
+        "import b",
+        "from scripts import b",
+        "from scripts.b import f",
+        "# /// script\n# dependencies = ['requests']\n# ///\nimport requests, yaml",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas",
+        "def broken(:",
+        "import " + "a." * 5000 + "b" + "(" * 5000,
+    ],
+)
+def test_what_comes_with_python_or_with_the_skill_is_not_asked_for(script):
+    assert needed(script, scripts__b_dot_py="import json") == {}
+
+
+def test_modules_of_the_skill_are_followed_and_a_forgiven_import_is_optional():
+    script = """
+import b
+try:
+    import numpy
+except ImportError:
+    numpy = None
+try:
+    import pandas
+except ImportError:
+    print("pip install pandas"); sys.exit(1)
+"""
+    found = needed(script, scripts__b_dot_py="import lxml.etree")
+    assert {module: each.optional for module, each in found.items()} == {
+        "lxml.etree": False,
+        "numpy": True,
+        "pandas": False,
+    }
+
+
+def test_requirements_beside_the_scripts_count_more_than_a_guess():
+    found = needed("import cv2, thing", requirements_dot_txt="thing-py==1.2  # pinned\n-r other.txt\n")
+    assert (found["thing"].requirement, found["thing"].source) == ("thing-py==1.2", "requirements.txt")
+    assert found["cv2"].requirement == "opencv-python-headless"
+
+
+def accept(workshop, skill, requirements):
+    """What the program does when the user says yes."""
+    base = workshop.folder / skill
+    digest = tree_digests.with_links(base).digest
+    lock = workshop.tools()._runner.environments.lock(skill, InlineMetadata.of(requirements))
+    consents = ConsentFile(workshop.folder / ".agent")
+    consents.grant(packages_consent(skill, digest, requirements, lock))
+    return digest, consents
+
+
+def test_accepted_packages_are_there_for_that_digest_and_no_other(fresh, index):
+    base = fresh.skill("demo", tell_py="import outer\nprint(outer.VALUE)")
+    assert [each.module for each in packages_of(fresh.tools()._skills.get_skill("demo"))] == ["outer"]
+    assert fresh.tools().script_run("demo", "tell", json=False)["cause"] == "missing_package"
+    digest, consents = accept(fresh, "demo", ["outer"])
+    granted = add_parts(Grants(), digest, consents)
+    assert granted.packages.count("--hash=sha256:") == 2
+    answer = fresh.tools(granted).script_run("demo", "tell", json=False)
+    assert answer["result"] == "outer of inner\n", answer
+    assert fresh.tools(granted).script_help("demo", "tell")["success"]
+    (base / "scripts" / "tell.py").write_text("import outer; print('other')")
+    assert add_parts(Grants(), tree_digests.with_links(base).digest, consents) == Grants()
+    consents.revoke(where=lambda each: each.kind is ConsentKind.PACKAGES)
+    assert add_parts(Grants(), digest, consents) == Grants()
+
+
+def test_a_package_that_changed_after_it_was_accepted_is_refused(fresh, index):
+    fresh.skill("demo", tell_py="import outer\nprint(outer.VALUE)")
+    digest, consents = accept(fresh, "demo", ["outer"])
+    build_wheel(index, "outer", {"outer.py": "VALUE = 'another'"})
+    remove_tree(fresh.home / "environments" / "uv-cache")  # where the accepted one may still be
+    answer = fresh.tools(add_parts(Grants(), digest, consents)).script_run("demo", "tell")
+    assert answer["error"] == "dependency_failed"
+
+
+@pytest.mark.parametrize("requirement", ["builds", "nowhere", "--index-url=http://x", "outer @ file:///x"])
+def test_only_wheels_of_the_users_own_index_are_accepted(fresh, index, tmp_path, requirement):
+    trace = tmp_path / "trace"
+    build_source(index, "builds", trace)
+    with pytest.raises(DependencyError):
+        fresh.tools()._runner.environments.lock("demo", InlineMetadata.of([requirement]))
+    assert not trace.exists()
+
+
+def test_what_a_script_declares_itself_is_not_replaced_by_what_was_accepted(fresh, index):
+    build_wheel(index, "other", {"other.py": ""})
+    block = "# /// script\n# dependencies = ['inner']\n# ///\n"
+    fresh.skill("demo", tell_py=f"{block}import inner\nimport other")
+    digest, consents = accept(fresh, "demo", ["other"])
+    answer = fresh.tools(add_parts(Grants(), digest, consents)).script_run("demo", "tell")
+    assert "No module named 'other'" in answer["message"]
