@@ -9,7 +9,7 @@ from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
 from skillkit.evaluation.behaviour.executor import Executor
 from skillkit.evaluation.behaviour.judge import UNMEASURED, Agreement, Judge
 from skillkit.evaluation.behaviour.program import ProgramExecutor
-from skillkit.evaluation.behaviour.recording import Recordings
+from skillkit.evaluation.behaviour.recording import RECORDINGS, Recordings
 from skillkit.evaluation.behaviour.runs import BehaviourRunner
 from skillkit.install.exceptions import ConsentError
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from skillkit.evaluation.report import Report
     from skillkit.evaluation.tester import SkillTester
 
-RECORDINGS = "recordings"
 AGREEMENTS: Mapping[str, Agreement] = {
     "local": Agreement("local", {"presence": (14, 24), "format": (4, 8), "absence": (8, 16)}),
 }

@@ -1,7 +1,9 @@
 """The program's own agent as an executor of tests: one conversation a run, in a home of its own."""
 
 import asyncio
+import shutil
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 from skillkit.agent.approvals import Decision, Question
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.provider import ChatProvider, ready
+from skillkit.agent.recorded_calls import RecordedCalls
 from skillkit.agent.runtime import AgentRuntime, Observers, in_background
 from skillkit.agent.telemetry import Step
 from skillkit.core.authority import TrustEverySkill
@@ -51,15 +54,18 @@ class AgentExecutor:
     async def _ask(self, question: str) -> str:
         from agent_framework import Message
 
-        if self._client is None:
-            self._client = await in_background(lambda: ready(self.provider).client())
+        await self._load()
         response = await self._client.get_response([Message("user", [question])], options={"max_tokens": 8})
         return str(response.text)
+
+    async def _load(self) -> None:
+        if self._client is None:
+            self._client = await in_background(lambda: ready(self.provider).client())
 
     async def _run(self, task: Task, home: Path) -> Transcript:
         steps: list[Step] = []
         enabled = EnabledSkills(home, bundled=False, environment={})
-        enabled.manager = _manager(task)
+        enabled.manager = _manager(task, home)
         runtime = AgentRuntime(
             self.provider,
             enabled,
@@ -67,19 +73,21 @@ class AgentExecutor:
             home,
             ask=_allow_in_the_sandbox,
             observers=Observers(step=steps.append),
-            client=self._client,
         )
         begun = perf_counter()
         answer, error = "", ""
         try:
+            await self._load()
+            runtime.client = self._client
+            recorded = RecordedCalls(task.calls).around(self._client) if task.calls else nullcontext()
             async with asyncio.timeout(task.seconds):
-                for number, prompt in enumerate(task.prompts):
-                    answer = await runtime.answer(prompt if number else prompt + _files(task))
+                with recorded:
+                    for number, prompt in enumerate(task.prompts):
+                        answer = await runtime.answer(prompt if number else prompt + _files(task))
         except TimeoutError:
             error = f"took longer than {task.seconds:g} s"
         except SkillsUseError as problem:
             error = str(problem)
-        self._client = runtime.client
         return Transcript(
             answer,
             tuple(ToolCall(step.name, step.arguments, step.result) for step in steps if step.kind == "tool"),
@@ -92,13 +100,17 @@ class AgentExecutor:
         )
 
 
-def _manager(task: Task) -> SkillManager:
-    """Only the skill of the task, or none."""
+def _manager(task: Task, home: Path) -> SkillManager:
+    """Only the skill of the task, without its evaluations, which hold the answers; or none."""
+    folder = home / "tested"
+    if task.skill is not None:
+        kept_out = shutil.ignore_patterns("evals", "eval", "__pycache__")
+        shutil.copytree(task.skill.base_dir, folder / task.skill.base_dir.name, ignore=kept_out)
     manager = SkillManager(
         project_skill_dir="",
         anthropic_config_dir="",
         plugin_dirs=[],
-        additional_search_paths=[str(task.skill.base_dir)] if task.skill else [],
+        additional_search_paths=[str(folder)] if task.skill else [],
         authority=TrustEverySkill(),
     )
     manager.discover()

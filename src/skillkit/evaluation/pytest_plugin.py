@@ -1,4 +1,4 @@
-"""`pytest --skills FOLDER`: every case of the tiers that need no model is one test."""
+"""`pytest --skills FOLDER`: each case is one test; behaviour is replayed from recordings, without a model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from skillkit.evaluation.behaviour.runs import BehaviourRunner
     from skillkit.evaluation.report import Result
+    from skillkit.evaluation.tester import SkillTest, SkillTester
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,6 +25,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="skills that compete for requests",
     )
     group.addoption("--skills-mode", default=None, metavar="MODE", help="how requests are matched")
+    group.addoption(
+        "--skills-replay",
+        nargs="?",
+        const="",
+        default=None,
+        metavar="FOLDER",
+        help="test behaviour from recordings, which lie beside the cases unless a folder is given",
+    )
     group.addoption("--skills-no-run", action="store_true", help="start no script of a skill")
 
 
@@ -37,8 +47,10 @@ def pytest_collection_modifyitems(
     if not folders:
         return
     root = SkillsCollector.from_parent(session, name="skills", nodeid="skills")
-    for result in _results(config, folders):
-        items.append(SkillItem.from_parent(root, name=_name(result), result=result))
+    for test in _tests(config, folders):
+        items.append(
+            SkillItem.from_parent(root, name=f"{test.skill}[{test.tier.value}-{test.id}]", test=test)
+        )
     session.testscollected = len(items)
 
 
@@ -50,28 +62,29 @@ class SkillsCollector(pytest.Collector):
 
 
 class SkillItem(pytest.Item):
-    """One case of one skill, which has been run already; here its outcome becomes that of a test."""
+    """One case of one skill."""
 
-    def __init__(self, *, result: "Result", **more: object) -> None:
+    def __init__(self, *, test: "SkillTest", **more: object) -> None:
         super().__init__(**more)  # type: ignore[arg-type]
-        self.result = result
+        self.test = test
 
     def runtest(self) -> None:
         from skillkit.evaluation.report import BAD, Outcome
 
-        if self.result.outcome in BAD:
-            raise SkillCaseError(self.result)
-        if self.result.outcome in (Outcome.SKIPPED, Outcome.NOT_JUDGED):
-            pytest.skip(self.result.message)
+        result = self.test.run()
+        if result.outcome in BAD:
+            raise SkillCaseError(result)
+        if result.outcome in (Outcome.SKIPPED, Outcome.NOT_JUDGED):
+            pytest.skip(result.message)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         if isinstance(excinfo.value, SkillCaseError):
-            problems = "\n".join(f"  {problem}" for problem in self.result.problems)
-            return f"{self.result.message}\n{problems}".rstrip()
+            result = excinfo.value.result
+            return "\n".join([result.message, *(f"  {problem}" for problem in result.problems)])
         return str(super().repr_failure(excinfo))
 
     def reportinfo(self) -> tuple[Path | str, int | None, str]:
-        return self.result.suite or self.result.skill, None, self.name
+        return self.test.skill, None, self.name
 
 
 class SkillCaseError(Exception):
@@ -79,9 +92,10 @@ class SkillCaseError(Exception):
 
     def __init__(self, result: "Result") -> None:
         super().__init__(result.message)
+        self.result = result
 
 
-def _results(config: pytest.Config, folders: list[Path]) -> "Iterator[Result]":
+def _tests(config: pytest.Config, folders: list[Path]) -> "Iterator[SkillTest]":
     from skillkit.evaluation.script_runs import sandboxed_scripts
     from skillkit.evaluation.targets import find_targets
     from skillkit.evaluation.tester import SkillTester, skills_in
@@ -95,14 +109,19 @@ def _results(config: pytest.Config, folders: list[Path]) -> "Iterator[Result]":
         config.getoption("--skills-mode"),
         unloadable=targets.unloadable,
     )
-    runs = not config.getoption("--skills-no-run")
-    if runs:
+    if not config.getoption("--skills-no-run"):
         tester.scripts = sandboxed_scripts(targets.skills)
-    yield from tester.run_static().results
-    yield from tester.run_routing(suggest=False).results
-    if runs:
-        yield from tester.run_scripts()[0].results
+    yield from tester.tests(_replayed(config.getoption("--skills-replay"), tester))
 
 
-def _name(result: "Result") -> str:
-    return f"{result.skill}[{result.tier.value}-{result.id}]"
+def _replayed(folder: str | None, tester: "SkillTester") -> "BehaviourRunner | None":
+    from skillkit.evaluation.behaviour.judge import UNMEASURED, Judge
+    from skillkit.evaluation.behaviour.recording import RECORDINGS, Recordings
+    from skillkit.evaluation.behaviour.runs import BehaviourRunner
+
+    cases = tester.behaviour_cases()
+    if folder is None or not cases:
+        return None
+    place = Path(folder) if folder else cases[0].suite.parent / RECORDINGS
+    judge = Judge(lambda question: "", UNMEASURED)  # only what was recorded counts
+    return BehaviourRunner(Recordings(place, replay=True), baseline=False, judge=judge)

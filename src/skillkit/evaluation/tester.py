@@ -1,8 +1,9 @@
 """SkillTester: skills and their cases in, a report out, tier by tier."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from skillkit._version import __version__
@@ -13,13 +14,13 @@ from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.evaluation import routing
 from skillkit.evaluation.behaviour import runs
 from skillkit.evaluation.behaviour.runs import BehaviourCase, BehaviourRunner
-from skillkit.evaluation.cases import Suite
+from skillkit.evaluation.cases import Case, Suite
 from skillkit.evaluation.discovery import FoundSuites, folder_around
 from skillkit.evaluation.formats import read_cases_file
 from skillkit.evaluation.report import Outcome, Problem, Report, Result, SkillUnderTest, Tier
 from skillkit.evaluation.routing import RoutedCase, canonical, routed_cases
 from skillkit.evaluation.script_runs import Observed, run_script_case
-from skillkit.evaluation.static.checks import Examination, examine
+from skillkit.evaluation.static.checks import RULES, Examination, examine
 from skillkit.evaluation.wording import suggest_wordings
 from skillkit.matching.matcher import SkillMatcher
 from skillkit.scripts.tools import ScriptTools
@@ -38,6 +39,16 @@ def skills_in(folders: Iterable[Path]) -> SkillManager:
     )
     manager.discover()
     return manager
+
+
+@dataclass(frozen=True, slots=True)
+class SkillTest:
+    """One case that has not run yet."""
+
+    tier: Tier
+    skill: str
+    id: str
+    run: Callable[[], Result]
 
 
 @dataclass
@@ -87,14 +98,16 @@ class SkillTester:
         results = [_unloadable(found) for found in self.unloadable]
         self.progress(f"Reading {len(self.skills)} skills")
         for skill in self.skills:
-            own = tuple(
-                Problem(found.reason, _within(found.path, skill.base_dir), warning=True)
-                for found in self.suites.unreadable
-                if found.path.resolve().is_relative_to(skill.base_dir.resolve())
-            )
-            named = tuple(self._other_names(skill))
-            results.extend(examine(Examination(skill, self.matcher, self.scripts, (*own, *named))))
+            results.extend(examine(self._examination(skill)))
         return self.report(results, {})
+
+    def _examination(self, skill: SkillMetadata) -> Examination:
+        own = tuple(
+            Problem(found.reason, _within(found.path, skill.base_dir), warning=True)
+            for found in self.suites.unreadable
+            if found.path.resolve().is_relative_to(skill.base_dir.resolve())
+        )
+        return Examination(skill, self.matcher, self.scripts, (*own, *self._other_names(skill)))
 
     def run_routing(self, *, suggest: bool = True) -> Report:
         """Every request with a known answer, asked of the library and of the skill alone."""
@@ -118,29 +131,59 @@ class SkillTester:
         """Every case that runs a script, and what the scripts did, by file and case."""
         results: list[Result] = []
         seen: dict[Path, dict[str, Observed]] = {}
-        by_name = {skill.canonical_name: skill for skill in self.skills}
-        for suite in self.suites.suites:
-            for case in suite.cases:
-                skill = by_name.get(canonical(case.skill or "")) or by_name.get(self.skill_of(suite) or "")
-                if case.script is None or skill is None:
-                    continue
-                self.progress(f"Running {skill.name} {case.script.script}")
-                result, observed = run_script_case(case, skill, suite.path)
-                results.append(result)
-                if observed is not None:
-                    seen.setdefault(suite.path, {})[case.id] = observed
+        for case, skill, path in self._assigned():
+            if case.script is None:
+                continue
+            self.progress(f"Running {skill.name} {case.script.script}")
+            result, observed = run_script_case(case, skill, path)
+            results.append(result)
+            if observed is not None:
+                seen.setdefault(path, {})[case.id] = observed
         return self.report(results, {}), seen
 
     def behaviour_cases(self) -> list[BehaviourCase]:
         """Every case with a prompt and something to judge, of skills under test."""
+        return [
+            BehaviourCase(case, skill, path)
+            for case, skill, path in self._assigned()
+            if case.prompts and (case.checks or case.expected_output)
+        ]
+
+    def tests(self, behaviour: BehaviourRunner | None = None) -> Iterator[SkillTest]:
+        """Every case of every tier by its name, none of which has run yet."""
+        for found in map(_unloadable, self.unloadable):
+            yield SkillTest(Tier.STATIC, found.skill, found.id, partial(_as_it_is, found))
+        for skill in self.skills:
+            for rule in RULES:
+                run = partial(self._examined, skill, rule)
+                yield SkillTest(Tier.STATIC, skill.canonical_name, rule, run)
+        for routed in self.routed():
+            run = partial(self._routed_alone, routed)
+            yield SkillTest(Tier.ROUTING, routed.skill, routed.case.id, run)
+        for case, skill, path in self._assigned():
+            if case.script is not None and self.scripts is not None:
+                run = partial(_script_result, case, skill, path)
+                yield SkillTest(Tier.SCRIPTS, skill.canonical_name, case.id, run)
+        if behaviour is None:
+            return
+        for each in self.behaviour_cases():
+            name = each.skill.canonical_name
+            yield SkillTest(Tier.BEHAVIOUR, name, each.case.id, partial(_behaviour_result, behaviour, each))
+
+    def _examined(self, skill: SkillMetadata, rule: str) -> Result:
+        return examine(self._examination(skill), [rule])[0]
+
+    def _routed_alone(self, case: RoutedCase) -> Result:
+        return routing.run_routing(self.matcher, [case])[0]
+
+    def _assigned(self) -> Iterator[tuple[Case, SkillMetadata, Path]]:
+        """Each case with the skill under test that it is about and the file it comes from."""
         by_name = {skill.canonical_name: skill for skill in self.skills}
-        found = []
         for suite in self.suites.suites:
             for case in suite.cases:
                 skill = by_name.get(canonical(case.skill or "")) or by_name.get(self.skill_of(suite) or "")
-                if skill is not None and case.prompts and (case.checks or case.expected_output):
-                    found.append(BehaviourCase(case, skill, suite.path))
-        return found
+                if skill is not None:
+                    yield case, skill, suite.path
 
     def run_behaviour(self, runner: BehaviourRunner) -> Report:
         """Every behaviour case with and without its skill; what a limit or Ctrl-C left out is noted."""
@@ -149,8 +192,8 @@ class SkillTester:
         measured |= {
             "executor": runner.executor.name if runner.executor else runner.recordings.executor,
             "model": runner.executor.model if runner.executor else runner.recordings.model,
-            "spent": runner.budget.as_data(),
-            "judge": runner.judge.agreement.as_data() if runner.judge else None,
+            "spent": runs.spent(results),
+            "judge": runner.judge.agreement.as_data() if runner.judge and runner.executor else None,
         }
         report = self.report(results, {Tier.BEHAVIOUR.value: measured} if results else {})
         notes = list(report.notes)
@@ -160,7 +203,9 @@ class SkillTester:
             notes.append(
                 f"{runner.recordings.stale} recordings are of another version of the skill or prompt"
             )
-        return replace(report, notes=tuple(notes))
+        # A replay says when the runs were made, so that it is the same document each time.
+        created = runner.recordings.newest if runner.recordings.replay else ""
+        return replace(report, notes=tuple(notes), created=created or report.created)
 
     def reread(self) -> None:
         """Read the files of cases again, after one was written."""
@@ -232,6 +277,18 @@ def _under_test(skill: SkillMetadata) -> SkillUnderTest:
     except (SkillsUseError, OSError):
         digest = ""
     return SkillUnderTest(skill.canonical_name, str(skill.base_dir), digest)
+
+
+def _as_it_is(result: Result) -> Result:
+    return result
+
+
+def _script_result(case: Case, skill: SkillMetadata, path: Path) -> Result:
+    return run_script_case(case, skill, path)[0]
+
+
+def _behaviour_result(runner: BehaviourRunner, case: BehaviourCase) -> Result:
+    return runner.run([case])[0]
 
 
 def _unloadable(found: Diagnostic) -> Result:

@@ -1,6 +1,9 @@
 """The program's own agent runs behaviour tests, with a skill and without, against a model server."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 from openai_server import CallTool, OpenAIServer, Say
@@ -38,6 +41,9 @@ def test_a_skill_is_compared_with_its_absence(online: OpenAIServer, tmp_path: Pa
     assert "Add up every row" in result.data["with"][0]["calls"][0]["result"]
     replayed = run_behaviour(tester, BehaviourOptions(replay=True), lambda estimate: False, print)
     assert replayed.results == report.results
+    again = run_behaviour(tester, BehaviourOptions(replay=True), lambda estimate: False, print)
+    assert json.dumps(again.as_data()) == json.dumps(replayed.as_data())
+    assert replayed.metrics == report.metrics
 
 
 def test_the_embedded_model_judges_nothing_that_it_was_not_measured_good_at() -> None:
@@ -47,3 +53,44 @@ def test_the_embedded_model_judges_nothing_that_it_was_not_measured_good_at() ->
     }
     kinds = {*agreement.shares, "quality"}
     assert {kind for kind in kinds if agreement.trusted(kind)} == trusted
+
+
+def test_a_run_that_is_killed_goes_on_without_asking_twice(online: OpenAIServer, tmp_path: Path) -> None:
+    folder = tmp_path / "skills" / "sales"
+    (folder / "evals").mkdir(parents=True)
+    header = "---\nname: sales\ndescription: Handles ledgers of shops.\n---\n"
+    (folder / "SKILL.md").write_text(f"{header}Add up every row.\n")
+    (folder / "evals" / "evals.json").write_text(json.dumps({"skill_name": "sales", "evals": [CASE]}))
+    command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", "skill", "test"]
+    command += [str(folder), "--provider", "openai", "--no-baseline", "--tier", "behaviour", "--yes"]
+    online.replies = [CallTool("load_skill", {"skill_id": "sales"})]
+    started: list[subprocess.Popen[bytes]] = []
+    online.before = lambda: started[0].kill() if len(online.requests) == 2 else None
+    started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    assert started[0].wait(timeout=120) == -signal.SIGKILL
+    asked = len(online.requests)
+    online.replies = [Say("It is 7.")]
+    done = subprocess.run([*command, "--resume", "--json"], capture_output=True, text=True, check=False)
+    (result,) = json.loads(done.stdout)["results"]
+    assert (result["outcome"], len(online.requests) - asked) == ("passed", 1), json.dumps(result)
+    assert [call["name"] for call in result["data"]["with"][0]["calls"]] == ["load_skill"]
+    assert not list(folder.rglob("unfinished"))
+    plugin = ["-p", "no:cacheprovider", "-c", "/dev/null", "-n0"]
+    options = [
+        "--rootdir",
+        str(tmp_path),
+        "--skills",
+        str(folder),
+        "--skills-replay",
+        "--skills-no-run",
+        "-v",
+    ]
+    replayed = subprocess.run(
+        [sys.executable, "-m", "pytest", *plugin, *options, "-k", "behaviour"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert "sales[behaviour-1] PASSED" in replayed.stdout, replayed.stdout + replayed.stderr
+    assert len(online.requests) - asked == 1

@@ -38,9 +38,6 @@ class Budget:
         self.tokens += transcript.tokens
         self.cost += transcript.cost or 0.0
 
-    def as_data(self) -> dict[str, object]:
-        return {"calls": self.calls, "tokens": self.tokens, "cost": round(self.cost, 4)}
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

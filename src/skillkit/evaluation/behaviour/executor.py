@@ -18,6 +18,8 @@ class Task:
     skill: SkillMetadata | None
     """None is the baseline: the same without the skill."""
     seconds: float = 300.0
+    calls: Path | None = None
+    """Where an executor that can keeps each answer of the model until the whole run is recorded."""
 
 
 class Executor(Protocol):

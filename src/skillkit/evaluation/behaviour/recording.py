@@ -4,7 +4,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 from skillkit.core.digest import TreeDigest, tree_digest
@@ -15,6 +17,8 @@ from skillkit.evaluation.behaviour.transcript import Transcript
 
 FORMAT = "skillkit.evaluation.recording"
 VERSION = 1
+RECORDINGS = "recordings"
+"""The folder beside the cases."""
 
 
 class StaleRecordingError(ConfigurationError):
@@ -81,6 +85,8 @@ class Recordings:
     executor: str = ""
     """Who made the recording that was read last."""
     model: str = ""
+    newest: str = ""
+    """When the newest of the recordings that were read was made."""
     _made: set[str] = field(default_factory=set)
 
     def counts(self, key: RunKey) -> bool:
@@ -104,10 +110,18 @@ class Recordings:
                 )
             return None
         self.stale += bool(changed)
+        self.newest = max(self.newest, str(data.get("made", "")))
         if isinstance(recorded, Mapping) and key.variant != "judge":
             self.executor, self.model = str(recorded.get("executor", "")), str(recorded.get("model", ""))
         transcript = data.get("transcript")
         return Transcript.from_data(transcript) if isinstance(transcript, Mapping) else None
+
+    def calls(self, key: RunKey) -> Path:
+        """Return the file of a run's single calls; those of an unfinished run count when resuming."""
+        path = self.folder / "unfinished" / f"{digest_of(key.as_data())[7:39]}.jsonl"
+        if not self.resume:
+            path.unlink(missing_ok=True)
+        return path
 
     def keep(self, key: RunKey, transcript: Transcript) -> None:
         """Write a run; a run that failed for the service's sake is not kept, so that it is tried again."""
@@ -115,12 +129,16 @@ class Recordings:
             "format": FORMAT,
             "version": VERSION,
             "key": key.as_data(),
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "transcript": transcript.as_data(),
         }
         self._made.add(key.file_name)
         self.folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
         replace_file(self.folder / key.file_name, text.encode("utf-8", "replace"))
+        self.calls(key).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.calls(key).parent.rmdir()
 
     def _read(self, path: Path) -> dict[str, object] | None:
         try:

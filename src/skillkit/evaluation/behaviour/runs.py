@@ -107,7 +107,8 @@ class BehaviourRunner:
         self.progress(f"{case.skill.name} {case.case.title[:40]} ({variant}, run {number + 1})")
         with workspace(case.case.files, (case.skill.base_dir, case.suite.parent)) as folder:
             skill = case.skill if variant == WITH else None
-            task = Task(case.case.prompts, folder, skill, case.case.seconds or DEFAULT_SECONDS)
+            seconds = case.case.seconds or DEFAULT_SECONDS
+            task = Task(case.case.prompts, folder, skill, seconds, self.recordings.calls(key))
             made = self.executor.run(task)
             made = replace(made, seconds=round(made.seconds, 3))  # as it is recorded
         self.budget.spend(made)
@@ -257,6 +258,18 @@ def metrics(results: Sequence[Result]) -> dict[str, object]:
     found["difference"] = difference(*counted[WITH][:2], *counted[WITHOUT][:2])
     found["flaky"] = [result.id for result in results if result.data.get("flaky")]
     return found
+
+
+def spent(results: Sequence[Result]) -> dict[str, object]:
+    """What the runs in these results took when they were made."""
+    made = [run for result in results for variant in (WITH, WITHOUT) for run in _runs(result, variant)]
+    calls, tokens, costs = ([run.get(name) or 0 for run in made] for name in ("requests", "tokens", "cost"))
+    return {"calls": sum(map(_number, calls)), "tokens": sum(map(_number, tokens)),
+            "cost": round(sum(map(_number, costs)), 4)}  # fmt: skip
+
+
+def _number(value: object) -> float:
+    return value if isinstance(value, int | float) else 0
 
 
 def _runs(result: Result, variant: str) -> list[dict[str, object]]:
