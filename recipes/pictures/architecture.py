@@ -8,6 +8,7 @@ LAYERS = (
     ("evaluation", "tests of skills: cases, tiers, reports"),
     ("integrations", "one thin file a framework, MCP"),
     ("install", "git → verified store; trust, lock, rollback"),
+    ("fleet", "scripts on many machines, through Ray"),
     ("scripts · toolsets", "sandbox, environments; classes as tools"),
     ("disclosure", "catalogue, envelope, budget, session, tools"),
     ("matching", "request → skills with scores and reasons"),

@@ -62,6 +62,17 @@ class TreeStore:
         finally:
             os.close(descriptor)
 
+    def has(self, digest: str) -> bool:
+        """Whether there is a copy of this tree; it is compared with its digest when it is used."""
+        return _DIGEST.fullmatch(digest) is not None and (self._entry(digest) / _USED).exists()
+
+    def count(self) -> int:
+        """Return how many copies there are."""
+        return sum(1 for _ in self.folder.glob(f"*/{_USED}"))
+
+    def _entry(self, digest: str) -> Path:
+        return self.folder / digest.replace(":", "-")
+
     def _is_usable(self, reachable: bool) -> bool:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +82,7 @@ class TreeStore:
 
     def _in_use(self, source: Path, digest: str) -> tuple[int, Path]:
         """The copy and a descriptor that keeps it from being removed."""
-        entry = self.folder / digest.replace(":", "-")
+        entry = self._entry(digest)
         for _ in range(_TRIES):
             try:
                 descriptor = os.open(entry / _USED, os.O_RDWR | os.O_CLOEXEC)

@@ -19,7 +19,7 @@ from skillkit.scripts.sandbox.backend import SEARCH_PATH, Backend, Confinement, 
 
 _PYTHON_OPTIONS = ("-s", "-B", "-X", "utf8")
 _MAX_COPIED = 256 << 20
-_LOCALE = frozenset(
+LOCALE = frozenset(
     "LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE LC_MESSAGES LC_MONETARY LC_NUMERIC LC_TIME LC_ADDRESS "
     "LC_IDENTIFICATION LC_MEASUREMENT LC_NAME LC_PAPER LC_TELEPHONE".split()
 )
@@ -134,7 +134,7 @@ class PinnedRun:
             "PATH": ":".join(dict.fromkeys([*programs, *search.split(":")])),
             "HOME": work,
             "TMPDIR": work,
-            **{name: value for name, value in os.environ.items() if name in _LOCALE},
+            **{name: value for name, value in os.environ.items() if name in LOCALE},
             # Forbidden where there are no mounts, and git gives up on what it may not read.
             **({} if backend.mounts else {"GIT_CONFIG_NOSYSTEM": "1"}),
             **({"PYTHONPATH": os.fspath(base_dir)} if self._is_of_the_skill else {}),

@@ -81,7 +81,7 @@ class LocalRunner:
         self._concurrency = concurrency or max(4, 2 * (os.cpu_count() or 1))
         self._pool = self._new_pool()
         self._process = os.getpid()
-        self._trees = TreeStore(state / "trees")
+        self.trees = TreeStore(state / "trees")
         self._heads: dict[tuple[str, str, str], _Head] = {}
 
     def run(self, request: ScriptRequest) -> ScriptResult:
@@ -105,6 +105,19 @@ class LocalRunner:
                 await asyncio.wait([waiting])
             raise
 
+    def prepare(self, request: ScriptRequest) -> str | None:
+        """Make ready what a request needs and start nothing; return why that cannot be, None when it is."""
+
+        def start(run: PinnedRun, interpreter: Interpreter, environment: Environment | None) -> ScriptResult:
+            return ScriptResult(Outcome.EXITED, run.backend.name, 0)
+
+        cancellation = Cancellation()
+        try:
+            result = self._execute(request, cancellation, start)
+        finally:
+            cancellation.close()
+        return None if result.outcome is Outcome.EXITED else result.message
+
     def close(self) -> None:
         """Wait for what is running and let the threads go."""
         self._pool.shutdown()
@@ -125,7 +138,9 @@ class LocalRunner:
             self._pool, self._process = self._new_pool(), os.getpid()
         return cancellation, self._pool.submit(work)
 
-    def _execute(self, request: ScriptRequest, cancellation: Cancellation) -> ScriptResult:
+    def _execute(
+        self, request: ScriptRequest, cancellation: Cancellation, start: "_Start | None" = None
+    ) -> ScriptResult:
         if cancellation.is_set():
             return ScriptResult(Outcome.CANCELLED, "none", message="Script was cancelled")
         try:
@@ -134,8 +149,8 @@ class LocalRunner:
             return ScriptResult(Outcome.REFUSED, "none", message=str(error))
         try:
             reachable = needs_reachable_files(backend)
-            with self._trees.pinned(request.base_dir, request.digest, reachable=reachable) as tree:
-                return self._prepare(PinnedRun(request, tree, backend, cancellation))
+            with self.trees.pinned(request.base_dir, request.digest, reachable=reachable) as tree:
+                return self._prepare(PinnedRun(request, tree, backend, cancellation), start or self._start)
         except (ChangedTreeError, LinkedPathError, HostsError, InputsError) as error:
             return ScriptResult(Outcome.REFUSED, backend.name, message=str(error))
         except (MissingInterpreterError, DependencyError, InlineMetadataError, OutOfReachError) as error:
@@ -146,7 +161,7 @@ class LocalRunner:
         except (SkillsUseError, OSError) as error:
             return ScriptResult(Outcome.BROKEN, backend.name, message=str(error))
 
-    def _prepare(self, run: PinnedRun) -> ScriptResult:
+    def _prepare(self, run: PinnedRun, start: "_Start") -> ScriptResult:
         request = run.request
         head = self._read_head(run)
         run = replace(run, imports_own_folder=head.imports_own_folder, is_module=head.is_module)
@@ -155,7 +170,7 @@ class LocalRunner:
             message = f"{request.script}: {head.lacking}"
             return ScriptResult(Outcome.REFUSED, run.backend.name, message=message)
         if interpreter.kind != PYTHON:
-            return self._start(run, interpreter, None)
+            return start(run, interpreter, None)
         with self._store_for(run.backend).in_use(
             run.tree / request.script,
             replace(head.metadata, requires_python=head.metadata.requires_python or request.requires_python),
@@ -164,7 +179,7 @@ class LocalRunner:
             reachable=needs_reachable_files(run.backend),
             cancellation=run.cancellation,
         ) as environment:
-            return self._start(run, interpreter, environment)
+            return start(run, interpreter, environment)
 
     def _store_for(self, backend: Backend) -> EnvironmentStore:
         """Root's own folder only for backends that can show it to the user that scripts run as."""
@@ -256,6 +271,9 @@ class LocalRunner:
         lacking = find_lacking(run.backend, kind, content)
         self._heads[key] = head = _Head(metadata, first_bytes, own, is_module, lacking)
         return head
+
+
+_Start = Callable[[PinnedRun, Interpreter, Environment | None], ScriptResult]
 
 
 class _Head(NamedTuple):

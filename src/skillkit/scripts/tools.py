@@ -9,7 +9,7 @@ from threading import Lock
 from skillkit.core.authority import Authority, SkillDirectory, current_requester
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
-from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.exceptions import SkillInvocationError, SkillNotFoundError, SkillsUseError
 from skillkit.core.grants import Grants, Limits
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import refusal
@@ -24,7 +24,7 @@ from skillkit.scripts.model_tools import model_tools
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.outputs import OutputStore
 from skillkit.scripts.payloads import Payload, failure, success
-from skillkit.scripts.runner import LocalRunner
+from skillkit.scripts.runners import default_runner
 
 _HELP_TEXTS = 256
 _MAX_NAMES = 20
@@ -67,7 +67,7 @@ class ScriptTools:
         """Says, for the cause of a failure and the name of a skill, how this program's user mends it."""
         self._skills = skills
         self.outputs = outputs or OutputStore()
-        self._runner = runner or LocalRunner()
+        self._runner = runner or default_runner()
         self._authority = authority
         self._limits = limits
         self._help: OrderedDict[tuple[str, str], Payload] = OrderedDict()
@@ -249,6 +249,19 @@ class ScriptTools:
                 return known
         request = help_request(skill, script, digest, grants, self._limits)
         return _Prepared(script, request, help=True)
+
+    def help_requests(self, skill_name: str) -> list[ScriptRequest]:
+        """Return a request for the help of each script of a skill; SkillInvocationError says why not."""
+        skill = self._skill(skill_name, "Skill '{}' not loaded or installed")
+        if isinstance(skill, dict):
+            raise SkillInvocationError(str(skill["message"]))
+        requests = []
+        for script in find_scripts(skill):
+            granted = self._grants(skill, script)
+            if isinstance(granted, dict):
+                raise SkillInvocationError(str(granted["message"]))
+            requests.append(help_request(skill, script, *granted, self._limits))
+        return requests
 
     def _grants(self, skill: SkillMetadata, script: Script) -> tuple[str, Grants] | Payload:
         try:

@@ -14,7 +14,18 @@ class Commands(FamilyGroup):
 
     families = {  # noqa: RUF012 -- read-only by its type
         f"skillkit.agent.cli.{name}": (name,)
-        for name in ("skill", "config", "doctor", "inspect", "journal", "memory", "model", "serve", "session")
+        for name in (
+            "skill",
+            "config",
+            "doctor",
+            "fleet",
+            "inspect",
+            "journal",
+            "memory",
+            "model",
+            "serve",
+            "session",
+        )
     }
 
 

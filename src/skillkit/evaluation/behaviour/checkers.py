@@ -9,7 +9,7 @@ from skillkit.evaluation.behaviour.graders import Grade
 from skillkit.evaluation.behaviour.transcript import Transcript
 from skillkit.evaluation.cases import Check
 from skillkit.scripts.models import Outcome, ScriptRequest, ScriptRunner
-from skillkit.scripts.runner import LocalRunner
+from skillkit.scripts.runners import default_runner
 
 ANSWER = "answer.txt"
 """The file with the answer, beside those of the run."""
@@ -41,7 +41,7 @@ def run_checker(
             read_paths=(folder,),
             write_paths=(folder,),
         )
-        result = (runner or LocalRunner()).run(request)
+        result = (runner or default_runner()).run(request)
     if result.outcome is not Outcome.EXITED:
         return Grade(check, None, f"the checker did not run: {result.message or result.outcome.value}")
     said = result.stdout.data.decode("utf-8", "replace").strip()[-200:]

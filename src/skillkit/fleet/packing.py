@@ -1,0 +1,129 @@
+"""A skill's tree as bytes that travel, and back; the digest says whether it arrived as it was approved."""
+
+import io
+import os
+import stat
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from skillkit.core.digest import open_tree
+from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
+from skillkit.core.exceptions import SkillsUseError
+
+
+class PackedTreeError(SkillsUseError):
+    """Bytes that are no packed tree, or one that must not be unpacked."""
+
+
+def pack_tree(folder: Path) -> bytes:
+    """Return plain files with their executable bit and links as their text; equal trees give equal bytes."""
+    packed = _Packed()
+    packed.add_folder(folder, "")
+    return packed.close()
+
+
+def pack_files(files: Mapping[str, Path]) -> bytes:
+    """Return files and folders under other names."""
+    packed = _Packed()
+    for name, path in sorted(files.items()):
+        if path.is_dir():
+            packed.add_folder(path, f"{name}/")
+            continue
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            packed.add_file(name, descriptor)
+        finally:
+            os.close(descriptor)
+    return packed.close()
+
+
+class _Packed:
+    """A tree that is being packed."""
+
+    def __init__(self) -> None:
+        self._bytes = io.BytesIO()
+        self._archive = tarfile.open(fileobj=self._bytes, mode="w", format=tarfile.PAX_FORMAT)  # noqa: SIM115
+        self._left = MAX_BYTES
+
+    def add_folder(self, folder: Path, prefix: str) -> None:
+        links = dict(sorted(_links(folder)))
+        for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links)):
+            self.add_file(prefix + path, descriptor)
+        for path, text in links.items():
+            member = tarfile.TarInfo(prefix + path)
+            member.type, member.linkname = tarfile.SYMTYPE, text
+            self._archive.addfile(member)
+
+    def add_file(self, name: str, descriptor: int) -> None:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise PackedTreeError(f"'{name}' is not a plain file")
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            content = file.read(self._left + 1)
+        self._left -= len(content)
+        if self._left < 0:
+            raise PackedTreeError(f"More than {MAX_BYTES:,} bytes cannot travel with a run")
+        member = tarfile.TarInfo(name)
+        member.size = len(content)
+        member.mode = 0o755 if os.fstat(descriptor).st_mode & 0o111 else 0o644
+        self._archive.addfile(member, io.BytesIO(content))
+
+    def close(self) -> bytes:
+        self._archive.close()
+        return self._bytes.getvalue()
+
+
+def unpack_tree(packed: bytes, folder: Path) -> None:
+    """Write a packed tree into `folder`, which must not exist; PackedTreeError for anything but a tree.
+
+    Links are made after everything else, so nothing is ever written through one.
+    """
+    links: list[tuple[Path, str]] = []
+    folder.mkdir()
+    try:
+        with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as archive:
+            for member in _bounded(archive):
+                place = folder.joinpath(*_parts(member.name))
+                if member.issym():
+                    links.append((place, member.linkname))
+                    continue
+                place.parent.mkdir(parents=True, exist_ok=True)
+                content = archive.extractfile(member)
+                if content is None:
+                    raise PackedTreeError(f"'{member.name}' is neither a plain file nor a link")
+                with open(place, "xb") as file:
+                    file.write(content.read())
+                    os.fchmod(file.fileno(), 0o755 if member.mode & 0o111 else 0o644)
+        for place, text in links:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(text)
+    except (tarfile.TarError, FileExistsError, NotADirectoryError, ValueError, EOFError) as error:
+        raise PackedTreeError(f"Not a packed tree: {error}") from error
+
+
+def _bounded(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    size = 0
+    for number, member in enumerate(archive):
+        size += member.size
+        if number >= MAX_FILES or size > MAX_BYTES:
+            raise PackedTreeError(f"A tree of more than {MAX_FILES:,} files or {MAX_BYTES:,} bytes")
+        if not (member.isreg() or member.issym()):
+            raise PackedTreeError(f"'{member.name}' is neither a plain file nor a link")
+        yield member
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    parts = tuple(name.split("/"))
+    if not name or "\0" in name or any(part in ("", ".", "..") for part in parts):
+        raise PackedTreeError(f"The name '{name}' leads out of the tree")
+    return parts
+
+
+def _links(folder: Path) -> Iterator[tuple[str, str]]:
+    for where, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = os.path.join(where, name)
+            with suppress(OSError):
+                if stat.S_ISLNK(os.lstat(path).st_mode):
+                    yield os.path.relpath(path, folder), os.readlink(path)

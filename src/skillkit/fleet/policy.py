@@ -1,0 +1,80 @@
+"""How the tenants of a fleet share it: weights, bounds, rates; a file on the head's machine."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.disk import agent_home
+from skillkit.core.exceptions import ConfigurationError
+
+SETTING = "SKILLKIT_FLEET_POLICY"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one tenant gets."""
+
+    weight: float = 1.0
+    """Of two tenants that both wait, one with twice the weight starts twice as many runs."""
+    waiting: int = 1000
+    """Runs that may wait; one more is refused."""
+    running: int | None = None
+    """Runs at once; None for as many as there are slots."""
+    rate: float | None = None
+    """Starts a second, over time; None for no such limit."""
+    burst: int = 10
+    """Starts at once after a pause, where there is a rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The shares of all tenants, and how many dispatchers serve them."""
+
+    default: Share = Share()
+    tenants: Mapping[str, Share] = field(default_factory=dict)
+    dispatchers: int = 1
+
+    def share(self, tenant: str) -> Share:
+        return self.tenants.get(tenant, self.default)
+
+    @classmethod
+    def read(cls, path: Path | None = None) -> "Policy":
+        """Return the policy in a JSON file; without the file everybody has the same share."""
+        path = path or policy_path()
+        try:
+            data = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"Cannot read the fleet's policy {path}: {error}", SETTING) from error
+        try:
+            known = {"default", "tenants", "dispatchers"}
+            if unknown := set(data) - known:
+                raise ValueError(f"unknown field '{min(unknown)}'")
+            default = _share(data.get("default", {}), Share())
+            tenants = {name: _share(words, default) for name, words in data.get("tenants", {}).items()}
+            dispatchers = int(data.get("dispatchers", 1))
+            if not 1 <= dispatchers <= 64:
+                raise ValueError("'dispatchers' is 1 to 64")
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ConfigurationError(f"The fleet's policy {path} is wrong: {error}", SETTING) from error
+        return cls(default, tenants, dispatchers)
+
+
+def policy_path() -> Path:
+    """Where the policy is on the head's machine."""
+    return Path(os.environ.get(SETTING) or agent_home() / "fleet.json").expanduser()
+
+
+def _share(words: Mapping[str, Any], base: Share) -> Share:
+    if unknown := set(words) - {item.name for item in fields(Share)}:
+        raise ValueError(f"unknown field '{min(unknown)}'")
+    for name, value in words.items():
+        if value is None and name in ("running", "rate"):
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+            raise ValueError(f"'{name}' is a number above 0")
+    return Share(**{**asdict(base), **words})

@@ -1,0 +1,14 @@
+"""What clients, dispatchers and workers of a fleet agree on."""
+
+from typing import Any
+
+PROTOCOL = 1
+"""Of what they say to each other; those of another version are not used."""
+HEARTBEAT = 1.0
+"""Seconds between two signs of life of a worker or a client."""
+SILENCE = 5.0
+"""Seconds without one after which it counts as lost."""
+Message = tuple[Any, ...]
+"""`("submit", run, tenant, priority)`, `("adopt", run, tenant, worker)`, `("withdraw", run)`,
+`("release", run)` from a client; `("granted", run, worker)`, `("refused", run, why)`,
+`("lost", run)` to it."""

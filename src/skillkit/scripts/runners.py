@@ -1,0 +1,37 @@
+"""Who executes the scripts of this program: this machine, or what SKILLKIT_RUNNER names."""
+
+import os
+from collections.abc import Mapping
+from threading import Lock
+from typing import cast
+
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.extensions import Extensions
+from skillkit.scripts.models import ScriptRunner
+from skillkit.scripts.runner import LocalRunner
+
+SETTING = "SKILLKIT_RUNNER"
+RUNNERS = Extensions(
+    group="skillkit.runners",
+    kind="runner",
+    shipped={"ray": "skillkit.fleet.runner:RayRunner"},
+)
+"""By the scheme of an address: `ray://HOST:PORT` makes a RayRunner of that address."""
+_made: dict[str, ScriptRunner] = {}
+_lock = Lock()
+
+
+def default_runner(environ: Mapping[str, str] | None = None) -> ScriptRunner:
+    """Return the runner that SKILLKIT_RUNNER names, one a process; without it a new one of this machine."""
+    setting = (os.environ if environ is None else environ).get(SETTING, "").strip()
+    if setting in ("", "local"):
+        return LocalRunner()
+    scheme, separator, _ = setting.partition("://")
+    if not separator:
+        raise ConfigurationError(
+            f"{SETTING}={setting} is neither 'local' nor an address such as ray://HOST:PORT", SETTING
+        )
+    with _lock:
+        if setting not in _made:
+            _made[setting] = cast("ScriptRunner", RUNNERS.load(scheme)(setting))
+        return _made[setting]

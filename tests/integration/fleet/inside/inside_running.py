@@ -1,0 +1,264 @@
+"""A run on a fleet is a run here: results, limits, grants, trees, output, cancelling, versions."""
+
+import asyncio
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fleet_machines import ADDRESS
+from ray_cluster import processes, wait_until
+
+from skillkit.core.grants import Limits
+from skillkit.fleet.cluster import FleetError, get_dispatcher
+from skillkit.fleet.envelopes import pack_request
+from skillkit.fleet.packing import pack_tree
+from skillkit.fleet.runner import RayRunner
+from skillkit.fleet.sealing import FleetKeys, Label, add_key
+from skillkit.fleet.tree_stores import open_tree_store
+from skillkit.scripts import LocalRunner, Outcome
+from skillkit.scripts.inputs import InputFile
+
+pytestmark = pytest.mark.usefixtures("machines")
+
+
+def same(result):
+    """What of a result does not depend on when and where."""
+    return (result.outcome, result.exit_code, result.stdout, result.stderr, result.message, result.files)
+
+
+@pytest.mark.parametrize(
+    ("source", "fields"),
+    [
+        ("print('hello')", {}),
+        ("import sys; sys.stderr.write('no'); sys.exit(3)", {}),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", {}),
+        ("import time; print(1, flush=True); time.sleep(60)", {"limits": Limits(timeout=1.0)}),
+        ("print('x' * 3_000_000)", {"limits": Limits(output=1000)}),
+        (
+            "import os; print(os.environ['KEY'], os.environ.get('RAY_AUTH_TOKEN'))",
+            {"environment": {"KEY": "v"}},
+        ),
+        ("import sys; print(sys.argv[1:], open('/input/a').read())", {"arguments": ("ü", "--json")}),
+        ("import os; open(os.environ['SKILL_OUTPUT_DIR'] + '/made.txt', 'w').write('made')", {}),
+        ("import socket; socket.create_connection(('127.0.0.1', 6399))", {}),
+    ],
+    ids=["prints", "fails", "signal", "timeout", "long", "environment", "inputs", "outputs", "network"],
+)
+def test_the_same_result_as_on_this_machine(fleet, source, fields):
+    request = fleet.request(source, **fields)
+    (fleet.folder / "handed").write_text("handed over")
+    request = replace(request, inputs=(InputFile("a", fleet.folder / "handed"),))
+    local = LocalRunner(fleet.folder / "local", sandbox="bwrap")
+    here = local.run(request)
+    there = fleet.runner().run(request)
+    local.close()
+    places = (str(request.base_dir).encode(), f"/skills/{request.skill}".encode())
+    assert same(replace(there, stderr=here.stderr)) == same(here), there
+    assert there.stderr.data.replace(places[1], places[0]) == here.stderr.data
+    assert there.backend == here.backend == "bwrap"
+
+
+def test_a_granted_path_of_this_machine_is_refused_and_named(fleet):
+    request = fleet.request(read_paths=(Path("/srv/data"),))
+    result = fleet.runner().run(request)
+    assert result.outcome is Outcome.REFUSED
+    assert "/srv/data is on this machine" in result.message
+    assert fleet.runner().run(fleet.request(project=Path("/srv/project"))).outcome is Outcome.REFUSED
+    assert fleet.starts(request) == 0
+
+
+def test_a_script_never_runs_without_a_sandbox(fleet):
+    result = fleet.runner().run(fleet.request(unsandboxed=True))
+    assert result.backend == "bwrap"
+
+
+def test_other_bytes_than_the_digest_are_never_run(fleet):
+    request = fleet.request()
+    (request.base_dir / "scripts" / "run.py").write_text("print('other')")
+    result = fleet.runner().run(request)
+    assert result.outcome is Outcome.BROKEN
+    assert "changed after this run was approved" in result.message
+    assert fleet.starts(request) == 0
+
+
+@pytest.mark.parametrize("tampered", [False, True])
+def test_trees_come_from_a_store_that_nobody_has_to_trust(fleet, tampered):
+    fleet.stop_workers()
+    store = fleet.folder / f"trees-{tampered}"
+    fleet.start_worker("127.0.0.2", trees=str(store))
+    request, other = fleet.request("print('right')"), fleet.request("print('wrong')")
+    packed = pack_tree((other if tampered else request).base_dir)
+    open_tree_store(str(store)).put(request.digest, packed)
+    if not tampered:  # the client could not send it any more
+        (request.base_dir / "SKILL.md").unlink()
+    result = fleet.runner().run(request)
+    assert (result.outcome, result.stdout.data) == (Outcome.EXITED, b"right\n"), result
+    assert fleet.starts(other) == 0
+
+
+def test_output_is_told_while_the_script_runs(fleet):
+    gate = fleet.marks / "gate"
+    request = fleet.request(
+        f"""
+        import os, time
+        print("first", flush=True)
+        while not os.path.exists({str(gate)!r}):
+            time.sleep(0.02)
+        print("second")
+        """
+    )
+    lines = []
+
+    def follow(of, line):
+        assert of.skill == request.skill
+        lines.append(line)
+        gate.touch()
+
+    result = fleet.runner(follow=follow).run(request)
+    gate.unlink()
+    assert result.stdout.data == b"first\nsecond\n"
+    assert lines == ["first", "second"]
+
+
+async def test_cancelling_kills_the_script_wherever_it_is(fleet):
+    request = fleet.request("import time; time.sleep(600)")
+    task = asyncio.ensure_future(fleet.runner().arun(request))
+    await asyncio.to_thread(fleet.wait_for_start, request)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not [line for line in processes().values() if request.skill in line]
+
+
+async def test_a_run_that_waits_can_be_cancelled_and_never_starts(fleet):
+    runner = fleet.runner(tenant="cancels")
+    blocking = [fleet.request("import time; time.sleep(600)") for _ in range(8)]
+    tasks = [asyncio.ensure_future(runner.arun(request)) for request in blocking]
+    for request in blocking:
+        await asyncio.to_thread(fleet.wait_for_start, request)
+    waiting = fleet.request()
+    task = asyncio.ensure_future(runner.arun(waiting))
+    dispatcher = get_dispatcher(fleet.ray)
+    status = lambda: fleet.ray.get(dispatcher.status.remote())["tenants"]["cancels"]  # noqa: E731
+    await asyncio.to_thread(wait_until, lambda: status()["waiting"] == 1)
+    for each in (task, *tasks):
+        each.cancel()
+    await asyncio.gather(task, *tasks, return_exceptions=True)
+    await asyncio.to_thread(wait_until, lambda: status()["waiting"] == status()["running"] == 0)
+    assert fleet.starts(waiting) == 0
+
+
+def test_a_replayed_an_altered_and_a_foreign_document_are_refused(fleet, machines, tmp_path):
+    keys = FleetKeys.read(fleet.keys)
+    request = fleet.request()
+    name, other = machines.values()
+    label = Label("run", "tenant", request.digest, name)
+    sealed = keys.seal(label, pack_request(request))
+    worker = fleet.workers[name]
+    assert fleet.runner().run(request).outcome is Outcome.EXITED
+    fleet.ray.get(worker.add_tree.remote(request.digest, pack_tree(request.base_dir)))
+    assert fleet.ray.get(worker.run.remote(sealed))[0] == "result"
+    started = fleet.starts(request)
+    add_key(tmp_path / "foreign")
+    foreign = FleetKeys.read(tmp_path / "foreign").seal(label, pack_request(request))
+    for document, target in ((sealed, worker), (sealed, fleet.workers[other]), (foreign, worker)):
+        assert fleet.ray.get(target.run.remote(document))[0] == "failed"
+    altered = sealed.replace(b"tenant", b"others", 1).replace(b'"tenant"', b'"others"')
+    assert fleet.ray.get(worker.run.remote(altered))[0] == "failed"
+    assert fleet.starts(request) == started
+
+
+def test_nothing_of_a_request_is_in_any_file_of_the_cluster(fleet):
+    request = fleet.request("print('x' * 300_000)", environment={"KEY": "hunter2-in-a-grant"})
+    request = replace(request, arguments=("hunter2-as-argument",))
+    assert fleet.runner().run(request).outcome is Outcome.EXITED
+    found = [
+        path
+        for path in (fleet.folder / "ray").rglob("*")
+        if path.is_file() and b"hunter2" in path.read_bytes()
+    ]
+    assert found == []
+
+
+def test_a_worker_of_another_version_is_shown_and_not_used(fleet, machines):
+    fleet.stop_workers()
+    newer = fleet.start_worker("127.0.0.2", place="newer", protocol=99)
+    wait_until(lambda: fleet.status()[newer]["state"] == "other version")
+    usable = fleet.start_worker("127.0.0.3")
+    started = []
+    for _ in range(4):
+        fleet.runner(on_start=started.append).run(fleet.request())
+    assert {name.partition("/")[0] for name in started} == {usable}
+
+
+async def test_a_drained_machine_finishes_and_a_rolling_change_loses_no_run(fleet, machines):
+    first = next(iter(machines.values()))
+    runner = fleet.runner()
+    requests = [fleet.request("import time; time.sleep(0.3); print('done')") for _ in range(16)]
+    tasks = [asyncio.ensure_future(runner.arun(request)) for request in requests]
+    await asyncio.to_thread(wait_until, lambda: sum(map(fleet.starts, requests)) > 2)
+    drained = await get_dispatcher(fleet.ray).drain.remote(first)
+    assert drained == [first]
+    fleet.workers[first].finish.remote()
+    results = await asyncio.gather(*tasks)
+    assert {result.outcome for result in results} == {Outcome.EXITED}
+    assert [fleet.starts(request) for request in requests] == [1] * 16
+
+
+def test_without_a_key_and_without_a_fleet_the_answer_says_what_to_do(fleet, tmp_path):
+    assert (
+        "make it once, copy it"
+        in RayRunner(ADDRESS, keys=tmp_path / "absent", shared_paths=[fleet.folder])
+        .run(fleet.request())
+        .message
+    )
+    assert fleet.ray.is_initialized()
+
+
+async def test_five_runs_of_one_tenant_behind_many_of_another_start_early(fleet):
+    many, few = fleet.runner(tenant="many"), fleet.runner(tenant="few")
+    first, second = fleet.request(), fleet.request()
+    tasks = [asyncio.ensure_future(many.arun(first)) for _ in range(60)]
+    await asyncio.to_thread(wait_until, lambda: fleet.starts(first) > 0)
+    tasks += [asyncio.ensure_future(few.arun(second)) for _ in range(5)]
+    results = await asyncio.gather(*tasks)
+    assert {result.outcome for result in results} == {Outcome.EXITED}
+    names = (first.skill, second.skill)
+    marks = [mark for mark in os.scandir(fleet.marks) if mark.name.startswith(names)]
+    marks.sort(key=lambda mark: mark.stat().st_mtime_ns)
+    text = "".join("f" if mark.name.startswith(second.skill) else "m" for mark in marks)
+    assert (len(text), text.count("f")) == (65, 5)
+    assert text[text.index("f") :][:20].count("f") == 5
+
+
+CLIENT = """
+import pickle, sys
+from pathlib import Path
+from skillkit.fleet.runner import RayRunner
+folder = Path(sys.argv[1])
+RayRunner(
+    sys.argv[2],
+    keys=folder / "keys",
+    shared_paths=[folder],
+    keep_results=float(sys.argv[3]),
+    on_start=(folder / "marks" / "kept").write_text,
+).run(pickle.loads((folder / "request").read_bytes()))
+"""
+
+
+def test_a_kept_result_outlives_its_client(fleet):
+    request = fleet.request("import time; time.sleep(1); print('kept')")
+    (fleet.folder / "request").write_bytes(pickle.dumps(request))
+    client = subprocess.Popen([sys.executable, "-c", CLIENT, str(fleet.folder), ADDRESS, "60"])
+    fleet.wait_for_start(request)
+    client.kill()
+    client.wait()
+    name = (fleet.marks / "kept").read_text()
+    result = fleet.runner().collect(name)
+    assert (result.outcome, result.stdout.data) == (Outcome.EXITED, b"kept\n")
+    with pytest.raises(FleetError, match="no result"):
+        fleet.runner().collect(name.partition("/")[0] + "/nothing")

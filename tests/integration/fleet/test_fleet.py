@@ -1,0 +1,41 @@
+"""A fleet on a real Ray cluster: head and machines in a network and process namespace with loopback alone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ray_cluster import INSIDE, namespace_command, why_no_namespace
+
+HERE = Path(__file__).parent / "inside"
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("fleet")
+@pytest.mark.parametrize("module", sorted(path.stem for path in HERE.glob("inside_*.py")))
+def test_inside_a_namespace(module):
+    if reason := why_no_namespace():
+        pytest.skip(f"no namespace can be made here: {reason}")
+    options = [
+        "-q",
+        "-x",
+        "-p",
+        "no:randomly",
+        "-p",
+        "no:cacheprovider",
+        "-n0",
+        "-o",
+        "python_files=inside_*.py",
+    ]
+    ended = subprocess.run(
+        [*namespace_command(), sys.executable, "-m", "pytest", *options, str(HERE / f"{module}.py")],
+        cwd=ROOT,
+        env={**os.environ, INSIDE: "1"},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout[-8000:] + ended.stderr[-2000:]

@@ -1,0 +1,102 @@
+"""Sealed documents: read and made by holders of a key only, each used once, by the worker it is for."""
+
+import dataclasses
+import time
+
+import pytest
+
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.fleet.sealing import FleetKeys, Label, RequestGuard, SealError, add_key
+
+LABEL = Label(run="r1", tenant="acme", digest="sha256:0", worker="w1")
+SECRET = b'{"environment": {"KEY": "hunter2"}}'
+
+
+@pytest.fixture
+def path(tmp_path):
+    add_key(tmp_path / "keys")
+    return tmp_path / "keys"
+
+
+def test_what_was_sealed_is_opened_and_is_not_readable_in_between(path):
+    sealed = FleetKeys.read(path).seal(LABEL, SECRET)
+    assert b"hunter2" not in sealed
+    label, content = FleetKeys.read(path).open(sealed)
+    assert content == SECRET
+    assert dataclasses.replace(label, issued=0.0, id="") == LABEL
+
+
+@pytest.mark.parametrize("word", ["r1", "acme", "sha256:0", "w1", "request"])
+def test_no_word_of_the_label_can_be_changed(path, word):
+    keys = FleetKeys.read(path)
+    sealed = keys.seal(LABEL, SECRET)
+    with pytest.raises(SealError, match="altered"):
+        keys.open(sealed.replace(word.encode(), b"x" * len(word), 1))
+
+
+def test_no_byte_can_be_changed_and_none_left_out(path):
+    keys = FleetKeys.read(path)
+    sealed = keys.seal(LABEL, SECRET)
+    for position in range(len(sealed)):
+        with pytest.raises(SealError):
+            keys.open(sealed[:position] + bytes([sealed[position] ^ 1]) + sealed[position + 1 :])
+    for size in (0, 3, 10, len(sealed) - 1):
+        with pytest.raises(SealError):
+            keys.open(sealed[:size])
+
+
+def test_a_document_is_let_in_once_and_only_where_it_is_for(path):
+    keys = FleetKeys.read(path)
+    guard = RequestGuard(keys, "w1")
+    sealed = keys.seal(LABEL, SECRET)
+    assert guard.admit(sealed)[1] == SECRET
+    with pytest.raises(SealError, match="used before"):
+        guard.admit(sealed)
+    with pytest.raises(SealError, match="another worker"):
+        RequestGuard(keys, "w2").admit(sealed)
+    with pytest.raises(SealError, match="another worker"):
+        guard.admit(keys.seal(dataclasses.replace(LABEL, kind="result"), SECRET))
+
+
+def test_an_old_document_is_refused_and_the_memory_of_used_ones_ends(path):
+    keys = FleetKeys.read(path)
+    now = [time.time()]
+    guard = RequestGuard(keys, "w1", lambda: now[0])
+    first = keys.seal(LABEL, SECRET)
+    guard.admit(first)
+    now[0] += 3601
+    with pytest.raises(SealError, match="older than 3600 s"):
+        guard.admit(first)
+    with pytest.raises(SealError, match="older than 3600 s"):
+        guard.admit(keys.seal(LABEL, SECRET))
+
+
+def test_keys_rotate_without_a_moment_at_which_nothing_can_be_opened(path):
+    before = FleetKeys.read(path)
+    old = before.seal(LABEL, SECRET)
+    add_key(path)
+    both = FleetKeys.read(path)
+    assert both.open(old)[1] == SECRET
+    new = both.seal(LABEL, SECRET)
+    with pytest.raises(SealError, match="not \\(or no longer\\) ours"):
+        before.open(new)
+    path.write_text(path.read_text().splitlines()[0])
+    after = FleetKeys.read(path)
+    assert after.open(new)[1] == SECRET
+    with pytest.raises(SealError, match="not \\(or no longer\\) ours"):
+        after.open(old)
+
+
+def test_a_missing_an_open_and_a_wrong_key_file_are_told_apart(path):
+    with pytest.raises(ConfigurationError, match="make it once, copy it"):
+        FleetKeys.read(path.with_name("absent"))
+    path.chmod(0o644)
+    with pytest.raises(ConfigurationError, match="chmod 600"):
+        FleetKeys.read(path)
+    path.chmod(0o600)
+    path.write_text("word\n")
+    with pytest.raises(ConfigurationError, match="line 1: not 'name:64"):
+        FleetKeys.read(path)
+    path.write_text("")
+    with pytest.raises(ConfigurationError, match="at least one key"):
+        FleetKeys.read(path)
