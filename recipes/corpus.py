@@ -17,12 +17,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from skillkit.agent.authoring.validation import validate_file
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.parser import SkillParser
 from skillkit.core.skill import Skill
 from skillkit.core.walk import SkillWalk
+from skillkit.evaluation.validation import validate_file
 from skillkit.install.capabilities import capabilities
 from skillkit.install.fetch import manifest
 from skillkit.install.tree import read_folder

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
 from skillkit.evaluation.behaviour.executor import Executor
 from skillkit.evaluation.behaviour.judge import UNMEASURED, Agreement, Judge
@@ -58,24 +59,32 @@ def run_behaviour(
         return tester.report((), {})
     folder = options.recordings or cases[0].suite.parent / RECORDINGS
     executor = None if options.replay else _executor(options)
-    judging = _judge(options)
-    runner = BehaviourRunner(
-        Recordings(folder, options.replay, options.resume, options.accept_stale),
-        executor,
-        options.runs,
-        options.baseline,
-        judging,
-        Budget(options.max_calls, options.max_tokens, options.max_cost),
-        progress,
-    )
-    estimate = runner.estimate(cases)
-    progress(str(estimate))
-    if executor is not None and executor.paid and estimate.runs > HANDFUL and not agree(estimate):
-        raise ConsentError(f"Not run: {estimate} of a service that may cost money")
     try:
+        _refuse_unknown_price(options, executor)
+        runner = BehaviourRunner(
+            Recordings(folder, options.replay, options.resume, options.accept_stale),
+            executor,
+            options.runs,
+            options.baseline,
+            _judge(options),
+            Budget(options.max_calls, options.max_tokens, options.max_cost),
+            progress,
+        )
+        estimate = runner.estimate(cases)
+        progress(str(estimate))
+        if executor is not None and executor.paid and estimate.runs > HANDFUL and not agree(estimate):
+            raise ConsentError(f"Not run: {estimate} of a service that may cost money")
         return tester.run_behaviour(runner)
     finally:
         _close(executor)
+
+
+def _refuse_unknown_price(options: BehaviourOptions, executor: Executor | None) -> None:
+    if options.max_cost is not None and executor is not None and not executor.tells_cost:
+        raise ConfigurationError(
+            f"A limit in money needs the price of {executor.name}: "
+            f"agent config set {executor.name}.price READ/WRITTEN (of a million tokens)"
+        )
 
 
 def _executor(options: BehaviourOptions) -> Executor:

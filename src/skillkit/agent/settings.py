@@ -156,3 +156,11 @@ def _number(key: str, value: str) -> int:
 def _choices() -> str:
     details = ", ".join(option.name for option in fields(ProviderSettings))
     return f"Choose: {', '.join(_GENERAL)}, or PROVIDER.NAME with NAME one of {details}"
+
+
+def cost_at(price: str | None, read: int, written: int) -> float | None:
+    """Return what tokens cost at `READ/WRITTEN` for a million each; None where no price is set."""
+    if price is None:
+        return None
+    for_reading, _, for_writing = price.partition("/")
+    return (read * float(for_reading) + written * float(for_writing)) / 1_000_000

@@ -13,6 +13,7 @@ from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.provider import ChatProvider, ready
 from skillkit.agent.recorded_calls import RecordedCalls
 from skillkit.agent.runtime import AgentRuntime, Observers, in_background
+from skillkit.agent.settings import cost_at
 from skillkit.agent.telemetry import Step
 from skillkit.core.authority import TrustEverySkill
 from skillkit.core.exceptions import SkillsUseError
@@ -33,6 +34,7 @@ class AgentExecutor:
         self.name = provider.name
         self.model = str(provider.model or "")
         self.paid = provider.name not in ("local", "ollama")
+        self.tells_cost = not self.paid or provider.settings.price is not None
         self._loop = asyncio.new_event_loop()
         self._client: Any = None
 
@@ -96,8 +98,14 @@ class AgentExecutor:
             sum(step.tokens.total + step.tokens.output for step in steps if step.tokens is not None),
             sum(step.kind == "model" for step in steps),
             perf_counter() - begun,
+            cost=self._cost(steps),
             error=error,
         )
+
+    def _cost(self, steps: list[Step]) -> float | None:
+        counts = [step.tokens for step in steps if step.tokens is not None]
+        read, written = sum(count.total for count in counts), sum(count.output for count in counts)
+        return cost_at(self.provider.settings.price, read, written)
 
 
 def _manager(task: Task, home: Path) -> SkillManager:

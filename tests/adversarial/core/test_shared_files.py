@@ -17,7 +17,7 @@ IN_A_MOUNT = """
 import logging, os, subprocess, sys
 from pathlib import Path
 from skillkit import SkillManager
-from skillkit.agent.authoring.validation import validate_file
+from skillkit.evaluation.validation import validate_file
 from skillkit.install.exceptions import UnsafeTreeError
 from skillkit.install.installer import SkillInstaller
 

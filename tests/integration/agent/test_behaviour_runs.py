@@ -6,9 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from model_server import USAGE_IN, USAGE_OUT
 from openai_server import CallTool, OpenAIServer, Say
 
 from skillkit.agent.behaviour_tests import AGREEMENTS, BehaviourOptions, run_behaviour
+from skillkit.agent.settings import SettingsFile
+from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation import Outcome, SkillTester, find_targets
 
 CASE = {
@@ -94,3 +98,27 @@ def test_a_run_that_is_killed_goes_on_without_asking_twice(online: OpenAIServer,
     )
     assert "sales[behaviour-1] PASSED" in replayed.stdout, replayed.stdout + replayed.stderr
     assert len(online.requests) - asked == 1
+
+
+def test_a_limit_in_money_needs_a_price_and_then_holds(
+    online: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "skills" / "sales"
+    (folder / "evals").mkdir(parents=True)
+    (folder / "SKILL.md").write_text(
+        "---\nname: sales\ndescription: Handles ledgers of shops.\n---\nAdd up.\n"
+    )
+    cases = [{"id": number, "prompt": f"Add up {number}", "expected_output": "7"} for number in range(3)]
+    (folder / "evals" / "evals.json").write_text(json.dumps({"skill_name": "sales", "evals": cases}))
+    targets = find_targets([folder])
+    tester = SkillTester(targets.skills, targets.suites)
+    options = BehaviourOptions(provider="openai", baseline=False, max_cost=0.0002)
+    with pytest.raises(ConfigurationError, match=r"openai\.price"):
+        run_behaviour(tester, options, lambda estimate: True, print)
+    assert online.requests == []
+    SettingsFile().change("openai.price", "1/2")
+    report = run_behaviour(tester, options, lambda estimate: True, print)
+    cost = 2 * (USAGE_IN * 1 + USAGE_OUT * 2) / 1_000_000
+    assert report.metrics["behaviour"]["spent"]["cost"] == pytest.approx(cost, abs=1e-4)
+    assert (len(report.results), len(online.requests)) == (2, 2)
+    assert any("limit of 0.0002 cost" in note for note in report.notes)

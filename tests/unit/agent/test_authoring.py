@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from program import clean_environment
 
-from skillkit.agent.authoring.clients import treatments
 from skillkit.agent.authoring.templates import create_skill
-from skillkit.agent.authoring.validation import validate_file, validate_paths
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.evaluation.clients import treatments
+from skillkit.evaluation.validation import validate_file, validate_paths
 
 
 def agent(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillkit.agent.settings import cost_at
+
 if TYPE_CHECKING:
     from skillkit.agent.runtime import AgentRuntime
 
@@ -40,10 +42,7 @@ class Usage:
 
     def cost(self, price: str | None) -> float | None:
         """Return what the tokens cost at `READ/WRITTEN` for a million each; None where no price is set."""
-        if price is None:
-            return None
-        read, _, written = price.partition("/")
-        return (self.read * float(read) + self.written * float(written)) / 1_000_000
+        return cost_at(price, self.read, self.written)
 
     def __str__(self) -> str:
         about = "about " if self.estimated else ""

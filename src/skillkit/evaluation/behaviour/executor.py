@@ -36,4 +36,9 @@ class Executor(Protocol):
         """Whether a run may cost money."""
         ...
 
+    @property
+    def tells_cost(self) -> bool:
+        """Whether its transcripts say what they cost, so that a limit in money can hold."""
+        ...
+
     def run(self, task: Task) -> Transcript: ...

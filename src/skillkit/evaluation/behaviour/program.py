@@ -29,6 +29,11 @@ class ProgramExecutor:
     paid: bool = True
 
     @property
+    def tells_cost(self) -> bool:
+        """Whether it is a program whose events say what it cost."""
+        return self.name == "claude"
+
+    @property
     def name(self) -> str:
         return Path(self.command[0]).name
 

@@ -6,9 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 
-from skillkit.core.exceptions import SkillParsingError, SkillsUseError
-from skillkit.core.models import Diagnostic, SkillMetadata
-from skillkit.core.parser import SkillParser
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import list_resources
 from skillkit.evaluation.report import Outcome, Problem, Result, Tier
 from skillkit.evaluation.static import references, script_sources, texts
@@ -16,6 +15,7 @@ from skillkit.evaluation.static.data_files import broken_data
 from skillkit.evaluation.static.descriptions import description_room
 from skillkit.evaluation.static.markdown import Document
 from skillkit.evaluation.static.toolset_sources import toolset_problems
+from skillkit.evaluation.validation import validate_file
 from skillkit.matching.matcher import SkillMatcher
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.tools import ScriptTools
@@ -60,15 +60,12 @@ class Examination:
 
 
 def _follows_specification(examined: Examination) -> Iterator[Problem]:
-    for found in _strict(examined.skill.skill_path):
+    """All that validation and loading say."""
+    said = validate_file(examined.skill.skill_path)
+    for found in said.errors:
         yield Problem(f"{found.code}: {found.message}", "SKILL.md", found.line, found.code in _SAID_ELSEWHERE)
-
-
-def _strict(path: Path) -> tuple[Diagnostic, ...]:
-    try:
-        return SkillParser(strict=True).parse_skill_file(path).diagnostics
-    except SkillParsingError as error:
-        return tuple(error.diagnostics)
+    for found in said.warnings:
+        yield Problem(f"{found.code}: {found.message}", "SKILL.md", found.line, warning=True)
 
 
 def _has_instructions(examined: Examination) -> Iterator[Problem]:

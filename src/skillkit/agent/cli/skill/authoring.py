@@ -11,7 +11,7 @@ from skillkit.agent.cli.options import Json, examples
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
-    from skillkit.agent.authoring.validation import Validation
+    from skillkit.evaluation.validation import Validation
 
 
 class Template(str, Enum):
@@ -108,8 +108,8 @@ def validate(
     Exit code 1 when a file has errors; with --for, when that client refuses it or nobody could load it.
     Fields that skillkit adds to the specification are warnings.
     """
-    from skillkit.agent.authoring.clients import CLIENTS
-    from skillkit.agent.authoring.validation import validate_paths
+    from skillkit.evaluation.clients import CLIENTS
+    from skillkit.evaluation.validation import validate_paths
 
     if client not in (None, "all", *CLIENTS):
         raise typer.BadParameter(f"'{client}' is none of {', '.join(CLIENTS)}, all", param_hint="--for")
@@ -144,7 +144,7 @@ _MARKS = {"accepts": "✓", "warns": "!", "refuses": "✗"}
 
 
 def _show_for(result: "Validation", clients: list[str]) -> None:
-    from skillkit.agent.authoring.clients import treatments
+    from skillkit.evaluation.clients import treatments
 
     for found in result.unloadable:
         output.console().print(output.shown(str(found), "red"), soft_wrap=True)

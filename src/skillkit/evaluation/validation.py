@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from skillkit.agent.authoring.clients import CLIENTS, treatments
 from skillkit.core.content import read_whole
 from skillkit.core.exceptions import ContentLoadError, SkillParsingError, SkillsUseError
 from skillkit.core.file_sharing import shared_files
@@ -20,6 +19,7 @@ from skillkit.core.text import one_line
 from skillkit.core.walk import SkillWalk
 from skillkit.disclosure.activator import MAX_INSTRUCTION_TOKENS
 from skillkit.disclosure.tokens import TokenEstimator
+from skillkit.evaluation.clients import CLIENTS, treatments
 
 CLAUDE_CODE_ENTRY = 1536
 DESCRIPTION_BUDGET = 8000
