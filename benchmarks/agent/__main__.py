@@ -149,14 +149,14 @@ async def measure(rows: list[Row], results: Results, search: list[Path], *, show
 def record_instead_of_running(tools: Any) -> None:
     """What is measured is the choice; running needs a network that a benchmark should not need."""
 
-    async def run(self: Any, skill_name: str = "", script_name: str = "", **_: object) -> dict[str, Any]:
+    async def run(self: Any, skill_name: str, script_name: str, *_: object) -> dict[str, Any]:
         found = self._find(skill_name, script_name)
         if isinstance(found, dict):
             return found
         return {"success": True, "result": {"done": True}, "message": f"Executed {script_name}"}
 
-    tools._tool_run = run
-    tools._tool_help = run
+    tools.ascript_run = run
+    tools.ascript_help = run
 
 
 def report(rows: list[Row], results: Results) -> None:

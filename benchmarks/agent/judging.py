@@ -50,14 +50,10 @@ def _is_call(request: str, call: Call, wanted: Call) -> bool:
     match expected.get("args"):
         case {"include": words}:
             said = " ".join(given.get("args") or [])
-            fits = set(words) <= _words(said) and set(terms(said)) <= set(terms(request))
+            fits = set(terms(" ".join(words))) <= set(terms(said)) <= set(terms(request))
             return name == expected_name and fits and {**given, "args": 0} == {**expected, "args": 0}
         case _:
             return call == wanted
-
-
-def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+", text.lower()))
 
 
 def _fits(row: dict[str, Any], answer: str) -> bool:

@@ -10,6 +10,7 @@ from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.text import escape_hidden
+from skillkit.install.added_sources import AddedSources
 from skillkit.install.authority import Standing, UserAuthority
 from skillkit.install.exceptions import Advise, Remedy, plain_advice
 from skillkit.install.record import InstalledSkill
@@ -74,14 +75,17 @@ class EnabledSkills:
         self.authority = UserAuthority(self.registry, self.selection, advise)
         self.advise = advise
         self.team = TeamAuthority(self.authority, self.registry.home)
+        added = AddedSources(self.registry.home)
         self.manager = SkillManager(
             additional_search_paths=list(search),
+            packages=added.packages,
             default_sources=True,
             bundled=bundled,
             authority=self.team,
             journal=journal,
             rename=installed_names(self.registry),
         )
+        self.manager.sources += added.remote()
         self.manager.discover()
 
     def status(self, skill: SkillMetadata) -> SkillStatus:

@@ -11,6 +11,8 @@ from skillkit.agent.models.constrained import (
     Answer,
     AnswerStream,
     Call,
+    Outcome,
+    Question,
     ToolSpec,
     more_tools,
     parse,
@@ -66,15 +68,23 @@ def test_the_grammar_admits_the_tools_of_the_request_and_an_answer() -> None:
         ('{"tool": "greet", "arguments": {"name": "Al"}}', Call("greet", {"name": "Al"})),
         ('{"answer": "4"}', Answer("4")),
         ('{"cannot": "I cannot fly."}', Answer("I cannot fly.")),
-        ('{"ask": "Where to?"}', Answer("Where to?")),
+        ('{"ask": "Where to?"}', Question("Where to?")),
+        ('{"ask": "Where t', Answer("Where t")),
         ('{"about": "all skills"}', About("all skills")),
         ('{"answer": "cut off in the mid', Answer("cut off in the mid")),
         ("no JSON at all", Answer("no JSON at all")),
         ("[1]", Answer("[1]")),
     ],
 )
-def test_a_reply_is_a_call_or_an_answer(text: str, meaning: Call | Answer | About) -> None:
+def test_a_reply_is_a_call_or_an_answer(text: str, meaning: Outcome) -> None:
     assert parse(text) == meaning
+
+
+@pytest.mark.parametrize(
+    ("question", "repeats"), [("What can you do for me?", True), ("What are their names?", False)]
+)
+def test_a_question_that_says_the_request_again_is_noticed(question: str, repeats: bool) -> None:
+    assert Question(question).repeats("Hi! What can you do for me?") is repeats
 
 
 @given(st.text(), st.lists(st.integers(1, 9)))

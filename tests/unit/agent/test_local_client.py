@@ -118,6 +118,13 @@ async def test_a_made_up_value_is_taken_back_and_the_model_replies_in_words(
     assert response.usage_details["input_token_count"] == 200
 
 
+async def test_a_question_that_repeats_the_request_is_not_asked() -> None:
+    engine = ScriptedEngine('{"ask": "What can you do?"}', '{"about": "all skills"}')
+    response = await agent_with(engine, greet).run("Hi! What can you do?")
+    assert "No skills are loaded" in response.text
+    assert ["ask" in str(grammar) for grammar in engine.grammars] == [True, False]
+
+
 async def test_without_tools_it_can_answer_or_say_that_it_cannot() -> None:
     engine = ScriptedEngine('{"cannot": "I cannot."}')
     assert (await agent_with(engine).run("Fly")).text == "I cannot."

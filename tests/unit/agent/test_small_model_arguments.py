@@ -27,6 +27,7 @@ RUN = ToolSpec(
     "",
     {
         "properties": {
+            "skill_name": {**TEXT, "enum": ["order-search"]},
             "script_name": {**TEXT, "enum": ["orderbook", "search"]},
             "args": {"type": "array", "items": TEXT},
         },
@@ -61,6 +62,7 @@ def run(*arguments: str) -> Call:
             {"script_name": "orderbook", "args": ["KXA-1", "--json"]},
         ),
         ("odds of an election", run("elections"), None),
+        ("run orderbook with args", run("--depth", "1234"), {"script_name": "orderbook", "args": []}),
         ("odds of the French vote", run("France"), None),
         ("run it with --language it", run("--language", "it"), None),
         (
@@ -112,7 +114,11 @@ def test_an_optional_value_needs_a_word_that_could_imply_it(said: str, kept: dic
         ("Greet somebody", Call("greet", {"name": "somebody"}), "who is greeted"),
         ("hi there", Call("greet", {"name": "there"}), "who is greeted"),
         ("Greet the whole crew", Call("greet_all", {"names": ["Ann", "Bob"]}), "names"),
+        ("Greet the whole crew", Call("greet_all", {"names": ["Crew"]}), "names"),
+        ("Greet all of my friends", Call("greet", {"name": "friends"}), "who is greeted"),
+        ("Greet her", Call("greet", {"name": ""}), "who is greeted"),
         ("the order book of a market", run("KXHIGHNY-26NOV15-T60"), "orderbook"),
+        ("a summary of order-search", run("--depth", "1234"), "orderbook"),
     ],
 )
 def test_a_needed_value_that_nobody_named_is_asked_for(said: str, call: Call, words: str) -> None:
@@ -160,6 +166,11 @@ metadata:
     ]
 
 
+def test_an_identifier_is_like_any_other() -> None:
+    examples = [Example(request, "{}", None) for request in ("odds of KXA-1", "price of rain", "open now?")]
+    assert nearest("What is paid for KXB-27?", examples, 1) == [examples[0]]
+
+
 def test_the_nearest_example_comes_last() -> None:
     examples = [
         Example(request, "{}", None)
@@ -181,10 +192,13 @@ LANGUAGES = ToolSpec("list_languages", "The languages that can be greeted in.", 
         ("List every skill that is available", {"greet", "script_run"}),
         ("Which scripts does it have?", {"greet", "script_run", "script_list", "script_help"}),
         ("What options does orderbook take?", {"greet", "script_run", "script_help"}),
+        ("show skills", set()),
+        ("Explain what order-search does", {"greet", "script_run"}),
+        ("which scripts do your skills have?", {"script_list", "script_help"}),
         ("Use script_list", {"greet", "script_run", "script_list", "script_help"}),
         ("Which languages do you speak?", {"greet", "script_run", "list_languages"}),
     ],
 )
 def test_what_is_taken_too_readily_has_to_be_spoken_of(said: str, names: set[str]) -> None:
-    offered = callable_tools([GREET, RUN, HELP, LIST, LANGUAGES], said)
+    offered = callable_tools([GREET, RUN, HELP, LIST, LANGUAGES], Spoken(said, said))
     assert {tool.name for tool in offered} == names

@@ -43,12 +43,25 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """The model asks for something."""
+
+    text: str
+
+    def repeats(self, request: str) -> bool:
+        """Whether it only says again what the user has asked."""
+        asked, said = (" ".join(re.findall(r"\w+", text.casefold())) for text in (request, self.text))
+        return said in asked or asked in said
+
+
+@dataclass(frozen=True, slots=True)
 class About:
     """The model wants a skill to be described, or all of them."""
 
     skill: str
 
 
+Outcome = Call | Answer | About | Question
 ALL_SKILLS = "all skills"
 ANSWER, ASK, CANNOT = "answer", "ask", "cannot"
 IN_WORDS = (ANSWER, ASK, CANNOT)
@@ -87,24 +100,26 @@ def reply_schema(
     return {"anyOf": alternatives}
 
 
-def parse(text: str) -> Call | Answer | About:
+def parse(text: str) -> Outcome:
     """The reply; one that was cut off is still an answer as far as it goes."""
     try:
         reply = json.loads(text)
     except ValueError:
-        return Answer(AnswerStream().feed(text) or text)
+        return Answer(AnswerStream().feed(text.replace(f'"{ASK}"', f'"{ANSWER}"', 1)) or text)
     match reply:
         case {"tool": str(name), "arguments": dict(arguments)}:
             return Call(name, arguments)
         case {"about": str(skill)}:
             return About(skill)
-        case {"answer": str(said)} | {"ask": str(said)} | {"cannot": str(said)}:
+        case {"ask": str(said)}:
+            return Question(said)
+        case {"answer": str(said)} | {"cannot": str(said)}:
             return Answer(said)
         case _:
             return Answer(text)
 
 
-_OPENING = re.compile(r'\s*\{\s*"(?:answer|ask|cannot)"\s*:\s*"')
+_OPENING = re.compile(r'\s*\{\s*"(?:answer|cannot)"\s*:\s*"')
 _WHOLE = re.compile(
     r'(?:[^"\\]|\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|u[0-9a-fA-F]{4}))*'
 )

@@ -59,6 +59,7 @@ DEMONSTRATION: list[Turn] = [
     {"role": "system", "content": _SYSTEM},
     *exchange("what is 12 * 12?", _answer("144")),
     *exchange("how many °F in Oslo?", _call("get_weather", city="Oslo", unit="fahrenheit")),
+    *exchange("who discovered penicillin?", _answer("Alexander Fleming")),
     *exchange("can trip-planner book hotels too?", _about("trip-planner")),
     *exchange("turn the heating down", _cannot("I cannot control the heating.")),
     *exchange("which scripts does pdf-forms have?", _call("script_list", skill_name="pdf-forms")),

@@ -5,6 +5,7 @@ a script, `Welcome Ann => greet name=Ann` calls a tool of the skill, a text in q
 """
 
 import json
+import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ FEW = 6
 MOST = 3
 _ARROW = "=>"
 _MAX_LINE = 300
+_IDENTIFIER = re.compile(r"\b[A-Z][A-Z0-9]+(?:[-_.][A-Z0-9]+)+\b")
 SCRIPT_RUN = "script_run"
 
 
@@ -88,13 +90,19 @@ def nearest(request: str, examples: Sequence[Example], limit: int = MOST) -> lis
 
     The last is what a model this small repeats most readily.
     """
-    from skillkit.matching.terms import terms
-
-    asked = set(terms(request))
+    asked = _features(request)
 
     def likeness(example: Example) -> float:
-        words = set(terms(example.request))
+        words = _features(example.request)
         return len(asked & words) / (len(words) or 1)
 
     ranked = sorted(enumerate(examples), key=lambda item: (-likeness(item[1]), item[0]))
     return [example for _, example in reversed(ranked[:limit])]
+
+
+def _features(request: str) -> set[str]:
+    """Return the words of a request; any identifier is like any other."""
+    from skillkit.matching.terms import terms
+
+    plain, identifiers = _IDENTIFIER.subn(" ", request)
+    return set(terms(plain)) | ({"<identifier>"} if identifiers else set())

@@ -1,7 +1,7 @@
 """Arguments that a small model made up: a value that nobody named is left out, or asked for."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -51,20 +51,25 @@ def mentions_tool(said: str, name: str, description: str) -> bool:
     return not set(terms(said)).isdisjoint(about)
 
 
-def callable_tools(tools: Sequence[ToolSpec], said: str) -> list[ToolSpec]:
+def callable_tools(tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
     """Return the tools that may be called: what is taken too readily only where it was spoken of.
 
-    That is a tool for which nothing has to be filled in, and what only tells of scripts.
+    That is a tool for which nothing has to be filled in, what only tells of scripts, and any tool where the
+    request is about skills.
     """
-    spoken = set(terms(said))
-    script_names = set(terms(" ".join(_choices(tools)).replace("_", " ")))
+    words = set(terms(_without(spoken.said, _choices(tools, "skill_name"))))
+    script_names = set(terms(" ".join(_choices(tools, "script_name")).replace("_", " ")))
     told_of_scripts = {"script_list": _SCRIPTS, "script_help": _SCRIPTS | _USAGE | script_names}
+    about_skills = re.search(r"\bskills\b", spoken.request.casefold()) is not None
 
     def is_callable(tool: ToolSpec) -> bool:
+        if tool.name in spoken.said:
+            return True
         if tool.name in told_of_scripts:
-            return tool.name in said or not spoken.isdisjoint(told_of_scripts[tool.name])
+            return not words.isdisjoint(told_of_scripts[tool.name])
         required = tool.parameters.get("required")
-        return bool(required) or mentions_tool(said, tool.name, tool.description)
+        spoken_of = bool(required) or mentions_tool(spoken.said, tool.name, tool.description)
+        return spoken_of and not about_skills
 
     return [tool for tool in tools if is_callable(tool)]
 
@@ -85,6 +90,8 @@ def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Ca
         schema = spec.parameters.get("properties", {}).get(name, {})
         required = name in spec.parameters.get("required", ())
         kept = _checked(name, value, schema, words)
+        if name == COMMAND_LINE and value and not kept and not _names_script(call, tools, spoken):
+            kept = _MADE_UP  # nothing that was to be given was said, and the script was not spoken of
         if kept is _MADE_UP and (required or name == COMMAND_LINE):
             return MadeUp(call.tool, _question(call, name, schema))
         if kept is _MADE_UP or (not required and _is_code(value)):
@@ -99,10 +106,28 @@ def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Ca
 _MADE_UP = object()
 
 
-def _choices(tools: Sequence[ToolSpec]) -> set[str]:
-    """Return the values that tools list: whoever offers them has named them."""
-    schemas = [schema for tool in tools for schema in tool.parameters.get("properties", {}).values()]
-    return {value for schema in schemas for value in schema.get("enum", ()) if isinstance(value, str)}
+def _choices(tools: Sequence[ToolSpec], argument: str | None = None) -> set[str]:
+    """Return the values that tools list, for any argument or for one: whoever offers them has named them."""
+    return {
+        value
+        for tool in tools
+        for name, schema in tool.parameters.get("properties", {}).items()
+        if argument in (None, name)
+        for value in schema.get("enum", ())
+        if isinstance(value, str)
+    }
+
+
+def _without(text: str, names: Iterable[str]) -> str:
+    """Return a text without names of skills, whose words say nothing about scripts."""
+    for name in names:
+        text = re.sub(re.escape(name), " ", text, flags=re.IGNORECASE)
+    return text
+
+
+def _names_script(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> bool:
+    script = set(terms(str(call.arguments.get("script_name") or "").replace("_", " ")))
+    return not script.isdisjoint(terms(_without(spoken.request, _choices(tools, "skill_name"))))
 
 
 def _is_implied(spec: ToolSpec, others: Mapping[str, Any], request: str) -> bool:
@@ -182,8 +207,15 @@ class _Words:
 
     def contain(self, value: str) -> bool:
         """Whether a value was said that is somebody or something."""
-        # Nobody is called "there" in "hi there".
-        return not (value.islower() and value.strip() in _NOBODY) and self.said(value)
+        # Nobody is called "there" in "hi there", or "team" in "the whole team".
+        named = value.strip() and not (value.islower() and value.strip() in _NOBODY)
+        return bool(named) and not self._is_group(value) and self.said(value)
+
+    def _is_group(self, value: str) -> bool:
+        group = (
+            rf"\b(?:whole|entire|every|all(?: of)?(?: my| our| the)?) {re.escape(value.casefold().strip())}\b"
+        )
+        return re.search(group, self._text) is not None
 
     def said(self, value: str) -> bool:
         folded = value.casefold().strip()

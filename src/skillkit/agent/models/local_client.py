@@ -31,6 +31,8 @@ from skillkit.agent.models.constrained import (
     Answer,
     AnswerStream,
     Call,
+    Outcome,
+    Question,
     ToolSpec,
     parse,
     reply_schema,
@@ -102,9 +104,9 @@ class LocalChatClient(
         about = () if required else (ALL_SKILLS, *describable(skills, spoken.said))
         # What is said of a skill that was named comes from the skill, not from what the model knows.
         forms: Sequence[str] = () if required or named else IN_WORDS if tools else (ANSWER, CANNOT)
-        outcome: Call | Answer | About | MadeUp | None = None
+        outcome: Outcome | MadeUp | None = None
         spent = NOTHING_READ
-        callable_now = tools if required else callable_tools(tools, spoken.said)
+        callable_now = tools if required else callable_tools(tools, spoken)
         for offered in (callable_now, ()):
             writing = AnswerStream()
             async for piece in self._pieces(prompt, as_grammar(reply_schema(offered, about, forms)), options):
@@ -116,17 +118,22 @@ class LocalChatClient(
             outcome = None if writing.started else parse(spent.text)
             if isinstance(outcome, Call):
                 outcome = check_arguments(outcome, tools, spoken)
-            if not isinstance(outcome, MadeUp):
-                break
-            # Whoever comes near a script wants it to run; another tool may have been the wrong idea.
-            forms = (ASK,) if outcome.tool == SCRIPT_RUN else () if named else (ASK, ANSWER)
+            match outcome:
+                case MadeUp(tool=tool) if tool == SCRIPT_RUN:  # whoever comes near a script wants it to run
+                    forms = (ASK,)
+                case MadeUp():  # it may have been the wrong idea
+                    forms = () if named else (ASK, ANSWER)
+                case Question() if outcome.repeats(spoken.request):
+                    forms = () if named else (ANSWER,)
+                case _:
+                    break
         yield self._end(spent, message_id, self._in_words(outcome))
 
-    def _in_words(self, outcome: Call | Answer | About | MadeUp | None) -> Call | Answer | None:
+    def _in_words(self, outcome: Outcome | MadeUp | None) -> Call | Answer | None:
         match outcome:
             case About(skill):
                 return Answer(describe(skill, self.skills()))
-            case MadeUp(question=question):
+            case MadeUp(question=question) | Question(text=question):
                 return Answer(question)
             case _:
                 return outcome

@@ -26,6 +26,7 @@ from skillkit.core.names import refusal as name_refusal
 from skillkit.core.parser import SkillParser
 from skillkit.core.sources import PRIORITY_LAST
 from skillkit.core.text import one_line
+from skillkit.install.added_sources import REMOTE_FOLDER, remote_folder
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.integrations.mcp.manifest import SKILL_FILE, frontmatter
 from skillkit.integrations.mcp.remote import RemoteSkill, RemoteSkillError, announced, content_bytes
@@ -56,7 +57,7 @@ class MCPSkillSource:
         self.server = server
         self.consents = consents or ConsentFile()
         self.skills: dict[str, RemoteSkill] = {}
-        self.folder = ((cache or agent_home() / "mcp-skills") / f"{label}-{_short(label)}").resolve()
+        self.folder = remote_folder(cache or agent_home() / REMOTE_FOLDER, label).resolve()
         self._announced = JsonFile(self.folder / ".announced.json", FORMAT)
         self._manager: SkillManager | None = None
 

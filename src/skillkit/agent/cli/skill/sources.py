@@ -1,0 +1,137 @@
+"""`agent skill source …`: installed Python packages and MCP servers as places that skills come from."""
+
+import asyncio
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.options import Json, Yes, examples
+from skillkit.agent.cli.skill.installing import installer
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.text import escape_hidden
+
+if TYPE_CHECKING:
+    from skillkit.agent.cli.asking import Asker
+    from skillkit.install.added_sources import AddedSource, AddedSources
+    from skillkit.integrations.mcp.client import MCPSkillSource, RemoteSkill
+
+app = typer.Typer(name="source", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app, name="source", help="Add and remove places that skills come from.")
+
+
+@app.command(
+    epilog=examples(
+        "agent skill source add some_package",
+        "agent skill source add office --mcp https://skills.example.com/mcp",
+        "agent skill source add office --command 'agent serve --mcp'",
+    )
+)
+def add(
+    name: Annotated[str, typer.Argument(help="A Python package, or what you call an MCP server.")],
+    url: Annotated[str | None, typer.Option("--mcp", metavar="URL", help="The server's address.")] = None,
+    command: Annotated[str | None, typer.Option(help="Starts a server that speaks over stdio.")] = None,
+    yes: Yes = False,
+) -> None:
+    """Add an installed Python package that ships skills, or an MCP server that offers some.
+
+    Each skill of a server is fetched after a question that shows its digest; add it again to see what is
+    new. Skills of both are untrusted until you say otherwise.
+    """
+    from skillkit.core.packages import package_skill_folders
+    from skillkit.install.added_sources import AddedSource
+
+    if url and command:
+        raise typer.BadParameter("a server has an address (--mcp) or a command, not both")
+    source = AddedSource(name, url or "", tuple(shlex.split(command or "")))
+    if source.is_package:
+        if not list(package_skill_folders([name])):
+            raise SkillsUseError(
+                f"No installed package '{escape_hidden(name)}' ships skills in .agents/skills. "
+                "Name a server with --mcp URL or --command"
+            )
+        _sources().add(source)
+    else:
+        with installer(yes=yes) as (_, asker):
+            asyncio.run(_fetch(source, asker))
+        _sources().add(source)
+    names = [skill.name for skill in _skills_of(source)]
+    output.say(f"Added {escape_hidden(name)}: {output.count(len(names), 'skill')}", "green")
+    for found in names:
+        output.say(f"  {escape_hidden(found)}")
+    if names:
+        output.remark(f"To use one: agent skill trust {escape_hidden(names[0])}")
+
+
+@app.command("list")
+def list_sources(json: Json = False) -> None:
+    """Show the sources that were added, and their skills."""
+    sources = _sources().load()
+    found = {source.name: [skill.name for skill in _skills_of(source)] for source in sources}
+    if json:
+        output.print_json([{**source.to_data(), "skills": found[source.name]} for source in sources])
+        return
+    if not sources:
+        output.remark("No source was added. Add one: agent skill source add NAME")
+        return
+    rows = [(source.name, source.address, ", ".join(found[source.name]) or "none") for source in sources]
+    output.table(("Name", "Address", "Skills"), rows, flexible="Skills")
+
+
+@app.command()
+def remove(name: Annotated[str, typer.Argument(help="The name of a source.")]) -> None:
+    """Remove a source; what was fetched from it goes too."""
+    from skillkit.core.disk import remove_tree
+    from skillkit.install.added_sources import REMOTE_FOLDER, remote_folder
+
+    sources = _sources()
+    if not sources.remove(name):
+        known = ", ".join(source.name for source in sources.load()) or "none"
+        raise SkillsUseError(f"There is no source '{escape_hidden(name)}'. Sources: {known}")
+    folder = remote_folder(sources.home / REMOTE_FOLDER, name)
+    if folder.is_dir():
+        remove_tree(folder)
+    output.say(f"Removed {escape_hidden(name)}.")
+
+
+def _sources() -> "AddedSources":
+    from skillkit.core.disk import agent_home
+    from skillkit.install.added_sources import AddedSources
+
+    return AddedSources(agent_home())
+
+
+def _skills_of(source: "AddedSource") -> list[Any]:
+    from skillkit.agent.cli.overview import enabled_skills
+
+    label = f"{'package' if source.is_package else 'mcp'}-{source.name}"
+    return [skill for skill in enabled_skills().manager.list_skills() if skill.source_label == label]
+
+
+async def _fetch(source: "AddedSource", asker: "Asker") -> None:
+    """Ask about each skill that a server offers and fetch what the user agrees to."""
+    try:
+        from mcp import StdioServerParameters
+
+        from skillkit.integrations.mcp.client import MCPSkillSource
+    except ImportError as error:
+        raise SkillsUseError("MCP servers need another package: pip install 'skillkit[mcp]'") from error
+    server: Any = source.url
+    if source.command:
+        server = StdioServerParameters(command=source.command[0], args=list(source.command[1:]))
+    remote = MCPSkillSource(source.name, server)
+    for skill in await remote.sync():
+        await _offer(remote, skill, asker)
+
+
+async def _offer(remote: "MCPSkillSource", skill: "RemoteSkill", asker: "Asker") -> None:
+    size = sum(file.size for file in skill.tree.files.values())
+    described = output.summary(str(skill.frontmatter.get("description") or ""), 200)
+    output.remark(f"{escape_hidden(skill.name)}: {described}")
+    output.remark(f"  {output.count(len(skill.tree.files), 'file')}, {size:,} bytes, {skill.digest}")
+    if await asyncio.to_thread(asker.confirm, f"Fetch {escape_hidden(skill.name)}?"):
+        await remote.consent(skill.uri, skill.digest)
