@@ -299,6 +299,7 @@ class AgentRuntime:
                 self.manager, scripts, on_error=lambda error: self.observers.problem(str(error))
             ),
             matcher=SkillMatcher(threshold=SMALL_MODEL_THRESHOLD) if small_model else None,
+            run_command=scripts.run_command,
         )
         skills = ProgramSkills(
             provider,

@@ -18,10 +18,13 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.resources import Resource, ResourcePage
+from skillkit.core.sources import project_root
+from skillkit.core.substitution import Surroundings
 from skillkit.core.text import one_line
 from skillkit.disclosure import envelope
 from skillkit.disclosure.budget import cut
 from skillkit.disclosure.catalogue import skill_id
+from skillkit.disclosure.commands import InlineCommands, RunCommand
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.fence import nonce_for
 from skillkit.disclosure.session import Activation, Origin, SkillSession
@@ -51,7 +54,10 @@ class Activator:
         *,
         counter: TokenCounter | None = None,
         max_tokens: int = MAX_INSTRUCTION_TOKENS,
+        run_command: RunCommand | None = None,
     ) -> None:
+        """`run_command` runs the commands in instructions; without it they are marked as not run."""
+        self._commands = InlineCommands(run_command)
         self.manager = manager
         self.counter = counter or TokenEstimator()
         self.max_tokens = max_tokens
@@ -94,12 +100,8 @@ class Activator:
             identity = self.id_of(skill, name)
             before = session.get(identity)
             given = before.arguments if before is not None and not arguments else arguments
-            return (
-                identity,
-                given,
-                before,
-                *self._read(identity, given, pin.sha256(skill.skill_path.name), session.id),
-            )
+            sha256 = pin.sha256(skill.skill_path.name)
+            return (identity, given, before, *self._read(skill, identity, given, sha256, session.id))
 
         identity, arguments, before, text, resources = self._as_judged(name, session, read, by_user=by_user)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -148,10 +150,19 @@ class Activator:
         raise SkillRefusedError("read_error", f"Skill '{skill.name}' keeps changing. Try again later.")
 
     def _read(
-        self, identity: str, arguments: str, sha256: str | None, session_id: str
+        self, skill: SkillMetadata, identity: str, arguments: str, sha256: str | None, session_id: str
     ) -> tuple[str, list[Resource]]:
         try:
             text = self.manager.invoke_skill(identity, arguments, sha256=sha256, session_id=session_id)
+            text = self._commands.fill(
+                skill,
+                text,
+                lambda: self.manager.load_skill(identity).content,
+                Surroundings.of(skill, project_root(), session_id),
+                session_id,
+                identity,
+                sha256 or "",
+            )
             resources = self.manager.list_resources(identity)
         except ChangedContentError:
             raise

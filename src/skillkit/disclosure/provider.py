@@ -16,6 +16,7 @@ from skillkit.disclosure import envelope, notes
 from skillkit.disclosure.activator import Activator, Delivery
 from skillkit.disclosure.analytics import MatchAnalytics
 from skillkit.disclosure.catalogue import CatalogueStyle, Rank, by_distance, skill_id
+from skillkit.disclosure.commands import RunCommand
 from skillkit.disclosure.compaction import plan_compaction
 from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
@@ -74,6 +75,7 @@ class SkillContextProvider(SkillTexts):
         rank: Rank = by_distance,
         tool_sources: Sequence[ToolSource] = (),
         analytics: MatchAnalytics | None = None,
+        run_command: RunCommand | None = None,
     ) -> None:
         if max_skills < 0:
             raise ConfigurationError(f"max_skills must be 0 or more, got {max_skills}", "max_skills")
@@ -86,7 +88,7 @@ class SkillContextProvider(SkillTexts):
         self.analytics = analytics or MatchAnalytics()
         self.session = SkillSession()
         """The conversation of calls that name none."""
-        self._activator = Activator(manager, counter=self.counter)
+        self._activator = Activator(manager, counter=self.counter, run_command=run_command)
         self._offers = Offers(
             manager, counter=self.counter, budget=budget, style=CatalogueStyle(style), rank=rank
         )

@@ -7,12 +7,11 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
+from skillkit.core.commands import commands_in, files_in
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.install.tree import SKILL_FILE, SkillTree
 
-_INLINE_COMMAND = re.compile(r"(?:^|(?<=\s))!`([^`\n]+)`", re.M)
-_FENCED_COMMANDS = re.compile(r"^```![^\S\n]*\n(.*?)^```", re.M | re.S)
 _BY_NAME = {
     "conftest.py": "pytest",
     "sitecustomize.py": "Python",
@@ -69,9 +68,8 @@ def automatic_code(tree: SkillTree, metadata: SkillMetadata) -> Iterator[str]:
 
 
 def _of_instructions(text: str) -> Iterator[str]:
-    yield from (f"!`{_short(command)}`" for command in _INLINE_COMMAND.findall(text))
-    for block in _FENCED_COMMANDS.findall(text):
-        yield f"!`{_short('; '.join(block.split(chr(10))))}`"
+    yield from (f"!`{_short('; '.join(command.splitlines()))}`" for command in commands_in(text))
+    yield from (f"@{_short(path)}" for path in files_in(text))
 
 
 def _of_file(tree: SkillTree, path: str) -> Iterator[str]:

@@ -69,6 +69,15 @@ def find_interpreter(script: str, first_bytes: bytes, environ: Mapping[str, str]
     return Interpreter(kind, (program, *options), folders_of(Path(program)))
 
 
+def find_shell(shell: str, environ: Mapping[str, str] = os.environ) -> Interpreter:
+    """The shell for a line in instructions: what stands before the line on its command line."""
+    name, options = ("pwsh", ("-NoProfile", "-Command")) if shell == "powershell" else ("bash", ("-c",))
+    program = find_program(name, environ, system_first=name == "bash")
+    if program is None:
+        raise MissingInterpreterError(f"The command needs '{name}', which is not installed")
+    return Interpreter(name, (program, *options), folders_of(Path(program)))
+
+
 def folders_of(program: Path) -> tuple[Path, ...]:
     """The installation that `program` belongs to, and never a home folder or the whole disk."""
     needed: set[Path] = set()

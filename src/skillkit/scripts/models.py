@@ -48,6 +48,10 @@ class ScriptRequest:
     """May have dependencies built from source, which executes their code at install time."""
     other_sources: bool = False
     """May name its own indexes, direct URLs and path dependencies."""
+    command: str = ""
+    """A line for the shell that stands in the instructions, in place of a script."""
+    shell: str = "bash"
+    """`bash` or `powershell`, for `command`."""
     retry_safe: bool = False
     """The skill declares that a second run does no harm, so a run that was lost may be tried again."""
 

@@ -202,3 +202,13 @@ def _encodable(value: object) -> object:
     if isinstance(value, dict):
         return {_encodable(key): _encodable(item) for key, item in value.items()}
     return value
+
+
+def command_output(result: ScriptResult) -> tuple[bool, str]:
+    """Return whether a command in instructions ran to its end, and what it printed or why it did not."""
+    said = strip_hidden((result.stdout.data + result.stderr.data).decode("utf-8", "replace")).strip()
+    if result.outcome is not Outcome.EXITED:
+        return False, result.message or result.outcome.value
+    if result.exit_code and result.exit_code > 1:  # 1 is what grep and its like say of nothing
+        return False, f"it ended with exit code {result.exit_code}: {said[-500:]}"
+    return True, said

@@ -119,7 +119,7 @@ class PinnedRun:
         readable: set[Path] = set()
         programs = []
         if environment is None:
-            command = (*interpreter.command, os.fspath(script))
+            command = (*interpreter.command, request.command or os.fspath(script))
             readable.update(interpreter.folders)
             programs.append(os.path.dirname(interpreter.command[0]))
         else:

@@ -32,7 +32,13 @@ from skillkit.scripts.inline_metadata import (
     parse_inline_metadata,
 )
 from skillkit.scripts.inputs import InputsError
-from skillkit.scripts.interpreters import PYTHON, Interpreter, MissingInterpreterError, find_interpreter
+from skillkit.scripts.interpreters import (
+    PYTHON,
+    Interpreter,
+    MissingInterpreterError,
+    find_interpreter,
+    find_shell,
+)
 from skillkit.scripts.lacking import find_lacking
 from skillkit.scripts.made_files import collect_files, open_output, output_folder
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
@@ -163,6 +169,8 @@ class LocalRunner:
 
     def _prepare(self, run: PinnedRun, start: "_Start") -> ScriptResult:
         request = run.request
+        if request.command:
+            return self._start(run, find_shell(request.shell), None)
         head = self._read_head(run)
         run = replace(run, imports_own_folder=head.imports_own_folder, is_module=head.is_module)
         interpreter = find_interpreter(request.script, head.first_bytes)

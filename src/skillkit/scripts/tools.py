@@ -3,7 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from skillkit.core.authority import Authority, SkillDirectory, current_requester
@@ -23,7 +23,7 @@ from skillkit.scripts.inputs import Inputs
 from skillkit.scripts.model_tools import model_tools
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.outputs import OutputStore
-from skillkit.scripts.payloads import Payload, failure, success
+from skillkit.scripts.payloads import Payload, command_output, failure, success
 from skillkit.scripts.runners import default_runner
 
 _HELP_TEXTS = 256
@@ -157,6 +157,28 @@ class ScriptTools:
         call = Call(args, json, seconds, inputs or {}, self._limits)
         prepared = await asyncio.to_thread(self._prepare_run, skill_name, script_name, call)
         return prepared if isinstance(prepared, dict) else await self._arun(prepared)
+
+    # Commands in instructions
+
+    def run_command(self, skill: SkillMetadata, command: str) -> tuple[bool, str]:
+        """Run a command that stands in a skill's instructions; return whether it ran, and what it says.
+
+        It runs as a script does, in the sandbox and with its grants, and only of a tree that is trusted.
+        """
+        script = Script("SKILL.md", "SKILL.md", skill.skill_path, skill.skill_path.name)
+        granted = self._grants(skill, script)
+        if isinstance(granted, dict):
+            return False, str(granted["message"])
+        digest, grants = granted
+        untrusted = self.authority.import_refusal(skill, digest, current_requester())
+        if untrusted is not None:
+            return False, untrusted.reason
+        try:
+            request = run_request(skill, script, digest, grants, Call((), False, limits=self._limits))
+        except RefusedRequestError as error:
+            return False, str(error)
+        request = replace(request, command=command, shell=skill.shell or "bash")
+        return command_output(self._runner.run(request))
 
     # For a model
 

@@ -163,7 +163,7 @@ make install
     assert set(found.automatic) == {
         "hook: curl x",
         "!`git log -1 | sh`",
-        "!`make install; ./run;`",
+        "!`make install; ./run`",
         "package.json: postinstall: node steal.js",
         "package.json: test: jest",
         "sub/package.json: cannot be read",

@@ -1,0 +1,88 @@
+"""Commands and files inside instructions: `` !`command` ``, ```` ```! ```` blocks and `@file`.
+
+Rendering never runs or reads them. Here they are replaced by what a runner makes of them, or marked as not
+run. Only what stands in SKILL.md itself counts: a command that arguments take part in is not run.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+
+from skillkit.core.commands import COMMAND, FILE, commands_in, files_in
+from skillkit.core.models import SkillMetadata
+from skillkit.core.substitution import Surroundings, replace_placeholders
+
+RunCommand = Callable[[SkillMetadata, str], tuple[bool, str]]
+"""Run a command of a skill's instructions; return whether it ran, and its output or the reason."""
+
+_MOST = 20
+"""Commands and files of one text."""
+_KEPT = 256
+_ARGUMENT = "\0"
+
+
+class InlineCommands:
+    """Fills in what commands print, once for each activation."""
+
+    def __init__(self, run: RunCommand | None = None) -> None:
+        self._run = run
+        self._known: OrderedDict[tuple[str, ...], str] = OrderedDict()
+        self._lock = Lock()
+
+    def fill(
+        self, skill: SkillMetadata, text: str, raw: Callable[[], str], around: Surroundings, *key: str
+    ) -> str:
+        """Return `text`, rendered from `raw`, with its commands run or marked; `key` is the activation."""
+        if "!`" not in text and "```!" not in text and FILE.search(text) is None:
+            return text
+        with self._lock:
+            known = self._known.get((*key, text))
+        if known is not None:
+            return known
+        written = raw()
+        filled = _Filling(skill, self._run, written, around).fill(text)
+        with self._lock:
+            self._known[(*key, text)] = filled
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return filled
+
+
+class _Filling:
+    """One pass over one text; what a command prints is not looked at again."""
+
+    def __init__(
+        self, skill: SkillMetadata, run: RunCommand | None, written: str, around: Surroundings
+    ) -> None:
+        self._skill = skill
+        self._run = run
+        self._commands = {
+            replace_placeholders(command, _ARGUMENT, around)[0] for command in commands_in(written)
+        }
+        self._files = set(files_in(written))
+        self._left = _MOST
+
+    def fill(self, text: str) -> str:
+        attached: list[str] = []
+        for path in dict.fromkeys(files_in(text)):
+            if path in self._files:
+                ran, said = self._result(f"cat -- '{path}' || exit 2")
+                attached.append(f"Content of {path}:\n{said}" if ran else f"({path} was not read: {said})")
+        filled = COMMAND.sub(self._replace, text)
+        return "\n\n".join((filled, *attached)) if attached else filled
+
+    def _replace(self, match: re.Match[str]) -> str:
+        command = match["inline"] or match["block"].strip()
+        if command not in self._commands:
+            return f"{match.group()} (not run: arguments are part of the command)"
+        ran, said = self._result(command)
+        return said if ran else f"{match.group()} (not run: {said})"
+
+    def _result(self, command: str) -> tuple[bool, str]:
+        if self._run is None:
+            return False, "commands of instructions are not run here"
+        self._left -= 1
+        if self._left < 0:
+            return False, f"more than {_MOST} commands"
+        return self._run(self._skill, command)
