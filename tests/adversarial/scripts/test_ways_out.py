@@ -266,6 +266,7 @@ def test_no_variable_that_was_not_granted_is_anywhere_to_be_found(workshop, conf
     seen = answer["result"]["environment"]
     assert seen.pop("GRANTED_KEY") == "for the skill"
     allowed = {"PATH", "HOME", "LANG", "TMPDIR", "SKILL_NAME", "SKILL_BASE_DIR", "SKILL_VERSION", "PWD"}
+    allowed.add("SKILL_OUTPUT_DIR")
     allowed |= {"GIT_CONFIG_NOSYSTEM"}
     assert {name for name in seen if not name.startswith("LC_")} <= allowed
     assert answer["meta"]["grants"]["env"] == ["GRANTED_KEY"]
