@@ -52,10 +52,12 @@ GRID: dict[str, tuple[float, ...]] = {
     "body.usual_length": (500.0, 800.0, 1200.0),
     "body_share": (0.4, 0.5, 0.6, 0.7, 0.8),
 }
-LENGTH_SLOPES = (0.0, 0.1, 0.2, 0.3, 0.4)
+LENGTH_SLOPES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """No steeper: no request without need in the data has fewer than five words, so that nothing is known of how
 often a shorter one meets a low line by chance."""
-SIZE_SLOPES = (0.0, 0.02, 0.04, 0.06, 0.08)
+SIZE_SLOPES = (0.0, 0.04, 0.08, 0.1, 0.2, 0.3)
+LARGE = 300
+"""Skills from which the size of a library raises the line."""
 Scores = NDArray[np.float64]
 
 
@@ -118,7 +120,7 @@ class Outcome:
 
     def distances(self, middle: float, length: float, size: float) -> tuple[Scores, Scores]:
         """How far right skills, and the best for requests without need, are above a line."""
-        fixed = middle + size * np.log(self.skills)
+        fixed = middle + size * _growth(self.skills)
         return (
             self.right - fixed - length * self.lengths,
             self.none - fixed - length * self.none_lengths,
@@ -289,7 +291,7 @@ def _line(outcomes: Sequence[Outcome], scale: float, margin: float) -> calibrati
     for length in LENGTH_SLOPES:
         for size in SIZE_SLOPES:
             lowered = [
-                found.none - scale * (length * found.none_lengths + size * np.log(found.skills))
+                found.none - scale * (length * found.none_lengths + size * _growth(found.skills))
                 for found in outcomes
             ]
             places = np.unique(np.concatenate(lowered))
@@ -315,7 +317,12 @@ def _line(outcomes: Sequence[Outcome], scale: float, margin: float) -> calibrati
         for slope in slopes
     ]
     slope = round(float(slopes[int(np.argmin(losses))]), 2)
-    return calibration.Calibration(round(middle, 3), round(length, 3), round(size, 3), slope, margin)
+    return calibration.Calibration(round(middle, 3), round(length, 3), round(size, 3), slope, margin, LARGE)
+
+
+def _growth(skills: int) -> float:
+    """What the size of a library is multiplied with in a line."""
+    return float(np.log(max(skills / LARGE, 1)))
 
 
 def _source(weights: LexicalWeights, lines: dict[tuple[str, ...], "calibration.Calibration"]) -> str:
@@ -332,7 +339,7 @@ def _source(weights: LexicalWeights, lines: dict[tuple[str, ...], "calibration.C
     text = re.sub(r"SEMANTIC_SHARE = .*", f"SEMANTIC_SHARE = {SEMANTIC_SHARE}", text)
     rows = "".join(
         f"    {_shown(signals)}: Calibration(\n        middle={line.middle}, length={line.length}, "
-        f"size={line.size}, slope={line.slope}, margin={line.margin}\n    ),\n"
+        f"size={line.size}, slope={line.slope}, margin={line.margin}, large={line.large}\n    ),\n"
         for signals, line in lines.items()
     )
     return re.sub(r"CALIBRATIONS = \{.*\}\n", f"CALIBRATIONS = {{\n{rows}}}\n", text, flags=re.DOTALL)

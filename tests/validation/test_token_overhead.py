@@ -1,10 +1,14 @@
 """What skills cost a prompt, counted exactly: the promise that makes progressive disclosure worth it."""
 
+import json
+from collections.abc import Sequence
+
 import pytest
 
 from skillkit import SkillManager
-from skillkit.disclosure import EncodingCounter, SkillContextProvider, SkillSession, cost_report
+from skillkit.disclosure import EncodingCounter, SkillContextProvider, SkillSession, Tool, cost_report
 from skillkit.matching import SkillMatcher
+from skillkit.scripts import ScriptTools
 
 TOPICS = {
     "invoice-reader": "Extract totals, dates and line items from invoices in PDF or image form",
@@ -87,3 +91,20 @@ async def test_the_estimate_agrees_with_the_count(ten_skills, counter):
     )
     estimated = SkillContextProvider(ten_skills, matcher=SkillMatcher(mode="lexical")).disclose(request)
     assert estimated.tokens.total == pytest.approx(exact.tokens.total, rel=0.1)
+
+
+def test_the_schemas_of_the_tools_are_small(write_skill, skills_dir, counter):
+    for number in range(120):
+        write_skill(f"skill-{number:03}", description=f"Does the thing number {number} with great care")
+    manager = SkillManager(project_skill_dir=skills_dir)
+    own = SkillContextProvider(manager, counter=counter).tools(SkillSession())
+    assert [tool.name for tool in own] == ["load_skill", "read_skill_resource", "search_skills"]
+    assert tokens(counter, own) <= 130
+    assert tokens(counter, ScriptTools(manager).tools()) <= 150
+
+
+def tokens(counter: EncodingCounter, tools: Sequence[Tool]) -> int:
+    definitions = [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools
+    ]
+    return counter.count(json.dumps(definitions, separators=(",", ":"), default=dict))

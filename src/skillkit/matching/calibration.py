@@ -70,11 +70,13 @@ class Calibration:
     slope: float
     margin: float
     """How far behind the best a skill may be and still be meant as well."""
+    large: int = 1
+    """Skills from which the size counts."""
 
     def line(self, words: int, skills: int) -> float:
         """The raw score from which a skill matches."""
-        length, size = math.log(max(words, FEWEST_WORDS) + 1), math.log(max(skills, 1))
-        return self.middle + self.length * length + self.size * size
+        length = math.log(max(words, FEWEST_WORDS) + 1)
+        return self.middle + self.length * length + self.size * math.log(max(skills / self.large, 1))
 
     def confidence(self, raw: float, line: float) -> float:
         exponent = self.slope * (line - raw)
@@ -120,7 +122,7 @@ SEMANTIC_SHARE = 2.0
 CALIBRATIONS = {
     ("lexical",): Calibration(middle=1.093, length=0.0, size=0.08, slope=2.18, margin=0.5),
     ("semantic",): Calibration(middle=0.276, length=0.02, size=0.008, slope=13.09, margin=0.05),
-    ("lexical", "body"): Calibration(middle=1.033, length=0.4, size=0.08, slope=2.0, margin=0.5),
+    ("lexical", "body"): Calibration(middle=0.86, length=0.5, size=0.2, slope=2.0, margin=0.5, large=300),
     ("lexical", "semantic"): Calibration(middle=0.448, length=0.3, size=0.08, slope=3.1, margin=0.5),
     ("lexical", "body", "semantic"): Calibration(middle=1.564, length=0.3, size=0.06, slope=2.64, margin=0.5),
 }

@@ -1,5 +1,6 @@
 """A request as it is scored: bounded, taken apart once."""
 
+import re
 from dataclasses import dataclass, field
 
 from skillkit.core.text import one_line
@@ -7,6 +8,16 @@ from skillkit.matching.terms import fold, terms
 
 LONGEST_SHOWN = 40
 _PUNCTUATION = " .,;:!?\"'`“”‘’()[]{}<>"
+_DENIED = re.compile(
+    r"""\b(?:
+        (?:i['’]?m|i\s+am|we['’]?re|we\s+are|it['’]?s|it\s+is|this\s+is|that\s+is)\s+not\s+
+            (?:using|about|asking|for|related|an?|the|on|in|with)\b[^.;!?]*
+      | not\s+(?:for|about|using|related\s+to)\b[^.;!?,]*
+      | no\s+[^.;!?,]{3,80}?\s+(?:is|are)\s+(?:needed|required|involved|necessary)\b
+      )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What a request says that it is not about."""
 LONGEST = 16_384
 """Characters that are looked at; what a request is about stands at its beginning and end."""
 
@@ -30,7 +41,7 @@ class Request:
         text = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair is no text
         words: dict[str, str] = {}
         written = text.split()
-        for word in written:
+        for word in _DENIED.sub(" ", text).split():
             quoted = shown(word)
             for term in terms(word):
                 words.setdefault(term, quoted)

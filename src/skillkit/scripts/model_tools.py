@@ -59,15 +59,15 @@ def model_tools(scripts: ScriptCalls, *, made_files: bool = False) -> tuple[Tool
     return (
         Tool(
             "script_list",
-            "List the scripts of a skill, or of all skills.",
-            _schema({"skill_name": {**name, "description": "All skills if left out"}}),
+            "List scripts of one skill or all.",
+            _schema({"skill_name": name}),
             script_list,
             Effect.READS,
             used_on=_has_scripts,
         ),
         Tool(
             "script_help",
-            "Show which arguments a skill's script takes. Use it before script_run.",
+            "Show a script's arguments.",
             _schema({"skill_name": name, "script_name": name}, "skill_name", "script_name"),
             script_help,
             Effect.RUNS_CODE,
@@ -76,21 +76,13 @@ def model_tools(scripts: ScriptCalls, *, made_files: bool = False) -> tuple[Tool
         ),
         Tool(
             "script_run",
-            "Run a skill's script in a sandbox.",
+            "Run a script in a sandbox.",
             _schema(
                 {
                     "skill_name": name,
                     "script_name": name,
-                    "args": {
-                        "type": "array",
-                        "items": {"type": "string"},
-                        "description": "Command line, one item each",
-                    },
-                    "json": {
-                        "type": "boolean",
-                        "default": True,
-                        "description": "false for scripts that print text",
-                    },
+                    "args": {"type": "array", "items": name},
+                    "json": {"type": "boolean"},
                 },
                 "skill_name",
                 "script_name",
@@ -124,9 +116,6 @@ def _has_scripts(skill: SkillMetadata) -> bool:
 
 
 def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    """A schema in few words: every request carries it."""
+    schema: dict[str, object] = {"type": "object", "properties": properties}
+    return {**schema, "required": list(required)} if required else schema

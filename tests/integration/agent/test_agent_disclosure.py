@@ -18,8 +18,7 @@ def test_a_request_that_needs_no_skill_carries_no_instructions(agent, online: Op
     assert (done.code, done.stdout, done.stderr) == (0, "OK\n", "")
     (request,) = online.requests
     assert "## Agent Skills" in request.system
-    assert BODY not in request.system
-    assert "script_run" not in request.tools
+    assert BODY not in json.dumps(request.body)
     assert "greet_in_language" not in request.tools
 
 
@@ -30,19 +29,20 @@ def test_a_request_that_matches_carries_the_skill_and_its_tools(agent, online: O
     ]
     assert agent("-p", "Say bonjour to Alice").stdout == "Bonjour, Alice !\n"
     first, second = online.requests
-    assert BODY in first.system
+    assert BODY not in first.system
+    assert [BODY in text for _, text in first.spoken] == [False, True]
     assert {"greet_in_language", "script_run"} <= set(first.tools)
     assert "Bonjour, Alice" in second.spoken[-1][1]
 
 
-def test_only_what_leads_somewhere_is_offered(agent, online: OpenAIServer) -> None:
+def test_the_same_tools_are_offered_from_the_first_request_on(agent, online: OpenAIServer) -> None:
     agent("-p", "What is 2+2?")
-    assert online.requests[-1].tools == ["greet_user", "hello_world", "load_skill"]
-    agent("-p", "Say bonjour to Alice")
-    request = online.requests[-1]
-    assert "greet_user" not in request.tools
-    (load,) = [tool for tool in request.body["tools"] if tool["function"]["name"] == "load_skill"]
-    assert load["function"]["parameters"]["properties"]["skill_id"]["enum"] == ["kalshi-markets"]
+    before = online.requests[-1].body["tools"]
+    agent("--continue", "-p", "What is the order book of KXHIGHNY on Kalshi?")
+    after = online.requests[-1]
+    assert any("Ten scripts over Kalshi" in text for _, text in after.spoken)
+    assert after.body["tools"] == before
+    assert {"greet_user", "load_skill", "script_run"} <= set(after.tools)
 
 
 def test_a_script_tool_that_the_user_names_is_offered_without_any_skill(agent, online: OpenAIServer) -> None:
@@ -50,18 +50,19 @@ def test_a_script_tool_that_the_user_names_is_offered_without_any_skill(agent, o
     assert agent("-p", "Use script_list to see all available scripts").stdout == "Eleven.\n"
     first, second = online.requests
     assert {"script_list", "script_help", "script_run"} <= set(first.tools)
-    assert BODY not in first.system
+    assert BODY not in json.dumps(first.body)
     assert "Found 11 scripts across 2 skills" in second.spoken[-1][1]
 
 
 def test_a_new_conversation_begins_without_it_and_a_follow_up_keeps_it(agent, online: OpenAIServer) -> None:
     agent("-p", "Say bonjour to Alice")
     agent("-p", "What is 2+2?")
-    assert BODY not in online.requests[-1].system
+    assert BODY not in json.dumps(online.requests[-1].body)
     first = ConversationStore().all()[-1]
     agent("--continue", first.id, "-p", "And now what is 3+3?")
-    assert BODY in online.requests[-1].system
-    assert ("user", "Say bonjour to Alice") in online.requests[-1].spoken
+    said, skill, *_ = online.requests[-1].spoken
+    assert said == ("user", "Say bonjour to Alice")
+    assert BODY in skill[1]
 
 
 def test_continue_without_an_id_takes_the_newest(agent, online: OpenAIServer) -> None:
@@ -74,14 +75,15 @@ def test_continue_without_an_id_takes_the_newest(agent, online: OpenAIServer) ->
     ]
 
 
-def test_a_skill_that_the_model_loads_brings_its_tools_in_the_same_turn(agent, online: OpenAIServer) -> None:
-    online.replies = [CallTool("load_skill", {"skill_id": "kalshi-markets"}), Say("Loaded.")]
+def test_a_skill_that_the_model_loads_brings_its_toolset_in_the_same_turn(
+    agent, online: OpenAIServer
+) -> None:
+    online.replies = [CallTool("load_skill", {"skill_id": "hello-extended"}), Say("Loaded.")]
     agent("-p", "What will the future bring?")
     first, second = online.requests
-    assert "load_skill" in first.tools
-    assert "script_run" not in first.tools
-    assert {"script_list", "script_help", "script_run"} <= set(second.tools)
-    assert "Ten scripts over Kalshi" in second.spoken[-1][1]
+    assert "greet_in_language" not in first.tools
+    assert {*first.tools, "greet_in_language"} <= set(second.tools)
+    assert BODY in second.spoken[-1][1]
 
 
 def test_without_skills_the_agent_has_its_own_tools_and_no_catalogue(
@@ -141,7 +143,7 @@ def test_a_skill_that_is_not_there_is_named_and_the_agent_goes_on(
 
 def test_the_user_starts_a_skill_by_name(agent, online: OpenAIServer) -> None:
     agent("-p", "/hello-extended Bob in Dutch")
-    assert BODY in online.requests[-1].system
+    assert BODY in online.requests[-1].spoken[-1][1]
 
 
 def test_verbose_shows_what_happened_on_stderr(agent, online: OpenAIServer) -> None:

@@ -80,9 +80,9 @@ def test_what_was_done_before_it_is_kept(home: Path, slow: OpenAIServer) -> None
     (saved,) = sessions(home)
     assert saved["title"] == "greet Alice in French"
     roles = [role for role, _ in slow.requests[-1].spoken]
-    assert roles == ["user", "assistant", "tool", "assistant", "user"]
-    assert "Bonjour, Alice" in slow.requests[-1].spoken[2][1]
-    assert slow.requests[-1].spoken[3][1] == f"one two\n\n{STOPPED}"
+    assert roles == ["user", "user", "assistant", "tool", "assistant", "user"]  # the second is a skill
+    assert "Bonjour, Alice" in slow.requests[-1].spoken[3][1]
+    assert slow.requests[-1].spoken[4][1] == f"one two\n\n{STOPPED}"
 
 
 def test_at_the_prompt_it_does_nothing(home: Path, online: OpenAIServer) -> None:
@@ -91,7 +91,9 @@ def test_at_the_prompt_it_does_nothing(home: Path, online: OpenAIServer) -> None
     chat.at_prompt().press("hello\r").expect("OK")
     chat.at_prompt().press(CTRL_D)
     assert chat.end() == 0
-    assert [text for _, text in online.requests[-1].spoken] == ["hello"]
+    said, skill = [text for _, text in online.requests[-1].spoken]
+    assert said == "hello"
+    assert skill.startswith('<skill_context id="hello-extended">')
 
 
 def test_with_p_it_ends_the_program_and_what_came_is_kept(home: Path, slow: OpenAIServer) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.matching import MatchingSettings, Mode, SkillMatcher
-from skillkit.matching.calibration import Calibration
+from skillkit.matching.calibration import CALIBRATIONS, Calibration
+from skillkit.matching.request import Request
 
 QUIET = MatchingSettings()
 
@@ -223,3 +224,17 @@ def test_a_calibration_and_its_inverse_agree(line, slope, confidence):
     assert fitted.raw(1, line) == math.inf
     assert fitted.confidence(-1e9, line) >= 0
     assert fitted.line(3, 10) < fitted.line(30, 10) < fitted.line(30, 10_000)
+
+
+def test_what_a_request_says_it_is_not_about_does_not_speak_for_a_skill():
+    said = Request.parse(
+        "Fix my network. I am not using a Nemotron recipe; no DeepStream changes are needed."
+    )
+    assert {"fix", "network"} <= set(said.words)
+    assert not any(term.startswith(("nemotron", "deepstream", "recip")) for term in said.words)
+    assert "convert" in Request.parse("This page isn't converting, and that is not good.").words
+
+
+def test_the_line_rises_with_the_request_and_with_a_library_that_is_large():
+    line = CALIBRATIONS["lexical", "body"].line
+    assert line(5, 3) == line(5, 300) < line(5, 3_000) < line(50, 3_000)
