@@ -2,19 +2,22 @@
 
 python3 dev.py pictures [NAME…]      all of them, or those named
 python3 dev.py pictures --record     first let the embedded model answer anew
+python3 dev.py pictures --chat       first record the chat anew, in tmux
 """
 
 import sys
 
-from recipes.pictures import FOLDER, PICTURES, inspector, sessions
+from recipes.pictures import FOLDER, PICTURES, chat, inspector, sessions
 from recipes.pictures.comparison import differences
 
 
 def main(arguments: list[str]) -> int:
     if "--record" in arguments:
         sessions.record_answer()
+    if "--chat" in arguments:
+        chat.record_chat()
     there_are = [*PICTURES, *inspector.PAGES]
-    names = [name for name in arguments if name != "--record"] or there_are
+    names = [name for name in arguments if not name.startswith("--")] or there_are
     unknown = sorted(set(names) - set(there_are))
     if unknown:
         print(f"No picture is called {', '.join(unknown)}. There are: {', '.join(there_are)}")

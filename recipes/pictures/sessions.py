@@ -19,6 +19,8 @@ from rich.text import Text
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWER = ROOT / "docs" / "pictures" / "answer.txt"
+WIDTHS = (80, 40)
+CHAT = {columns: ROOT / "docs" / "pictures" / f"chat-{columns}.txt" for columns in WIDTHS}
 REQUEST = 'AGENT_SKILLS=all agent -p "Say bonjour to Alice" --verbose'
 THEME = TerminalTheme(
     (22, 27, 34),
@@ -80,16 +82,18 @@ class Session:
 
 @dataclass(frozen=True)
 class Recording:
-    """What the embedded model answered when it was last asked: it takes too long to be asked each time."""
+    """What was on the screen when it was last recorded: it takes too long to be done each time."""
 
     label: str
     columns: int
+    file: Path
+    command: str
 
     def draw(self) -> str:
         return picture(self.label, self.screen(), self.columns)
 
     def screen(self) -> str:
-        return f"{prompt(REQUEST)}\n{ANSWER.read_text(encoding='utf-8')}"
+        return f"{prompt(self.command)}\n{self.file.read_text(encoding='utf-8')}"
 
 
 SESSIONS: Mapping[str, Session | Recording] = {
@@ -100,7 +104,11 @@ SESSIONS: Mapping[str, Session | Recording] = {
         columns=100,
     ),
     "skill-cost": Session("agent skill cost", ("agent skill cost --exact",)),
-    "answer": Recording("one request, seen from inside", 96),
+    "answer": Recording("one request, seen from inside", 96, ANSWER, REQUEST),
+    **{
+        f"chat-{columns}": Recording(f"chat, {columns} columns", columns, CHAT[columns], "agent")
+        for columns in WIDTHS
+    },
 }
 
 

@@ -170,3 +170,18 @@ def test_a_chat_from_a_pipe_that_came_to_nothing_is_an_error(talk, home: Path, m
 def test_a_server_at_a_terminal_says_what_it_is_and_ends_at_once(home: Path) -> None:
     serving = start("serve", "--mcp").expect("Serving skills").expect("configuration.").press(CTRL_C)
     assert serving.end() == 130
+
+
+def test_compacting_keeps_the_text_of_a_skill_in_use(talk, online: OpenAIServer) -> None:
+    """What brought the skill is left out of what is sent; the skill's text stands in the next request."""
+    online.replies = [
+        CallTool("load_skill", {"skill_id": "kalshi-markets"}),
+        *(Say(f"{number} {'word ' * 400}") for number in range(6)),
+    ]
+    talk("Load kalshi-markets.", *(f"Say {number}." for number in range(4)), "/compact", "Go on.")
+    before, after = online.requests[-2], online.requests[-1]
+    text = "Never invent a ticker"
+    assert text in str(before.body["messages"])
+    assert "earlier messages of this conversation were left out" in str(after.body["messages"])
+    assert not any("Say 0." == said for _, said in after.spoken)
+    assert str(after.body["messages"]).count(text) == 1
