@@ -22,7 +22,7 @@ MOST_TEXT = 9_000
 """Bytes of a SKILL.md that the embedded model can read in reasonable time."""
 MOST_CASES = 2
 MOST_SKILLS = 12
-_SCRIPT = re.compile(r"(?:scripts/|(?<![\w./-]))([\w-]+\.(?:py|sh|mjs|js))(?![\w/])")
+_SCRIPT = re.compile(r"\bscripts/([\w-]+\.(?:py|sh|mjs|js))\b")
 
 
 def unpack_by_name(names: Iterable[str], target: Path) -> None:

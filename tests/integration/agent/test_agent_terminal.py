@@ -183,5 +183,5 @@ def test_compacting_keeps_the_text_of_a_skill_in_use(talk, online: OpenAIServer)
     text = "Never invent a ticker"
     assert text in str(before.body["messages"])
     assert "earlier messages of this conversation were left out" in str(after.body["messages"])
-    assert not any("Say 0." == said for _, said in after.spoken)
+    assert not any(said == "Say 0." for _, said in after.spoken)
     assert str(after.body["messages"]).count(text) == 1

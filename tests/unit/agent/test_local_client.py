@@ -118,6 +118,19 @@ async def test_a_made_up_value_is_taken_back_and_the_model_replies_in_words(
     assert response.usage_details["input_token_count"] == 200
 
 
+async def test_the_same_call_is_not_made_again() -> None:
+    @tool
+    def load_skill(skill_id: str) -> str:
+        """Load a skill."""
+        return SKILL
+
+    loading = '{"tool": "load_skill", "arguments": {"skill_id": "hello"}}'
+    engine = ScriptedEngine(loading, loading, '{"cannot": "I cannot order taxis."}')
+    response = await agent_with(engine, load_skill).run("Say hello to a taxi")
+    assert response.text == "I cannot order taxis."
+    assert "load_skill" not in str(engine.grammars[2])
+
+
 async def test_a_question_that_repeats_the_request_is_not_asked() -> None:
     engine = ScriptedEngine('{"ask": "What can you do?"}', '{"about": "all skills"}')
     response = await agent_with(engine, greet).run("Hi! What can you do?")

@@ -42,6 +42,10 @@ class Answer:
     text: str
 
 
+class Repeated:
+    """The model wants the same call again that it has made already."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """The model asks for something."""

@@ -33,6 +33,7 @@ from skillkit.agent.models.constrained import (
     Call,
     Outcome,
     Question,
+    Repeated,
     ToolSpec,
     parse,
     reply_schema,
@@ -104,7 +105,7 @@ class LocalChatClient(
         about = () if required else (ALL_SKILLS, *describable(skills, spoken.said))
         # What is said of a skill that was named comes from the skill, not from what the model knows.
         forms: Sequence[str] = () if required or named else IN_WORDS if tools else (ANSWER, CANNOT)
-        outcome: Outcome | MadeUp | None = None
+        outcome: Outcome | MadeUp | Repeated | None = None
         spent = NOTHING_READ
         callable_now = tools if required else callable_tools(tools, spoken)
         for offered in (callable_now, ()):
@@ -117,24 +118,29 @@ class LocalChatClient(
                     yield self._update(message_id, Content.from_text(text))
             outcome = None if writing.started else parse(spent.text)
             if isinstance(outcome, Call):
-                outcome = check_arguments(outcome, tools, spoken)
+                repeated = is_repeated(outcome, messages)
+                outcome = Repeated() if repeated else check_arguments(outcome, tools, spoken)
             match outcome:
                 case MadeUp(tool=tool) if tool == SCRIPT_RUN:  # whoever comes near a script wants it to run
                     forms = (ASK,)
                 case MadeUp():  # it may have been the wrong idea
                     forms = () if named else (ASK, ANSWER)
+                case Repeated():  # it does not get on with this
+                    forms = (ANSWER, CANNOT)
                 case Question() if outcome.repeats(spoken.request):
                     forms = () if named else (ANSWER,)
                 case _:
                     break
         yield self._end(spent, message_id, self._in_words(outcome))
 
-    def _in_words(self, outcome: Outcome | MadeUp | None) -> Call | Answer | None:
+    def _in_words(self, outcome: Outcome | MadeUp | Repeated | None) -> Call | Answer | None:
         match outcome:
             case About(skill):
                 return Answer(describe(skill, self.skills()))
             case MadeUp(question=question) | Question(text=question):
                 return Answer(question)
+            case Repeated():
+                return Answer("I cannot do that.")
             case _:
                 return outcome
 
@@ -246,6 +252,17 @@ def disclosed(options: Mapping[str, Any]) -> list[ToolSpec]:
         for tool in tools
         if isinstance(tool, FunctionTool)
     ]
+
+
+def is_repeated(call: Call, messages: Sequence[Message]) -> bool:
+    """Return whether the turn has this call already: the result would be the same."""
+    turn: list[tuple[str | None, Any]] = []
+    for message in messages:
+        if message.role == "user":
+            turn.clear()
+        calls = (content for content in message.contents if content.type == "function_call")
+        turn += [(content.name, content.parse_arguments()) for content in calls]
+    return (call.tool, call.arguments) in turn
 
 
 class PreparingClient(LocalChatClient):
