@@ -1,0 +1,158 @@
+"""A fleet beside this machine's runner, in turns, in one run; read the ratios.
+
+python3 -m benchmarks.fleet [--short]     a head and two machines of four slots, on loopback in a namespace
+"""
+
+import asyncio
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
+
+from fleet_machines import Fleet, running_fleet
+from ray_cluster import INSIDE, namespace_command, processes, why_no_namespace
+
+from skillkit.scripts import LocalRunner, Outcome, ScriptRequest, ScriptRunner
+
+SLOTS = 8
+
+
+def main(arguments: list[str]) -> int:
+    if INSIDE not in os.environ:
+        if reason := why_no_namespace():
+            print(f"Not measured: no namespace can be made here ({reason})")
+            return 1
+        command = [*namespace_command(), sys.executable, "-m", "benchmarks.fleet", *arguments]
+        return subprocess.call(command, env={**os.environ, INSIDE: "1"})
+    short = "--short" in arguments
+    with running_fleet("127.0.0.2", "127.0.0.3") as fleet:
+        for address in ("127.0.0.2", "127.0.0.3"):
+            fleet.start_worker(address)
+        print(json.dumps(measure(fleet, 40 if short else 200, 100 if short else 500), indent=1))
+    return 0
+
+
+def measure(fleet: Fleet, turns: int, batch: int) -> dict[str, Any]:
+    local, ray = LocalRunner(fleet.folder / "local", concurrency=SLOTS, sandbox="bwrap"), fleet.runner()
+    trivial = fleet.request("print(1)", write_paths=())
+    large = fleet.request("print('x' * (1 << 20))", write_paths=())
+    for request in (trivial, large):
+        for runner in (local, ray):
+            for _ in range(8):
+                assert runner.run(request).outcome is Outcome.EXITED
+    times = {"local": latency(local, trivial, 0), "fleet": latency(ray, trivial, 0)}
+    mebibyte = {"local": latency(local, large, 0), "fleet": latency(ray, large, 0)}
+    speed: dict[str, list[float]] = {"local": [], "fleet": []}
+    for _ in range(4):  # in turns, so that both meet the same load
+        for name, runner in (("local", local), ("fleet", ray)):
+            times[name] += latency(runner, trivial, turns // 4)
+            mebibyte[name] += latency(runner, large, 3)
+            speed[name].append(asyncio.run(throughput(runner, trivial, batch // 4)))
+    p50 = {name: statistics.median(found) for name, found in times.items()}
+    p99 = {name: sorted(found)[int(0.99 * (len(found) - 1))] for name, found in times.items()}
+    found = {
+        "p50_ms": p50,
+        "p99_ms": p99,
+        "added_p50_ms": p50["fleet"] - p50["local"],
+        "added_p99_ms": p99["fleet"] - p99["local"],
+        "runs_a_second": {name: statistics.median(each) for name, each in speed.items()},
+        "throughput_ratio": statistics.median(speed["fleet"]) / statistics.median(speed["local"]),
+        "mebibyte_ratio": statistics.median(mebibyte["fleet"]) / statistics.median(mebibyte["local"]),
+        "cancel_s": asyncio.run(cancelling(fleet, ray)),
+        "idle_cores": idle(),
+        **asyncio.run(waiting(fleet, 10_000)),
+    }
+    local.close()
+    return found
+
+
+def latency(runner: ScriptRunner, request: ScriptRequest, count: int) -> list[float]:
+    found = []
+    for _ in range(count):
+        began = time.perf_counter()
+        runner.run(request)
+        found.append((time.perf_counter() - began) * 1000)
+    return found
+
+
+async def throughput(runner: ScriptRunner, request: ScriptRequest, count: int) -> float:
+    began = time.perf_counter()
+    await asyncio.gather(*(runner.arun(request) for _ in range(count)))
+    return count / (time.perf_counter() - began)
+
+
+async def cancelling(fleet: Fleet, runner: ScriptRunner) -> float:
+    found = []
+    for _ in range(4):
+        request = fleet.request("import time; time.sleep(600)")
+        task = asyncio.ensure_future(runner.arun(request))
+        await asyncio.to_thread(fleet.wait_for_start, request)
+        began = time.perf_counter()
+        task.cancel()
+        await asyncio.wait([task])
+        found.append(time.perf_counter() - began)
+    return statistics.median(found)
+
+
+async def waiting(fleet: Fleet, count: int) -> dict[str, float]:
+    """Submit so many runs that all of them wait behind eight that sleep."""
+    from skillkit.fleet.cluster import get_dispatcher
+
+    os.environ["SKILLKIT_FLEET_POLICY"] = ""
+    sleeping = [fleet.request("import time; time.sleep(600)") for _ in range(SLOTS)]
+    runner = fleet.runner(tenant="waiting")
+    blocked = [asyncio.ensure_future(runner.arun(request)) for request in sleeping]
+    for request in sleeping:
+        await asyncio.to_thread(fleet.wait_for_start, request)
+    dispatcher = get_dispatcher(fleet.ray)
+    pid = next(pid for pid, line in processes().items() if line.startswith("ray::Dispatcher"))
+    before = resident(pid) + resident(os.getpid())
+    tenants = 20  # of which each may have a thousand waiting
+    runners = [fleet.runner(tenant=f"waiting-{number}") for number in range(tenants)]
+    request = fleet.request("print(1)", write_paths=())
+    began = time.perf_counter()
+    tasks = [asyncio.ensure_future(runners[number % tenants].arun(request)) for number in range(count)]
+    while True:
+        status = await dispatcher.status.remote()
+        if sum(each["waiting"] for each in status["tenants"].values()) >= count:
+            break
+        await asyncio.sleep(0.05)
+    spent = time.perf_counter() - began
+    size = resident(pid) + resident(os.getpid()) - before
+    for task in (*tasks, *blocked):
+        task.cancel()
+    await asyncio.wait([*tasks, *blocked])
+    return {"waiting_submitted_a_second": count / spent, "kilobytes_a_waiting_run": size / count / 1000}
+
+
+def idle(seconds: float = 5.0) -> float:
+    """Return the cores that everything of the cluster uses while nothing runs."""
+    before = ticks()
+    time.sleep(seconds)
+    return (ticks() - before) / os.sysconf("SC_CLK_TCK") / seconds
+
+
+def ticks() -> int:
+    total = 0
+    for pid in processes():
+        try:
+            fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        total += int(fields[11]) + int(fields[12])
+    return total
+
+
+def resident(pid: int) -> int:
+    return int(Path("/proc", str(pid), "statm").read_text().split()[1]) * resource.getpagesize()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,69 @@
+"""Agent Framework's own file skills with their scripts in our sandbox, on this machine or on a fleet."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skillkit.core.authority import Authority, DefaultAuthority, current_requester
+from skillkit.core.digest_memo import tree_digests
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.parser import SkillParser
+from skillkit.scripts.catalogue import find_script
+from skillkit.scripts.granted_requests import Call, RefusedRequestError, run_request
+from skillkit.scripts.models import ScriptRunner
+from skillkit.scripts.payloads import Payload, failure, run_payload
+from skillkit.scripts.runners import default_runner
+
+if TYPE_CHECKING:
+    from agent_framework import FileSkill, FileSkillScript
+
+
+class SandboxedScriptRunner:
+    """A `SkillScriptRunner` for `SkillsProvider.from_paths(…, script_runner=…)`.
+
+    `authority` says what each tree is granted (unless given, a sandbox with nothing in it), `runner`
+    where scripts run (unless given, where SKILLKIT_RUNNER says).
+    """
+
+    def __init__(self, runner: ScriptRunner | None = None, authority: Authority | None = None) -> None:
+        self._runner = runner or default_runner()
+        self._authority = authority or DefaultAuthority()
+
+    async def __call__(
+        self,
+        skill: "FileSkill",
+        script: "FileSkillScript",
+        args: dict[str, Any] | list[str] | None = None,
+    ) -> Payload:
+        """Run one script; everything that can go wrong is in the answer."""
+        try:
+            folder = Path(skill.path)
+            metadata = SkillParser().parse_skill_file(folder / "SKILL.md")
+            relative = Path(script.full_path).relative_to(folder).as_posix()
+            found = find_script(metadata, relative)
+            if found is None:
+                return failure("not_found", f"'{relative}' is no script of '{metadata.name}'")
+            digest = tree_digests.with_links(folder).digest
+            grants = self._authority.grants(metadata, digest, current_requester())
+            if not grants.run:
+                return failure("permission_denied", grants.reason or "Its scripts are not allowed to run")
+            call = Call(_command_line(args), as_json=False)
+            request = run_request(metadata, found, digest, grants, call)
+        except RefusedRequestError as error:
+            return failure(error.code, str(error))
+        except (SkillsUseError, ValueError) as error:
+            return failure("execution_failed", str(error))
+        return run_payload(found.name, request, await self._runner.arun(request), as_json=False)
+
+
+def _command_line(args: dict[str, Any] | Sequence[str] | None) -> list[str]:
+    """A list as it is; a mapping as options, which is how the framework's own runners pass one."""
+    if not isinstance(args, dict):
+        return list(args or ())
+    line: list[str] = []
+    for name, value in args.items():
+        if value is True:
+            line.append(f"--{name}")
+        elif value is not False and value is not None:
+            line += [f"--{name}", str(value)]
+    return line
