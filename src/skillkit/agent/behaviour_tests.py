@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from skillkit.agent.models.choice import choose
+from skillkit.agent.settings import SettingsFile
+from skillkit.agent.task_runs import AgentExecutor
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
 from skillkit.evaluation.behaviour.executor import Executor
@@ -15,7 +18,6 @@ from skillkit.evaluation.behaviour.runs import BehaviourRunner
 from skillkit.install.exceptions import ConsentError
 
 if TYPE_CHECKING:
-    from skillkit.agent.task_runs import AgentExecutor
     from skillkit.evaluation.report import Report
     from skillkit.evaluation.tester import SkillTester
 
@@ -94,10 +96,6 @@ def _executor(options: BehaviourOptions) -> Executor:
 
 
 def _agent(provider: str | None, model: str | None) -> "AgentExecutor":
-    from skillkit.agent.models.choice import choose
-    from skillkit.agent.settings import SettingsFile
-    from skillkit.agent.task_runs import AgentExecutor
-
     return AgentExecutor(choose(SettingsFile().load(), provider, model))
 
 

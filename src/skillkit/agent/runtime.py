@@ -13,7 +13,9 @@ from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.exceptions import UnfinishedAnswerError
 from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import BRIEF_INSTRUCTIONS, INSTRUCTIONS
+from skillkit.agent.journal import open_journal
 from skillkit.agent.memory import Memory
+from skillkit.agent.models.examples import examples_of
 from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import ChatProvider, ready
 from skillkit.agent.remedies import advise
@@ -25,6 +27,7 @@ from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
 from skillkit.core.place import NOWHERE, Place
+from skillkit.install.enabled import EnabledSkills
 
 if TYPE_CHECKING:
     from agent_framework import Agent
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from skillkit.agent.models.examples import Example
     from skillkit.agent.skills import ProgramSkills
     from skillkit.disclosure import Disclosure
-    from skillkit.install.enabled import EnabledSkills
 
 
 T = TypeVar("T")
@@ -318,7 +320,6 @@ class AgentRuntime:
 
     def _skill_examples(self) -> "list[Example]":
         """Return what the skills in use show of themselves, for a model that has to be shown."""
-        from skillkit.agent.models.examples import examples_of
         from skillkit.scripts import find_scripts
 
         for identity in self.active_skills:
@@ -361,9 +362,6 @@ async def in_background(work: Callable[[], T]) -> T:
 
 def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "EnabledSkills":
     """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
-    from skillkit.agent.journal import open_journal
-    from skillkit.install.enabled import EnabledSkills
-
     with span("skill.load", {}) as collected:
         enabled = EnabledSkills(search=search, journal=open_journal(), advise=advise)
         if collected is not None:

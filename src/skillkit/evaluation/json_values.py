@@ -1,5 +1,6 @@
 """JSON documents against what was expected: a subset, or a schema."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -143,7 +144,5 @@ def _listed(value: object) -> list[object]:
 
 
 def _shown(value: object) -> str:
-    import json
-
     text = json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,6 +1,7 @@
 """`agent`: a conversation at the terminal."""
 
 import asyncio
+import json
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -8,16 +9,21 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from skillkit.agent.approvals import Decision
 from skillkit.agent.cli import commands, output
 from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
+from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.screen import AnswerScreen
 from skillkit.agent.cli.turns import LATEST, Options, TurnTree, runtime_for, visible, warn
 from skillkit.agent.cli.usage import Usage
+from skillkit.agent.providers import PROVIDERS
+from skillkit.agent.runtime import Observers
+from skillkit.agent.telemetry import Stopwatch
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
-    from skillkit.agent.approvals import Decision, Question
+    from skillkit.agent.approvals import Question
     from skillkit.agent.cli.terminal import Terminal
     from skillkit.agent.runtime import AgentRuntime
 
@@ -30,8 +36,6 @@ def chat(options: Options) -> None:
     asyncio.run(talk.run())
     if talk.failure is not None and not talk.interactive:
         import typer
-
-        from skillkit.agent.cli.outcome import exit_code
 
         raise typer.Exit(exit_code(talk.failure))
 
@@ -81,8 +85,6 @@ class Chat:
 
     async def _turn(self, text: str) -> None:
         """Answer; Ctrl-C ends the answer and not the program."""
-        from skillkit.agent.telemetry import Stopwatch
-
         watch = Stopwatch()
         self.switches.before_turn()
         task = asyncio.create_task(self._say(text))
@@ -160,8 +162,6 @@ class Chat:
 
     async def _use_model(self, name: str) -> None:
         """Go on with another model; the conversation stays."""
-        from skillkit.agent.providers import PROVIDERS
-
         if not name:
             provider = self.runtime.provider
             output.say(f"{provider.name}/{provider.model}. Others: {', '.join(PROVIDERS)}")
@@ -189,8 +189,6 @@ class Chat:
         self.switches = SkillSwitches(runtime)
 
     def _open(self, options: Options) -> "AgentRuntime":
-        from skillkit.agent.runtime import Observers
-
         ask = self._ask if self.interactive else None
         if self.screen is None:
             return runtime_for(options, ask=ask, show=self.tree)
@@ -226,8 +224,6 @@ class Chat:
 
     async def _ask(self, question: "Question") -> "Decision":
         """Show each fact on a line of its own; what the model chose is quoted and cannot pass for one."""
-        from skillkit.agent.approvals import Decision
-
         assert self.terminal is not None
         if self.screen is not None:
             self.screen.stop()
@@ -261,6 +257,4 @@ def _argument_rows(arguments: Sequence[str]) -> list[tuple[str, str, str]]:
 
 def quoted(argument: str) -> str:
     """An argument between quotes, with nothing in it that ends them or begins a line."""
-    import json
-
     return json.dumps(argument, ensure_ascii=False)

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.overview import enabled_skills
+from skillkit.install.views import report_view
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -12,9 +14,6 @@ if TYPE_CHECKING:
 
 def check(*, json: bool = False) -> None:
     """Show the state of every skill. It tells and does not judge: there is no exit code for it."""
-    from skillkit.agent.cli.overview import enabled_skills
-    from skillkit.install.views import report_view
-
     report = enabled_skills().report()
     if json:
         output.print_json(report_view(report))

@@ -1,11 +1,13 @@
 """The commands of the chat: what is typed after a slash."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.usage import Usage
+from skillkit.agent.conversations import as_markdown, text_of
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.availability import Refusal
 from skillkit.core.events import Kind
@@ -206,8 +208,6 @@ def show_memory(runtime: "AgentRuntime") -> None:
 
 def undo(runtime: "AgentRuntime") -> str | None:
     """Take the last question and all that came after it out of the conversation; return the question."""
-    from skillkit.agent.conversations import text_of
-
     messages = runtime.conversation.messages
     for place in range(len(messages) - 1, -1, -1):
         if messages[place].get("role") == "user":
@@ -220,8 +220,6 @@ def undo(runtime: "AgentRuntime") -> str | None:
 
 
 def export(runtime: "AgentRuntime", name: str) -> None:
-    from skillkit.agent.conversations import as_markdown
-
     path = Path(name or f"conversation-{runtime.conversation.id}.md").expanduser()
     if path.exists():
         raise SkillsUseError(f"{path} exists already. Name another file: /export FILE")
@@ -234,8 +232,6 @@ def export(runtime: "AgentRuntime", name: str) -> None:
 
 def with_files(text: str) -> str:
     """Return the request with the files that it names as `@FILE` at its end."""
-    import re
-
     parts = [text]
     for name in dict.fromkeys(re.findall(r"(?:^|\s)@(\S+)", text)):
         path = Path(name.rstrip(".,;:!?")).expanduser()

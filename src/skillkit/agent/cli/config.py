@@ -1,17 +1,26 @@
 """`agent config …`: settings, the choice of a provider, and which skills may run scripts."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Found, Json, examples
+from skillkit.agent.cli.overview import enabled_skills
+from skillkit.agent.exceptions import SettingsError
+from skillkit.agent.journal import open_journal
+from skillkit.agent.models.choice import choose, provider_named
 from skillkit.agent.providers import PROVIDERS, SHIPPED
+from skillkit.agent.settings import Settings, SettingsFile
+from skillkit.core.digest_memo import tree_digests
+from skillkit.core.hosts import HostRule
+from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-
-if TYPE_CHECKING:
-    from skillkit.agent.settings import Settings
+from skillkit.install.consents import Consent, ConsentFile, ConsentKind
+from skillkit.install.granted_parts import project_consent
+from skillkit.install.views import consent_view
+from skillkit.scripts.inputs import check_project
 
 app = typer.Typer(name="config", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -23,9 +32,6 @@ def register(root: typer.Typer) -> None:
 @app.command()
 def init(force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False) -> None:
     """Write a settings file with the defaults."""
-    from skillkit.agent.exceptions import SettingsError
-    from skillkit.agent.settings import Settings, SettingsFile
-
     file = SettingsFile()
     if file.path.exists() and not force:
         raise SettingsError(f"{file.path} exists already. Replace it with: agent config init --force")
@@ -36,9 +42,6 @@ def init(force: Annotated[bool, typer.Option("--force", help="Replace what is th
 @app.command()
 def show(json: Json = False) -> None:
     """Show the settings, and which providers could be used now."""
-    from skillkit.agent.models.choice import choose
-    from skillkit.agent.settings import SettingsFile
-
     file = SettingsFile()
     settings = file.load()
     used = choose(settings).name
@@ -61,9 +64,6 @@ def show(json: Json = False) -> None:
 
 def _problem(name: str, settings: "Settings") -> str | None:
     """Return why a provider cannot be used, also when its package cannot even be loaded."""
-    from skillkit.agent.exceptions import SettingsError
-    from skillkit.agent.models.choice import provider_named
-
     try:
         return provider_named(name, settings).problem()
     except SettingsError as error:
@@ -78,7 +78,6 @@ def set_value(
     value: Annotated[str, typer.Argument(help="The value; '' takes it back.")],
 ) -> None:
     """Change one setting."""
-    from skillkit.agent.settings import SettingsFile
 
     SettingsFile().change(key, value)
     output.say(f"{escape_hidden(key)} = {escape_hidden(value)}")
@@ -91,7 +90,6 @@ def provider(
     base_url: Annotated[str | None, typer.Option(help="Another service with the same protocol.")] = None,
 ) -> None:
     """Choose the model provider."""
-    from skillkit.agent.settings import SettingsFile
 
     file = SettingsFile()
     settings = file.change("provider", name)
@@ -121,26 +119,17 @@ def approve(
     ] = None,
 ) -> None:
     """Let the scripts of a skill run, exactly as it is now."""
-    from skillkit.agent.cli.overview import enabled_skills
-    from skillkit.agent.journal import open_journal
-    from skillkit.core.digest_memo import tree_digests
-    from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 
     skill = enabled_skills().manager.get_skill(name)
     digest = tree_digests.with_links(skill.base_dir).digest
     given = [Consent(ConsentKind.RUN, digest, skill.canonical_name)]
     for text in host or ():
-        from skillkit.core.hosts import HostRule
-
         try:
             allowed = str(HostRule.parse(text))
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="'--host'") from error
         given.append(Consent(ConsentKind.HOST, digest, skill.canonical_name, place=allowed))
     if project is not None:
-        from skillkit.install.granted_parts import project_consent
-        from skillkit.scripts.inputs import check_project
-
         folder = check_project(Path(project))
         given.append(project_consent(skill.canonical_name, digest, folder, hide or []))
     ConsentFile(notice=_warn, journal=open_journal()).grant(*given)
@@ -169,9 +158,6 @@ def revoke(
     digest: Annotated[str, typer.Option(help="Only of the version whose digest begins so.")] = "",
 ) -> None:
     """Take an approval of a skill back."""
-    from skillkit.agent.journal import open_journal
-    from skillkit.core.names import canonical_name
-    from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 
     kinds = {each.value for each in ConsentKind}
     if kind not in {*kinds, "all"}:
@@ -198,9 +184,6 @@ def revoke(
 @app.command(epilog=examples("agent config approvals", "agent config approvals --json"))
 def approvals(json: Json = False) -> None:
     """Show what you approved, of which skill, and when."""
-    from skillkit.install.consents import ConsentFile
-    from skillkit.install.views import consent_view
-
     consents = ConsentFile(notice=_warn).load()
     if json:
         output.print_json({"consents": [consent_view(each) for each in consents]})

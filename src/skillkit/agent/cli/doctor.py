@@ -8,6 +8,8 @@ from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.remedies import advise
 from skillkit.core.text import escape_hidden
+from skillkit.install.doctor import diagnose, diagnosis_data
+from skillkit.install.inspection import InstallInspector
 
 
 def register(app: typer.Typer) -> None:
@@ -19,8 +21,6 @@ def doctor(json: Json = False) -> None:
 
     Changes nothing; exit code 3 if something is wrong.
     """
-    from skillkit.install.doctor import diagnose, diagnosis_data
-    from skillkit.install.inspection import InstallInspector
 
     found = diagnose(InstallInspector(), Path.cwd(), advise)
     code = outcome.DRIFT if found.problems else outcome.OK

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.core.text import escape_hidden
+from skillkit.evaluation.report import BAD, Outcome, Tier, pass_rate
 
 if TYPE_CHECKING:
     from skillkit.evaluation.comparison import Comparison
@@ -44,8 +45,6 @@ def show_discovered(found: "FoundSuites", *, json: bool) -> None:
 
 
 def show_report(found: "Report") -> None:
-    from skillkit.evaluation.report import BAD, Outcome, Tier, pass_rate
-
     rows = []
     for tier in Tier:
         results = found.of(tier)

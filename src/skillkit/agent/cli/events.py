@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from skillkit.agent.cli.turns import warn
 from skillkit.agent.cli.usage import Usage
+from skillkit.agent.runtime import Observers
 
 if TYPE_CHECKING:
-    from skillkit.agent.runtime import AgentRuntime, Observers
+    from skillkit.agent.runtime import AgentRuntime
     from skillkit.agent.telemetry import Step
     from skillkit.disclosure import Disclosure
 
@@ -27,8 +28,6 @@ class TurnEvents:
     _notices: list[str] = field(default_factory=list)
 
     def observers(self) -> "Observers":
-        from skillkit.agent.runtime import Observers
-
         return Observers(
             disclosed=self.disclosed, step=self.step, problem=self.notice, activity=self.activity
         )

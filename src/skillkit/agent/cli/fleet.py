@@ -9,8 +9,14 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.text import escape_hidden
+from skillkit.fleet.joining import serve
+from skillkit.fleet.operations import drain_machine, fleet_status, metrics_text
+from skillkit.fleet.runner import TREES, RayRunner
+from skillkit.fleet.sealing import add_key, keys_path
 from skillkit.scripts.runners import SETTING
+from skillkit.scripts.tools import ScriptTools
 
 app = typer.Typer(name="fleet", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -37,8 +43,6 @@ def worker(
     ] = None,
 ) -> None:
     """Serve the fleet with this machine until it is ended or drained."""
-    from skillkit.fleet.joining import serve
-    from skillkit.fleet.runner import TREES
 
     trees = trees or os.environ.get(TREES)
     asyncio.run(serve(_address(address), slots=slots, trees=trees, say=output.remark))
@@ -53,7 +57,6 @@ def status(
     metrics: Annotated[bool, typer.Option("--metrics", help="As metrics in Prometheus' text form.")] = False,
 ) -> None:
     """Show machines, workers, what runs, and what waits by tenant."""
-    from skillkit.fleet.operations import fleet_status, metrics_text
 
     found = fleet_status(_address(address))
     if json:
@@ -90,7 +93,6 @@ def drain(
     seconds: Annotated[float, typer.Option(min=0, help="How long to wait for what runs there.")] = 600.0,
 ) -> None:
     """Let a machine finish what it runs and take nothing more."""
-    from skillkit.fleet.operations import drain_machine
 
     for name in drain_machine(_address(address), node, seconds):
         output.say(f"Drained {escape_hidden(name)}", whole=True)
@@ -102,9 +104,6 @@ def prepare(
     address: Address = "",
 ) -> None:
     """Bring trees and packages of skills to every machine before they are asked for."""
-    from skillkit.agent.cli.overview import enabled_skills
-    from skillkit.fleet.runner import RayRunner
-    from skillkit.scripts.tools import ScriptTools
 
     runner = RayRunner(_address(address))
     failed = 0
@@ -127,7 +126,6 @@ def key(
     ] = None,
 ) -> None:
     """Make a key for the fleet; an older one goes on opening what it has sealed."""
-    from skillkit.fleet.sealing import add_key, keys_path
 
     name = add_key(keys)
     output.say(f"{keys or keys_path()} begins with the new key {name}", whole=True)

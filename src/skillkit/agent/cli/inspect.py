@@ -7,6 +7,10 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import examples
+from skillkit.agent.cli.overview import enabled_skills
+from skillkit.agent.journal import journal_path, open_journal
+from skillkit.inspector.library import Library
+from skillkit.inspector.managing import Managing
 
 DEFAULT_PORT = 0
 
@@ -33,17 +37,12 @@ def inspect(
         import uvicorn
 
         from skillkit.inspector.app import create_app
-        from skillkit.inspector.library import Library
-        from skillkit.inspector.managing import Managing
     except ImportError as error:
         output.complain(
             f"The inspector needs its extra ({error}). Install it with: pip install 'skillkit[inspect]'"
         )
         raise typer.Exit(outcome.ERROR) from None
     import socket
-
-    from skillkit.agent.cli.overview import enabled_skills
-    from skillkit.agent.journal import journal_path, open_journal
 
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from contextlib import closing
 from datetime import datetime
 from typing import Annotated
 
@@ -9,6 +10,8 @@ import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.journal import journal_path
+from skillkit.journal import EventFilter, JournalReader, sqlite
 
 app = typer.Typer(name="journal", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -30,9 +33,6 @@ def days(text: str) -> float:
 @app.command(epilog=examples("agent journal stats", "agent journal stats --json"))
 def stats(json: Json = False) -> None:
     """Show how much the journal holds, by kind of event."""
-    from skillkit.agent.journal import journal_path
-    from skillkit.journal import JournalReader
-
     found = JournalReader(journal_path()).stats()
     if json:
         output.print_json(
@@ -62,8 +62,6 @@ def export(
     conversation: Annotated[str, typer.Option(help="Only events of this conversation.")] = "",
 ) -> None:
     """Print every event as a line of JSON, the oldest first."""
-    from skillkit.agent.journal import journal_path
-    from skillkit.journal import EventFilter, JournalReader
 
     wanted = EventFilter(skill=skill, conversation=conversation)
     for line in JournalReader(journal_path()).export(wanted):
@@ -76,10 +74,6 @@ def prune(
     max_megabytes: Annotated[int, typer.Option(help="The oldest go until the rest is not larger.")] = 512,
 ) -> None:
     """Delete old events."""
-    from contextlib import closing
-
-    from skillkit.agent.journal import journal_path
-    from skillkit.journal import sqlite
 
     if not journal_path().exists():
         output.remark("There is no journal yet.")

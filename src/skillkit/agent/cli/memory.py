@@ -7,6 +7,7 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json
+from skillkit.agent.memory import Memory
 
 if TYPE_CHECKING:
     from skillkit.agent.memory import Fact
@@ -21,8 +22,6 @@ def register(root: typer.Typer) -> None:
 @app.command("list")
 def list_facts(json: Json = False) -> None:
     """Show every fact, the newest first."""
-    from skillkit.agent.memory import Memory
-
     _show(Memory().all(), json=json)
 
 
@@ -31,7 +30,6 @@ def search(
     words: Annotated[list[str], typer.Argument(help="Words to look for.")], json: Json = False
 ) -> None:
     """Find facts by words."""
-    from skillkit.agent.memory import Memory
 
     _show(
         Memory().search(" ".join(words)), json=json, otherwise="Nothing that is remembered has these words."
@@ -44,7 +42,6 @@ def forget(
     everything: Annotated[bool, typer.Option("--all", help="Forget everything.")] = False,
 ) -> None:
     """Delete a fact, or all of them."""
-    from skillkit.agent.memory import Memory
 
     if (identity is None) != everything:
         raise typer.BadParameter("give the number of a fact (see: agent memory list) or --all")

@@ -9,6 +9,10 @@ import typer
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.progress import Progress
+from skillkit.agent.exceptions import ModelFileError, ProviderError
+from skillkit.agent.models.local import LocalProvider
+from skillkit.agent.models.model_files import KNOWN_MODELS, QWEN_CODER, ModelStore
+from skillkit.agent.prompt_preparation import prepare_prompts
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
@@ -32,11 +36,6 @@ def install(
     """Fetch the embedded model once; its hash decides. Then let it read what every prompt begins with."""
     import asyncio
 
-    from skillkit.agent.exceptions import ModelFileError, ProviderError
-    from skillkit.agent.models.local import LocalProvider
-    from skillkit.agent.models.model_files import QWEN_CODER, ModelStore
-    from skillkit.agent.prompt_preparation import prepare_prompts
-
     store = ModelStore()
     with DownloadBar() as bar:
         path = store.install(QWEN_CODER, given=given, progress=bar.advance, report=bar.say)
@@ -51,8 +50,6 @@ def install(
 @app.command("list")
 def list_models(json: Json = False) -> None:
     """Show which models are there."""
-    from skillkit.agent.models.model_files import KNOWN_MODELS, ModelStore
-
     store = ModelStore()
     if json:
         output.print_json(
@@ -79,8 +76,6 @@ def list_models(json: Json = False) -> None:
 @app.command()
 def remove() -> None:
     """Delete the embedded model; the next use fetches it again."""
-    from skillkit.agent.models.model_files import QWEN_CODER, ModelStore
-
     found = ModelStore().remove(QWEN_CODER)
     output.say("Removed." if found else "It was not installed.")
 
@@ -88,9 +83,6 @@ def remove() -> None:
 @app.command()
 def verify() -> None:
     """Check the model's bytes against its hash."""
-    from skillkit.agent.exceptions import ModelFileError
-    from skillkit.agent.models.model_files import QWEN_CODER, ModelStore
-
     store = ModelStore()
     if not store.installed(QWEN_CODER):
         raise ModelFileError("The model is not installed. Fetch it with: agent model install")

@@ -9,8 +9,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from skillkit.agent.cli.output import complain, print_json
+from skillkit.agent.exceptions import UnfinishedAnswerError
+from skillkit.agent.remedies import explain
 from skillkit.core.disk import close_home
 from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
+from skillkit.install import exceptions
 
 OK, ERROR, USAGE, DRIFT, REFUSED, PARTIAL = range(6)
 INTERRUPTED = 130
@@ -30,8 +34,6 @@ def run(program: Callable[..., object], arguments: Sequence[str]) -> int:
         _silence_stdout()
         return OK
     except OSError as error:
-        from skillkit.agent.cli.output import complain
-
         message = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
         with suppress(OSError):  # stdout itself may be what failed
             _as_json(arguments, "os", message)
@@ -59,8 +61,6 @@ def _silence_stdout() -> None:
 def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
     try:
         if _is_question(arguments):
-            from skillkit.agent.cli.output import complain
-
             words = shlex.quote(" ".join(arguments))
             message = f"There is no command '{arguments[0]}'. To ask the model: agent -p {words}"
             complain(message)
@@ -76,9 +76,6 @@ def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
         sys.stderr.write("\nInterrupted.\n")
         return INTERRUPTED
     except SkillsUseError as error:
-        from skillkit.agent.cli.output import complain
-        from skillkit.agent.remedies import explain
-
         complain(explain(error))
         _as_json(arguments, error_code(error), explain(error))
         return exit_code(error)
@@ -88,8 +85,6 @@ def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
 def _as_json(arguments: Sequence[str], code: str, message: str) -> None:
     """Say an error on stdout too where programs read it."""
     if "--json" in arguments:
-        from skillkit.agent.cli.output import print_json
-
         print_json({"error": {"code": code, "message": message}})
 
 
@@ -143,9 +138,6 @@ def merge_exit_codes(codes: Sequence[int]) -> int:
 
 
 def exit_code(error: SkillsUseError) -> int:
-    from skillkit.agent.exceptions import UnfinishedAnswerError
-    from skillkit.install import exceptions
-
     match error:
         case UnfinishedAnswerError():
             return PARTIAL

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
@@ -86,7 +88,6 @@ def _flowing(text: str) -> str:
     """Prose for stderr: on a terminal each of its lines breaks between words, never within one."""
     if not _has_terminal(sys.stderr):
         return text
-    import textwrap
 
     screen = console(stderr=True)
     return "\n".join(
@@ -122,8 +123,6 @@ def facts(rows: Sequence[tuple[str, object]]) -> None:
 
 def facts_on_stderr(rows: Sequence[tuple[str, object, str]]) -> None:
     """Facts that are shown before a question, each with its style, set in a little."""
-    import textwrap
-
     screen = console(stderr=True)
     indent = max(len(label) for label, *_ in rows) + 4
     for label, value, style in rows:
@@ -151,16 +150,12 @@ def _write(lines: Sequence[str], *, headed: bool = False) -> None:
 
 def _width() -> int:
     """Columns of the terminal, or 80 where there is none."""
-    import shutil
-
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return max(20, shutil.get_terminal_size((WIDTH_WHEN_PIPED, 24)).columns)
     return WIDTH_WHEN_PIPED
 
 
 def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int, *, whole: bool = False) -> list[str]:
-    import textwrap
-
     wanted = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     longest = list(wanted)
     gaps = 2 * (len(wanted) - 1)

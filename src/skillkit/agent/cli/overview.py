@@ -1,16 +1,20 @@
 """The skills that are found: as a table, or as data. Knows nothing of option parsing, to start fast."""
 
+import logging
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
+from skillkit.agent.remedies import advise
+from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
+from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
+from skillkit.install.enabled import EnabledSkills
 
 if TYPE_CHECKING:
     from skillkit.core.models import Diagnostic, SkillMetadata
-    from skillkit.install.enabled import EnabledSkills
     from skillkit.install.record import InstalledSkill
     from skillkit.install.selection import Selection
 
@@ -59,10 +63,6 @@ def enabled_skills(
     selection: "Selection | None" = None,
 ) -> "EnabledSkills":
     """The skills of the usual places, of skillkit itself and of `paths`, with what is active."""
-    import logging
-
-    from skillkit.agent.remedies import advise
-    from skillkit.install.enabled import EnabledSkills
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
     enabled = EnabledSkills(search=paths, selection=selection, advise=advise)
@@ -73,9 +73,6 @@ def enabled_skills(
 
 def get_loaded_skill(enabled: "EnabledSkills", name: str) -> "SkillMetadata":
     """Return the skill of that name; one that could not be loaded has an error of its own."""
-    from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
-    from skillkit.core.names import canonical_name
-
     try:
         return enabled.manager.get_skill(name)
     except SkillNotFoundError:

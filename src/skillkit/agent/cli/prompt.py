@@ -6,12 +6,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.events import TurnEvents
+from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.turns import Options, TurnTree, runtime_for, visible
+from skillkit.agent.telemetry import Stopwatch
 from skillkit.core.exceptions import SkillsUseError
 
 if TYPE_CHECKING:
-    from skillkit.agent.cli.events import TurnEvents
     from skillkit.agent.runtime import AgentRuntime
 
 STDIN = "-"
@@ -20,8 +22,6 @@ SECONDS_OF_SILENCE = 3
 
 def answer(text: str, options: Options) -> None:
     """Print the answer to `text` and to what is piped into the program; `-` is that alone."""
-    from skillkit.agent.telemetry import Stopwatch
-
     request = _request(text)
     watch = Stopwatch()
     tree = TurnTree(shown=options.verbose)
@@ -36,9 +36,6 @@ def answer(text: str, options: Options) -> None:
 
 def answer_as_data(text: str, options: Options, *, streaming: bool) -> None:
     """Print the answer and how it came about as JSON: one document, or a line for each event."""
-    from skillkit.agent.cli.events import TurnEvents
-    from skillkit.agent.telemetry import Stopwatch
-
     request = _request(text)
     watch = Stopwatch()
     events = TurnEvents(streaming)
@@ -53,8 +50,6 @@ def answer_as_data(text: str, options: Options, *, streaming: bool) -> None:
     events.finish(runtime, watch.seconds, failure)
     if failure is not None:
         import typer
-
-        from skillkit.agent.cli.outcome import exit_code
 
         output.complain(str(failure))  # the error is in the document already
         raise typer.Exit(exit_code(failure))

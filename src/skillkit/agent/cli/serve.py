@@ -14,10 +14,13 @@ import typer
 from skillkit.agent.cli import output
 from skillkit.agent.cli.outcome import INTERRUPTED
 from skillkit.agent.cli.overview import enabled_skills
+from skillkit.agent.script_answers import find_remedy
+from skillkit.core.authority import PerTenantAuthority
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.text import escape_hidden
 from skillkit.install.selection import VARIABLE
+from skillkit.scripts import ScriptTools
 
 if TYPE_CHECKING:
     from socket import socket
@@ -130,9 +133,6 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
         from skillkit.integrations.mcp import SkillServer
     except ImportError as error:
         raise ConfigurationError(str(error)) from error
-    from skillkit.agent.script_answers import find_remedy
-    from skillkit.core.authority import PerTenantAuthority
-    from skillkit.scripts import ScriptTools
 
     enabled = enabled_skills(paths)
     _say_what_is_not_served(enabled, paths)

@@ -7,6 +7,7 @@ import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.conversations import ConversationStore, active_skills, as_markdown
 from skillkit.core.text import escape_hidden
 
 app = typer.Typer(name="session", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -20,8 +21,6 @@ def register(root: typer.Typer) -> None:
 @app.command("list")
 def list_sessions(json: Json = False) -> None:
     """Show the saved conversations, the newest first."""
-    from skillkit.agent.conversations import ConversationStore, active_skills
-
     found = ConversationStore().all()
     if json:
         output.print_json(
@@ -48,8 +47,6 @@ def list_sessions(json: Json = False) -> None:
 @app.command()
 def delete(identity: Id) -> None:
     """Delete a conversation."""
-    from skillkit.agent.conversations import ConversationStore
-
     output.say(f"Deleted {ConversationStore().delete(identity)}")
 
 
@@ -59,7 +56,6 @@ def export(
     file: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
 ) -> None:
     """Print a conversation as Markdown."""
-    from skillkit.agent.conversations import ConversationStore, as_markdown
 
     text = as_markdown(ConversationStore().load(identity))
     if file is None:

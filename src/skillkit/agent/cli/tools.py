@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.turns import Options, runtime_for
+from skillkit.disclosure import SkillSession
 
 if TYPE_CHECKING:
     from skillkit.agent.skills import ProgramSkills
@@ -29,8 +30,6 @@ def show_tools(options: Options) -> None:
 
 def _tools_with(skills: "ProgramSkills", skill: str) -> "dict[str, Tool]":
     """Return what a new conversation has after a skill was put to use by hand."""
-    from skillkit.disclosure import SkillSession
-
     skills.session = SkillSession()
     disclosed = skills.conversation({}).disclose(f"/{skill}" if skill else "")
     return {tool.name: tool for tool in disclosed.tools}

@@ -1,5 +1,6 @@
 """What `agent -p` and the chat share: putting a runtime together, and showing what a turn does."""
 
+import logging
 import shutil
 import sys
 import textwrap
@@ -7,13 +8,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.model import DownloadBar
+from skillkit.agent.conversations import ConversationStore
+from skillkit.agent.memory import Memory
+from skillkit.agent.models.choice import choose
+from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
+from skillkit.agent.settings import SettingsFile
 from skillkit.core.text import escape_hidden, one_line, strip_hidden
 from skillkit.disclosure.tool_result import unfence
 
 if TYPE_CHECKING:
     from skillkit.agent.approvals import Ask
     from skillkit.agent.models.provider import ChatProvider
-    from skillkit.agent.runtime import AgentRuntime, Observers
     from skillkit.agent.settings import Settings
     from skillkit.agent.telemetry import Step
     from skillkit.disclosure import Disclosure
@@ -41,12 +47,6 @@ def runtime_for(
     observers: "Observers | None" = None,
 ) -> "AgentRuntime":
     """Return everything a conversation needs; no model is loaded yet."""
-    import logging
-
-    from skillkit.agent.conversations import ConversationStore
-    from skillkit.agent.memory import Memory
-    from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
-    from skillkit.agent.settings import SettingsFile
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # what matters is shown as problems
     logging.getLogger("agent_framework").setLevel(logging.CRITICAL)
@@ -71,9 +71,6 @@ def runtime_for(
 
 def chosen_provider(options: Options, settings: "Settings") -> "ChatProvider":
     """Return the provider, which tells its progress on stderr should its model have to be fetched."""
-    from skillkit.agent.cli.model import DownloadBar
-    from skillkit.agent.models.choice import choose
-
     bar = DownloadBar()
     return choose(settings, options.provider, options.model).reporting(bar.advance, bar.say)
 

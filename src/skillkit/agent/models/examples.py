@@ -13,6 +13,7 @@ from typing import Any
 
 from skillkit.agent.models.demonstration import Turn, call_text, exchange
 from skillkit.core.models import SkillMetadata
+from skillkit.matching.terms import terms
 
 FEW = 6
 """So many are always shown: the model has read them before. Of more, those nearest to the request."""
@@ -102,7 +103,5 @@ def nearest(request: str, examples: Sequence[Example], limit: int = MOST) -> lis
 
 def _features(request: str) -> set[str]:
     """Return the words of a request; any identifier is like any other."""
-    from skillkit.matching.terms import terms
-
     plain, identifiers = _IDENTIFIER.subn(" ", request)
     return set(terms(plain)) | ({"<identifier>"} if identifiers else set())

@@ -1,6 +1,7 @@
 """Bubblewrap with a seccomp filter: its own namespaces, a private /tmp, nothing else in sight."""
 
 import contextlib
+import hashlib
 import json
 import os
 import select
@@ -381,6 +382,4 @@ def _program(name: str) -> str | None:
 
 
 def _filter_key() -> str:
-    import hashlib
-
     return hashlib.sha256(seccomp.build_filter(network=False)).hexdigest()[:16]

@@ -9,7 +9,8 @@ class SkillCommands(FamilyGroup):
     """What `agent skill` can do."""
 
     families = {  # noqa: RUF012 -- read-only by its type
-        f"{__name__}.listing": ("list", "ls", "info"),
+        f"{__name__}.listing": ("list", "ls"),
+        f"{__name__}.details": ("info",),
         f"{__name__}.finding": ("search", "find", "match"),
         f"{__name__}.measuring": ("cost",),
         f"{__name__}.testing": ("test",),

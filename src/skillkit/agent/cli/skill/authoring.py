@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skillkit.agent.authoring.copying import copy_skill
+from skillkit.agent.authoring.templates import create_skill
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json, examples
 from skillkit.core.text import escape_hidden
+from skillkit.evaluation.clients import CLIENTS, treatments
+from skillkit.evaluation.validation import validate_paths
 
 if TYPE_CHECKING:
     from skillkit.evaluation.validation import Validation
@@ -66,12 +70,8 @@ def create(
 ) -> None:
     """Start a new skill that is valid from the first minute."""
     if original is not None:
-        from skillkit.agent.authoring.copying import copy_skill
-
         folder, files = copy_skill(original, name, into, description=description)
     else:
-        from skillkit.agent.authoring.templates import create_skill
-
         folder, files = create_skill(name, into, template=template.value, description=description)
     if json:
         output.print_json({"path": str(folder), "files": files})
@@ -108,8 +108,6 @@ def validate(
     Exit code 1 when a file has errors; with --for, when that client refuses it or nobody could load it.
     Fields that skillkit adds to the specification are warnings.
     """
-    from skillkit.evaluation.clients import CLIENTS
-    from skillkit.evaluation.validation import validate_paths
 
     if client not in (None, "all", *CLIENTS):
         raise typer.BadParameter(f"'{client}' is none of {', '.join(CLIENTS)}, all", param_hint="--for")
@@ -144,8 +142,6 @@ _MARKS = {"accepts": "✓", "warns": "!", "refuses": "✗"}
 
 
 def _show_for(result: "Validation", clients: list[str]) -> None:
-    from skillkit.evaluation.clients import treatments
-
     for found in result.unloadable:
         output.console().print(output.shown(str(found), "red"), soft_wrap=True)
     for name in clients:

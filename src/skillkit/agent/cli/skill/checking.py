@@ -18,6 +18,9 @@ from skillkit.agent.cli.options import (
     examples,
 )
 from skillkit.agent.cli.skill.installing import installer
+from skillkit.install.lockfile import LOCK_FILE, OLDER_LOCK_FILE, find_lock
+from skillkit.install.tree import TreeLimits
+from skillkit.install.views import freshness_view, installed_view, verification_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +44,6 @@ def register(app: typer.Typer) -> None:
 
 def verify(names: ManyInstalled = None, json: Json = False) -> None:
     """Check that installed skills are byte for byte what was approved. Exit code 3 if not."""
-    from skillkit.install.views import verification_view
-
     with installer() as (opened, _):
         checks = opened.verify(names or ())
     if json:
@@ -65,8 +66,6 @@ def verify(names: ManyInstalled = None, json: Json = False) -> None:
 
 def outdated(names: ManyInstalled = None, json: Json = False) -> None:
     """Show which skills have changed at their source. Changes nothing; exit code 3 if any has."""
-    from skillkit.install.views import freshness_view
-
     with installer() as (opened, _):
         found = opened.outdated(names or ())
     if json:
@@ -111,9 +110,6 @@ def sync(
 
     Entries of other tools are found by their hash.
     """
-    from skillkit.install.lockfile import LOCK_FILE, OLDER_LOCK_FILE, find_lock
-    from skillkit.install.tree import TreeLimits
-    from skillkit.install.views import installed_view
 
     if names and not write:
         raise typer.BadParameter("names are for --write; a lock is restored as a whole")
@@ -145,9 +141,6 @@ def sync(
 
 
 def _say_locked(locked: "Sequence[InstalledSkill]", target: Path, *, json: bool) -> None:
-    from skillkit.install.lockfile import OLDER_LOCK_FILE
-    from skillkit.install.views import installed_view
-
     if json:
         output.print_json({"locked": [installed_view(item) for item in locked]})
         return

@@ -10,10 +10,12 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.text import escape_hidden
+from skillkit.install.views import match_view
+from skillkit.matching import SkillMatcher
 
 if TYPE_CHECKING:
     from skillkit.install.enabled import EnabledSkills
-    from skillkit.matching import Match, SkillMatcher
+    from skillkit.matching import Match
 
 WORTH_SHOWING = 0.02
 """Below it a search result is noise; the threshold for matching is far above."""
@@ -43,7 +45,6 @@ def search(
     json: Json = False,
 ) -> None:
     """Rank the skills that are found by how well they fit some words."""
-    from skillkit.install.views import match_view
 
     query = " ".join(words)
     enabled = remembered(folders or ())
@@ -92,7 +93,6 @@ def match(
     json: Json = False,
 ) -> None:
     """Show which skills a request would bring in, how surely, and why."""
-    from skillkit.install.views import match_view
 
     request = " ".join(words)
     enabled = remembered(folders or ())
@@ -138,8 +138,6 @@ def remembered(folders: Iterable[Path]) -> "EnabledSkills":
 
 def matcher_of(enabled: "EnabledSkills", mode: str | None) -> "SkillMatcher":
     """A matcher over every skill that is found, active or not: authors try before they enable."""
-    from skillkit.matching import SkillMatcher
-
     return SkillMatcher(enabled.manager.list_skills(), mode=mode)
 
 

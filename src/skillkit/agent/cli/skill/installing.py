@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.options import (
     MAX_BYTES,
     MAX_FILES,
@@ -23,16 +24,21 @@ from skillkit.agent.cli.options import (
     Yes,
     examples,
 )
+from skillkit.agent.cli.overview import enabled_skills
+from skillkit.agent.cli.progress import Progress
+from skillkit.agent.journal import open_journal
 from skillkit.agent.remedies import explain
-from skillkit.core.exceptions import SkillsUseError
+from skillkit.agent.version_tests import notes_of_tests
+from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.text import escape_hidden
+from skillkit.install.clients import Placing, parse_clients
+from skillkit.install.exceptions import NotInstalledError
+from skillkit.install.installer import SkillInstaller
+from skillkit.install.tree import TreeLimits
+from skillkit.install.views import installed_view
 
 if TYPE_CHECKING:
-    from skillkit.agent.cli.asking import Asker
-    from skillkit.install.clients import Placing
-    from skillkit.install.installer import SkillInstaller
     from skillkit.install.results import Updated
-    from skillkit.install.tree import TreeLimits
 
 
 def register(app: typer.Typer) -> None:
@@ -83,10 +89,6 @@ def installer(
     quiet: bool = False,
 ) -> "Iterator[tuple[SkillInstaller, Asker]]":
     """An installer that asks at this terminal, with progress on stderr."""
-    from skillkit.agent.cli.asking import Asker
-    from skillkit.agent.cli.progress import Progress
-    from skillkit.agent.journal import open_journal
-    from skillkit.install.installer import SkillInstaller
 
     with Progress(silent=quiet) as progress:
         asker = Asker(progress, yes=yes, trusted=trusted, full=full, quiet=quiet)
@@ -104,8 +106,6 @@ def installer(
 @contextmanager
 def naming_missing_skill(name: str) -> Iterator[None]:
     """Tells a skill that is there but was never installed apart from one that is not there at all."""
-    from skillkit.install.exceptions import NotInstalledError
-
     try:
         yield
     except NotInstalledError as error:
@@ -113,16 +113,11 @@ def naming_missing_skill(name: str) -> Iterator[None]:
 
 
 def _named_missing(name: str, error: SkillsUseError | None) -> SkillsUseError | None:
-    from skillkit.install.exceptions import NotInstalledError
-
     whose = _origin_of_missing(name) if isinstance(error, NotInstalledError) else None
     return error if whose is None else NotInstalledError(whose)
 
 
 def _origin_of_missing(name: str) -> str | None:
-    from skillkit.agent.cli.overview import enabled_skills
-    from skillkit.core.exceptions import SkillNotFoundError
-
     try:
         skill = enabled_skills().manager.get_skill(name)
     except SkillNotFoundError:
@@ -183,8 +178,6 @@ def add(
     json: Json = False,
 ) -> None:
     """Install skills from a repository or a folder, after showing what they can do."""
-    from skillkit.install.tree import TreeLimits
-    from skillkit.install.views import installed_view
 
     limits = TreeLimits(max_files, max_bytes)
     if (project or copy) and not clients:
@@ -236,8 +229,6 @@ def add(
 
 
 def _placing(clients: Sequence[str], *, project: bool, copy: bool) -> "Placing":
-    from skillkit.install.clients import Placing, parse_clients
-
     here = Path.cwd()
     return Placing(parse_clients(clients, here), here if project else None, copy)
 
@@ -284,15 +275,12 @@ def update(
     json: Json = False,
 ) -> None:
     """Bring skills up to date, after showing what changes."""
-    from skillkit.install.tree import TreeLimits
 
     results: list[dict[str, object]] = []
     codes: list[int] = []
     limits = TreeLimits(max_files, max_bytes)
     with installer(yes=yes, trusted=trusted, limits=limits, full=full, quiet=quiet) as (opened, _):
         if test:
-            from skillkit.agent.version_tests import notes_of_tests
-
             opened.examine = notes_of_tests
         wanted = names or [skill.name_canonical for skill in opened.list()]
         if not wanted:
@@ -315,8 +303,6 @@ def update(
 
 
 def _updated_as_data(done: "Updated", error: SkillsUseError | None) -> dict[str, object]:
-    from skillkit.install.views import installed_view
-
     if done.before is None or done.after is None:
         return {"name": done.name, "error": explain(error) if error else ""}
     return {
@@ -340,8 +326,6 @@ def _say_updated(done: "Updated") -> None:
 
 def remove(names: SomeInstalled, yes: Yes = False, quiet: Quiet = False, json: Json = False) -> None:
     """Remove installed skills; they stay in the trash for 7 days."""
-    from skillkit.install.views import installed_view
-
     gone = []
     with installer(yes=yes, quiet=quiet) as (opened, _):
         for name in names:
@@ -366,8 +350,6 @@ def remove(names: SomeInstalled, yes: Yes = False, quiet: Quiet = False, json: J
 
 def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
     """Go back to the version before the last update, or take a skill out of the trash."""
-    from skillkit.install.views import installed_view
-
     with installer(yes=yes) as (opened, _), naming_missing_skill(name):
         back = opened.rollback(name)
     if json:

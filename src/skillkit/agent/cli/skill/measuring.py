@@ -9,6 +9,9 @@ from skillkit.agent.cli.options import Folders, Json, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
 from skillkit.core.text import one_line
+from skillkit.disclosure.cost import cost_report
+from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
+from skillkit.install.selection import Selection
 
 if TYPE_CHECKING:
     from skillkit.disclosure.cost import CostReport
@@ -38,9 +41,6 @@ def cost(
     json: Json = False,
 ) -> None:
     """Show what each skill costs in tokens, tier by tier, and what progressive disclosure saves."""
-    from skillkit.disclosure.cost import cost_report
-    from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
-    from skillkit.install.selection import Selection
 
     enabled = enabled_skills(folders or (), selection=None if active else Selection("all-untrusted"))
     counter: TokenCounter = EncodingCounter.named() if exact else TokenEstimator()

@@ -7,7 +7,15 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Found, Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
+from skillkit.agent.journal import open_journal
+from skillkit.core.digest_memo import tree_digests
 from skillkit.core.text import escape_hidden
+from skillkit.install.consents import ConsentFile
+from skillkit.install.granted_parts import packages_consent
+from skillkit.scripts.distributions import normalised
+from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError
+from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, packages_of
+from skillkit.scripts.runner import LocalRunner
 
 if TYPE_CHECKING:
     from skillkit.scripts.needed_packages import NeededPackage
@@ -45,8 +53,6 @@ def packages(  # noqa: PLR0917 -- the options of a command
     They are locked by version and hash, and only ready-made wheels are taken: nothing is built, and nothing
     is ever installed by a guess.
     """
-    from skillkit.core.digest_memo import tree_digests
-    from skillkit.scripts.needed_packages import packages_of
 
     skill = get_loaded_skill(enabled_skills(), name)
     needed = packages_of(skill)
@@ -72,12 +78,6 @@ def packages(  # noqa: PLR0917 -- the options of a command
 
 
 def _accept(skill: str, digest: str, requirements: list[str], before: str) -> str:
-    from skillkit.agent.journal import open_journal
-    from skillkit.install.consents import ConsentFile
-    from skillkit.install.granted_parts import packages_consent
-    from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError
-    from skillkit.scripts.runner import LocalRunner
-
     runner = LocalRunner()
     try:
         metadata = InlineMetadata.of(requirements, before)
@@ -91,8 +91,6 @@ def _accept(skill: str, digest: str, requirements: list[str], before: str) -> st
 
 
 def _chosen(needed: "list[NeededPackage]", added: list[str], left_out: list[str]) -> list[str]:
-    from skillkit.scripts.distributions import normalised
-
     skipped = {normalised(name) for name in (*left_out, *added)}
     kept = [
         each.requirement
@@ -120,8 +118,6 @@ def _show(needed: "list[NeededPackage]") -> None:
 
 
 def _reason(each: "NeededPackage") -> str:
-    from skillkit.scripts.needed_packages import KNOWN, SAME_NAME
-
     words = {KNOWN: "known", SAME_NAME: "a guess: the same name", "": "nobody knows"}
     because = words.get(each.source, f"named in {escape_hidden(each.source)}")
     return f"{because}, optional" if each.optional else because

@@ -7,6 +7,7 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Full, Json, ManyInstalled, Trusted, examples
 from skillkit.agent.cli.skill.installing import installer
+from skillkit.install.views import installed_view, place_view
 
 
 def register(app: typer.Typer) -> None:
@@ -19,7 +20,6 @@ def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> N
 
     Nothing is moved. Afterwards verify, outdated and update work on them.
     """
-    from skillkit.install.views import installed_view
 
     with installer(trusted=trusted, full=full) as (opened, _):
         adopted = opened.adopt(Path.cwd())
@@ -42,8 +42,6 @@ def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> N
 
 def where(names: ManyInstalled = None, json: Json = False) -> None:
     """Show which clients see installed skills, and in which folders."""
-    from skillkit.install.views import place_view
-
     with installer() as (opened, _):
         checks = opened.verify(names or ())
     if json:

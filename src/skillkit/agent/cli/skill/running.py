@@ -8,8 +8,12 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Found, Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
+from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.names import canonical_name
 from skillkit.core.text import HIDDEN, escape_hidden
+from skillkit.install.selection import Selection
+from skillkit.scripts.inputs import named_inputs
+from skillkit.scripts.tools import ScriptTools
 
 
 def register(app: typer.Typer) -> None:
@@ -37,9 +41,6 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a script of a skill as an agent would: in the sandbox, with what its trust grants."""
-    from skillkit.agent.script_answers import ShownOutputs, find_remedy
-    from skillkit.install.selection import Selection
-    from skillkit.scripts.tools import ScriptTools
 
     # Naming the skill selects it; whether it is trusted is another question.
     enabled = enabled_skills(selection=Selection("names", frozenset({canonical_name(name)})))
@@ -66,8 +67,6 @@ def run(
 
 def _with_inputs(arguments: list[str]) -> tuple[list[str], dict[str, Path]]:
     """Take `@file` for a file that the script may read; an `@` of another kind stays as it is."""
-    from skillkit.scripts.inputs import named_inputs
-
     marked = [word for word in arguments if word.startswith("@") and Path(word[1:]).is_file()]
     inputs = named_inputs(tuple(dict.fromkeys(Path(word[1:]) for word in marked)))
     return arguments, inputs

@@ -8,14 +8,18 @@ import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Json, Yes, examples
+from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.skill.installing import installer
+from skillkit.core.disk import agent_home, remove_tree
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.packages import package_skill_folders
 from skillkit.core.text import escape_hidden
+from skillkit.install.added_sources import REMOTE_FOLDER, AddedSource, AddedSources, remote_folder
+from skillkit.integrations.mcp.client import MCPSkillSource
 
 if TYPE_CHECKING:
     from skillkit.agent.cli.asking import Asker
-    from skillkit.install.added_sources import AddedSource, AddedSources
-    from skillkit.integrations.mcp.client import MCPSkillSource, RemoteSkill
+    from skillkit.integrations.mcp.client import RemoteSkill
 
 app = typer.Typer(name="source", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -42,8 +46,6 @@ def add(
     Each skill of a server is fetched after a question that shows its digest; add it again to see what is
     new. Skills of both are untrusted until you say otherwise.
     """
-    from skillkit.core.packages import package_skill_folders
-    from skillkit.install.added_sources import AddedSource
 
     if url and command:
         raise typer.BadParameter("a server has an address (--mcp) or a command, not both")
@@ -85,9 +87,6 @@ def list_sources(json: Json = False) -> None:
 @app.command()
 def remove(name: Annotated[str, typer.Argument(help="The name of a source.")]) -> None:
     """Remove a source; what was fetched from it goes too."""
-    from skillkit.core.disk import remove_tree
-    from skillkit.install.added_sources import REMOTE_FOLDER, remote_folder
-
     sources = _sources()
     if not sources.remove(name):
         known = ", ".join(source.name for source in sources.load()) or "none"
@@ -99,15 +98,10 @@ def remove(name: Annotated[str, typer.Argument(help="The name of a source.")]) -
 
 
 def _sources() -> "AddedSources":
-    from skillkit.core.disk import agent_home
-    from skillkit.install.added_sources import AddedSources
-
     return AddedSources(agent_home())
 
 
 def _skills_of(source: "AddedSource") -> list[Any]:
-    from skillkit.agent.cli.overview import enabled_skills
-
     label = f"{'package' if source.is_package else 'mcp'}-{source.name}"
     return [skill for skill in enabled_skills().manager.list_skills() if skill.source_label == label]
 
@@ -117,7 +111,6 @@ async def _fetch(source: "AddedSource", asker: "Asker") -> None:
     try:
         from mcp import StdioServerParameters
 
-        from skillkit.integrations.mcp.client import MCPSkillSource
     except ImportError as error:
         raise SkillsUseError("MCP servers need another package: pip install 'skillkit[mcp]'") from error
     server: Any = source.url

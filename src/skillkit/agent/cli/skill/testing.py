@@ -1,24 +1,39 @@
 """Does it trigger, does it work, does it help: test."""
 
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skillkit.agent.behaviour_tests import BehaviourOptions, run_behaviour
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.evaluations import show_difference, show_discovered, show_report
 from skillkit.agent.cli.options import Folders, Json, MatchingMode, complete_found, examples
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill.finding import remembered
+from skillkit.agent.journal import open_journal
+from skillkit.core.disk import agent_home, replace_file
+from skillkit.core.events import Event, Kind
+from skillkit.core.events import Json as JsonValue
+from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.text import escape_hidden
+from skillkit.evaluation.archive import ReportArchive
+from skillkit.evaluation.comparison import compare
+from skillkit.evaluation.discovery import find_suites
+from skillkit.evaluation.rendering.annotations import github_annotations
+from skillkit.evaluation.rendering.html import html_page
+from skillkit.evaluation.rendering.junit import junit_xml
+from skillkit.evaluation.report import BAD, Outcome, Report, merge, pass_rate
+from skillkit.evaluation.routing import canonical
+from skillkit.evaluation.script_runs import sandboxed_scripts
+from skillkit.evaluation.targets import Targets, find_targets
+from skillkit.evaluation.tester import SkillTester, skills_in
+from skillkit.evaluation.updating import updated_document, write_document
 
 if TYPE_CHECKING:
-    from skillkit.agent.behaviour_tests import BehaviourOptions
     from skillkit.evaluation.comparison import Comparison
-    from skillkit.evaluation.report import Report
-    from skillkit.evaluation.targets import Targets
-    from skillkit.evaluation.tester import SkillTester
 
 _TIERS = ("static", "routing", "scripts", "behaviour")
 _WITHOUT_MODEL = _TIERS[:3]
@@ -161,8 +176,6 @@ def run_tests(
     json: Json = False,
 ) -> None:
     """Test skills: their files, the requests that should bring them, their scripts."""
-    from skillkit.agent.behaviour_tests import BehaviourOptions
-    from skillkit.evaluation.discovery import find_suites
 
     wanted = _tiers(tier, behaviour=replay or program is not None or provider is not None)
     paths = [Path(target) for target in targets or ["."] if Path(target).exists()]
@@ -211,10 +224,6 @@ def _tester(
     mode: str | None,
     run: bool,
 ) -> "SkillTester":
-    from skillkit.core.exceptions import ConfigurationError
-    from skillkit.evaluation.discovery import find_suites
-    from skillkit.evaluation.targets import Targets, find_targets
-    from skillkit.evaluation.tester import SkillTester, skills_in
 
     targets = find_targets(paths) if paths else Targets()
     skills, neighbours = list(targets.skills), []
@@ -236,16 +245,12 @@ def _tester(
         raise ConfigurationError(f"There are no skills and no cases in {places}.{reasons}")
     tester = SkillTester(skills, suites, neighbours, mode, skill, unloadable=targets.unloadable)
     if run:
-        from skillkit.evaluation.script_runs import sandboxed_scripts
-
         tester.scripts = sandboxed_scripts(tester.skills)
     return tester
 
 
 def _named_skills(targets: "Targets", skill: str | None) -> set[str]:
     """The skills that files of cases are about, by name."""
-    from skillkit.evaluation.routing import canonical
-
     named = {suite.skill for suite in targets.suites.suites} | {skill}
     return {canonical(name) for name in named if name}
 
@@ -253,8 +258,6 @@ def _named_skills(targets: "Targets", skill: str | None) -> set[str]:
 def _run(
     tester: "SkillTester", tiers: list[str], asker: Asker, options: "BehaviourOptions", *, update: bool
 ) -> "Report":
-    from skillkit.agent.behaviour_tests import run_behaviour
-    from skillkit.evaluation.report import Report, merge
 
     found: Report | None = None
     for name, work in (
@@ -276,10 +279,6 @@ def _run(
 
 def _run_scripts(tester: "SkillTester", asker: Asker, *, update: bool) -> "Report":
     """Run the cases; with `update` show what would be written and write it when that is agreed to."""
-    from difflib import unified_diff
-
-    from skillkit.evaluation.updating import updated_document, write_document
-
     report, seen = tester.run_scripts()
     written = False
     for path, observed in seen.items() if update else ():
@@ -313,13 +312,6 @@ def _finish(
 ) -> None:
     import json as codec
 
-    from skillkit.core.disk import replace_file
-    from skillkit.evaluation.comparison import compare
-    from skillkit.evaluation.rendering.annotations import github_annotations
-    from skillkit.evaluation.rendering.html import html_page
-    from skillkit.evaluation.rendering.junit import junit_xml
-    from skillkit.evaluation.report import Report
-
     _record(found)
     difference: Comparison | None = None
     if against is not None:
@@ -347,12 +339,6 @@ def _finish(
 
 def _record(found: "Report") -> None:
     """Keep the report, and one event a skill in the journal, for whoever looks at tests over time."""
-    from skillkit.agent.journal import open_journal
-    from skillkit.core.disk import agent_home
-    from skillkit.core.events import Event, Json, Kind
-    from skillkit.evaluation.archive import ReportArchive
-    from skillkit.evaluation.report import BAD, Outcome, pass_rate
-
     try:
         kept = ReportArchive(agent_home() / "tests").keep(found)
     except OSError as error:
@@ -362,7 +348,7 @@ def _record(found: "Report") -> None:
     for skill in found.skills:
         results = [result for result in found.results if result.skill == skill.name]
         if results:
-            data: dict[str, Json] = {
+            data: dict[str, JsonValue] = {
                 "passed": sum(result.outcome in (Outcome.PASSED, Outcome.WARNED) for result in results),
                 "failed": sum(result.outcome in BAD for result in results),
                 "not_judged": sum(result.outcome is Outcome.NOT_JUDGED for result in results),

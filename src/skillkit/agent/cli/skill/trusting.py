@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,10 +10,10 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Found, Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.cli.skill.installing import installer
+from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-
-if TYPE_CHECKING:
-    from skillkit.install.selection import Selection
+from skillkit.install.registry import InstallRegistry
+from skillkit.install.selection import VARIABLE, Selection, change_selection
 
 
 def register(app: typer.Typer) -> None:
@@ -72,8 +72,6 @@ def trust(
 
 def enable(name: Found, json: Json = False) -> None:
     """Make a skill active from now on, where AGENT_SKILLS does not say otherwise."""
-    from skillkit.install.selection import Selection
-
     if name.lower() in ("all", "all-untrusted", "none"):
         _choose(lambda chosen: Selection.parse(name), json)
         return
@@ -92,9 +90,6 @@ def enable(name: Found, json: Json = False) -> None:
 
 def disable(name: Found, json: Json = False) -> None:
     """Make a skill inactive from now on, where AGENT_SKILLS does not say otherwise."""
-    from skillkit.core.names import canonical_name
-    from skillkit.install.selection import Selection
-
     if name.lower() == "all":
         _choose(lambda chosen: Selection("none"), json)
         return
@@ -110,9 +105,6 @@ def disable(name: Found, json: Json = False) -> None:
 
 
 def _choose(change: Callable[["Selection"], "Selection"], json: bool) -> None:
-    from skillkit.install.registry import InstallRegistry
-    from skillkit.install.selection import VARIABLE, change_selection
-
     selection = change_selection(InstallRegistry(), change)
     if json:
         output.print_json({"selection": str(selection)})

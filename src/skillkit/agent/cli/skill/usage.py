@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.journal import days
 from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.overview import enabled_skills
+from skillkit.agent.journal import journal_path
+from skillkit.journal import JournalReader
+from skillkit.journal.importers import IMPORTERS
+from skillkit.journal.usage import usage_in, usage_of
 
 if TYPE_CHECKING:
     from skillkit.journal import SkillUsage
@@ -29,12 +35,6 @@ def usage(
     json: Json = False,
 ) -> None:
     """Show how often each skill was used, and which never was."""
-    from skillkit.agent.cli.journal import days
-    from skillkit.agent.cli.overview import enabled_skills
-    from skillkit.agent.journal import journal_path
-    from skillkit.journal import JournalReader
-    from skillkit.journal.importers import IMPORTERS
-    from skillkit.journal.usage import usage_in, usage_of
 
     start = time.time() - days(since) * 86_400
     if of is None:

@@ -1,0 +1,67 @@
+"""Looking at one skill: info."""
+
+import typer
+
+from skillkit.agent.cli import output
+from skillkit.agent.cli.options import Found, Json, examples
+from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill, show_problems
+from skillkit.install.views import SkillDetails, details_view
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        "info",
+        short_help="Show where a skill is from, what it can do, and its trust.",
+        epilog=examples("agent skill info pdf", "agent skill info pdf --json"),
+    )(info)
+
+
+def info(name: Found, json: Json = False) -> None:
+    """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
+    enabled = enabled_skills()
+    details = SkillDetails.of(enabled, get_loaded_skill(enabled, name))
+    if json:
+        output.print_json(details_view(details))
+        return
+    output.facts([*_facts_of_skill(details), *_facts_of_origin(details), *_facts_of_files(details)])
+    show_problems(details.status.skill.diagnostics)
+
+
+def _facts_of_skill(details: "SkillDetails") -> list[tuple[str, object]]:
+    status, skill = details.status, details.status.skill
+    return [
+        ("name", skill.name),
+        ("description", output.summary(skill.description, 2000)),
+        ("version", skill.version or "-"),
+        ("author", skill.author or "-"),
+        ("license", skill.license or "-"),
+        ("active", "yes" if status.active else f"no: {status.refusal.reason if status.refusal else ''}"),
+        ("trusted", f"{'yes' if status.standing.trusted else 'no'}: {status.standing.reason}"),
+        ("folder", skill.base_dir),
+    ]
+
+
+def _facts_of_origin(details: "SkillDetails") -> list[tuple[str, object]]:
+    record = details.status.installed
+    if record is None:
+        return []
+    return [
+        ("from", record.origin),
+        ("commit", record.revision or "-"),
+        ("follows", record.source.follows or "nothing (pinned)"),
+        ("installed", record.installed_at),
+        ("earlier", ", ".join((old.revision or old.digest)[:8] for old in record.previous) or "-"),
+    ]
+
+
+def _facts_of_files(details: "SkillDetails") -> list[tuple[str, object]]:
+    tree = details.tree
+    if details.problem:
+        return [("files", details.problem)]
+    return [
+        ("digest", tree.digest.digest),
+        ("size", f"{len(tree.files)} files, {tree.size:,} bytes"),
+        *(("edited", edit) for edit in details.edits),
+        *((label, ", ".join(values)) for label, values in details.card.facts()),
+        *((("offers", ", ".join(details.tools)),) if details.tools else ()),
+    ]
