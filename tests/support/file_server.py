@@ -13,6 +13,7 @@ class FileServer:
         self.files = dict(files or {})
         self.redirects: dict[str, str] = {}
         self.requests: list[str] = []
+        self.content_type = ""
 
     def __enter__(self) -> Self:
         owner = self
@@ -29,6 +30,8 @@ class FileServer:
                 data = owner.files.get(self.path)
                 self.send_response(404 if data is None else 200)
                 self.send_header("Content-Length", str(len(data or b"")))
+                if owner.content_type:
+                    self.send_header("Content-Type", owner.content_type)
                 self.end_headers()
                 self.wfile.write(data or b"")
 

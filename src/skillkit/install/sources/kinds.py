@@ -18,6 +18,7 @@ KINDS = Extensions(
     {
         "marketplace": "skillkit.install.sources.marketplace:MarketplaceSource",
         "clawhub": "skillkit.install.sources.clawhub:ClawHubSource",
+        "pypi": "skillkit.install.sources.pypi:PypiSource",
         "npm": "skillkit.install.sources.npm:NpmSource",
         "archive": "skillkit.install.sources.archive:ArchiveSource",
         "folder": "skillkit.install.sources.folder:FolderSource",

@@ -10,6 +10,7 @@ from skillkit.install.exceptions import InstallError, SourceError
 from skillkit.install.sources.archive import ArchiveSource
 from skillkit.install.sources.git import GitSource
 from skillkit.install.sources.layout import LeftOut, Listing
+from skillkit.install.sources.npm import NpmSource
 from skillkit.install.sources.source import OpenSource, Source, checked_path
 from skillkit.install.tree import SkillTree, TreeLimits
 
@@ -99,10 +100,12 @@ def _place(source: Any, plugin_root: str) -> tuple[str, Source | None]:
     kind = source.get("source") or source.get("type")
     if kind in ("local", "path", "directory"):
         return checked_path(str(source["path"])), None
-    version = source.get("sha") or source.get("ref")
+    version = source.get("sha") or source.get("ref") or source.get("version")
     if kind == "archive":
         digest = source.get("sha256")
         return "", ArchiveSource.parse(source["url"] + (f"#sha256={digest}" if digest else ""))
+    if kind == "npm":
+        return "", NpmSource.from_data({"package": source["package"], "version": version or "latest"})
     if kind in ("github", "url", "git", "git-subdir"):
         place = GitSource.parse(str(source.get("repo") or source.get("url") or source["repository"]))
         if place is None:
