@@ -109,6 +109,8 @@ class Ended:
     exit_code: int
     """As a shell tells it; meaningless when `failure` says that the command never started."""
     failure: str = ""
+    memory: int | None = None
+    """The most that was seen; None when it ended before somebody looked."""
 
 
 def run_to_end(
@@ -130,7 +132,9 @@ def run_to_end(
         finally:
             os.close(running.stdout)
             os.close(running.stderr)
-    return Ended(pump.outcome, pump.stdout.captured(), pump.stderr.captured(), code, failure)
+    return Ended(
+        pump.outcome, pump.stdout.captured(), pump.stderr.captured(), code, failure, pump.memory or None
+    )
 
 
 class _Pump:
@@ -150,6 +154,7 @@ class _Pump:
         self._streams = {running.stdout: self.stdout, running.stderr: self.stderr}
         self._cancellation = cancellation
         self.outcome = Outcome.EXITED
+        self.memory = 0
 
     def run(self) -> None:
         running = self._running
@@ -215,6 +220,7 @@ class _Pump:
             return Outcome.OUTPUT_LIMIT
         if now >= watch:
             usage = self._running.usage()
+            self.memory = max(self.memory, usage.memory or 0)
             if usage.memory is not None and usage.memory > limits.memory:
                 return Outcome.MEMORY_LIMIT
             if (usage.disk or 0) > limits.work_size or (usage.files or 0) > limits.work_files:

@@ -125,6 +125,8 @@ class ScriptResult:
     stdout: Captured = SILENCE
     stderr: Captured = SILENCE
     duration_ms: float = 0.0
+    memory: int | None = None
+    """Bytes, the most that was seen; None when the script ended before somebody looked."""
     message: str = ""
     """Why the script did not run, or did not end by itself."""
     network: tuple[Attempt, ...] = ()

@@ -46,6 +46,7 @@ def run_meta(request: ScriptRequest, result: ScriptResult) -> Payload:
     return {
         "backend": result.backend,
         "duration_ms": round(result.duration_ms, 1),
+        "memory_bytes": result.memory,
         "exit_code": result.exit_code,
         "stdout_bytes": result.stdout.total,
         "stderr_bytes": result.stderr.total,

@@ -227,6 +227,7 @@ class LocalRunner:
             stdout=ended.stdout,
             stderr=ended.stderr,
             duration_ms=duration,
+            memory=ended.memory,
             message=_message_of(ended.outcome, request, ended.stdout, ended.stderr),
             network=attempts,
             files=files,

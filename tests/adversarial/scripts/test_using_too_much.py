@@ -519,7 +519,7 @@ def test_files_of_the_machine_are_not_counted_before_the_root_has_changed(worksh
     monkeypatch.setattr(Bubblewrap, "start", start)
     workshop.skill("quick", run_py="print(1)")
     assert workshop.tools(sandbox="bwrap").script_run("quick", "run")["result"] == 1
-    assert counted == [0]
+    assert counted[0] < 20  # folders of the sandbox; those of this machine hold thousands
 
 
 def test_runs_that_wait_hold_no_descriptor(workshop):

@@ -385,3 +385,9 @@ def test_a_program_adds_its_own_command_to_a_failure_it_can_mend(workshop):
     answer = tools.script_run("demo", "tell")
     assert answer["cause"] == "missing_package"
     assert answer["message"].endswith("\nmissing_package: accept it for demo")
+
+
+def test_the_memory_of_a_run_is_told_once_somebody_looked(workshop):
+    workshop.skill("demo", big_py="import time\nheld = bytearray(b'x') * (64 << 20)\ntime.sleep(2)\nprint(1)")
+    meta = workshop.tools().script_run("demo", "big")["meta"]
+    assert 64 << 20 <= meta["memory_bytes"] < 512 << 20

@@ -53,7 +53,7 @@ def show_one(library: Library, identity: int) -> str:
     if not found:
         return page("Run", "/runs", nothing("The journal has no run of this number."))
     event = found[0].event
-    known = {"script", "exit_code", "duration_ms", "backend", "error", "output", "errors"}
+    known = {"script", "exit_code", "duration_ms", "memory_bytes", "backend", "error", "output", "errors"}
     rest = {name: value for name, value in event.data.items() if name not in known}
     return page(
         f"Run {identity}",
@@ -65,6 +65,7 @@ def show_one(library: Library, identity: int) -> str:
                 ("When", when(event.time)),
                 ("Outcome", _outcome(event.kind, event.data)),
                 ("Time", f"{event.data.get('duration_ms', '?')} ms"),
+                ("Memory", _memory(event.data.get("memory_bytes"))),
                 ("Sandbox", str(event.data.get("backend", "unknown"))),
                 ("Digest", tag("span", event.digest, class_="mono")),
                 (
@@ -89,6 +90,12 @@ def _outcome(kind: Kind, data: Mapping[str, Json]) -> object:
         return badge("denied", "warn")
     error = data.get("error")
     return badge(str(error), "bad") if error else badge(f"exit {data.get('exit_code', '?')}", "good")
+
+
+def _memory(size: Json) -> str:
+    if isinstance(size, int | float):
+        return f"{size / (1 << 20):,.0f} MiB at most"
+    return "unknown: it ended before somebody looked"
 
 
 def _text(value: Json) -> str:
