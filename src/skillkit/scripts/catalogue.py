@@ -88,9 +88,10 @@ def _all_files(skill: SkillMetadata) -> Iterator[str]:
             yield relative
         for name in skill.scripts or ():
             named = _bare(name, lower=False)
-            if "/" in named and not os.path.lexists(skill.base_dir / FOLDER / named):
-                folder, _, file = named.rpartition("/")
-                yield from (path for path in _files(top, folder, MAX_DEPTH) if path == f"{folder}/{file}")
+            inside = name.removeprefix("./") != named
+            if not inside and not os.path.lexists(skill.base_dir / FOLDER / named):
+                folder = named.rpartition("/")[0]
+                yield from (path for path in _files(top, folder, MAX_DEPTH) if path == named)
     finally:
         os.close(top)
 
@@ -99,7 +100,7 @@ def _files(top: int, path: str, depth: int) -> Iterator[str]:
     """The scripts in the folder at `path`, then those in its folders; no part of `path` may be a link."""
     folder = os.dup(top)
     try:
-        for part in path.split("/"):
+        for part in path.split("/") if path else ():
             if refusal(part) is not None:
                 return
             below = os.open(part, _OPEN_FOLDER, dir_fd=folder)
@@ -112,7 +113,7 @@ def _files(top: int, path: str, depth: int) -> Iterator[str]:
             if refusal(name) is not None or name in _NOT_SCRIPTS:
                 continue
             if _is_script(name, folder):
-                yield f"{path}/{name}"
+                yield f"{path}/{name}".lstrip("/")
             elif depth < MAX_DEPTH and _is_folder(name, folder):
                 folders.append(name)
     except OSError:

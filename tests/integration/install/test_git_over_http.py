@@ -1,6 +1,10 @@
 """A real git server on loopback: what is transferred, and what is said when it does not work."""
 
+import contextlib
+import itertools
 import os
+import resource
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -11,12 +15,14 @@ from skill_repositories import Repository, skill_text
 
 from skillkit.install.exceptions import (
     AuthenticationError,
+    GitError,
     NetworkError,
     RefNotFoundError,
     RepositoryNotFoundError,
 )
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.proposal import Proposal
+from skillkit.install.sources import process
 from skillkit.install.sources.source import Access
 
 
@@ -246,3 +252,30 @@ def test_many_skills_of_one_repository_cost_one_question(
     assert not any(found.outdated for found in opened.outdated()), "only another file changed"
     repository.commit({**files, "skills/s3/SKILL.md": skill_text("s3", body="New.")})
     assert [found.skill.name for found in opened.outdated() if found.outdated] == ["s3"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold programs to a data limit")
+def test_a_server_with_refs_without_end_takes_neither_memory_nor_time_without_end(
+    server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "MAX_MEMORY", 64 << 20)
+    first = b"0" * 40 + b" HEAD\0symref=HEAD:refs/heads/main agent=x\n"
+    beginning = b"001e# service=git-upload-pack\n0000" + b"%04x" % (len(first) + 4) + first
+
+    def endless(handler: BaseHTTPRequestHandler) -> bool:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "application/x-git-upload-pack-advertisement")
+        handler.end_headers()
+        with contextlib.suppress(OSError):
+            handler.wfile.write(beginning)
+            for block in itertools.count():
+                names = (b"1" * 40 + b" refs/heads/%d-%d\n" % (block, number) for number in range(2000))
+                handler.wfile.write(b"".join(b"%04x" % (len(name) + 4) + name for name in names))
+        return True
+
+    server.refuse = endless
+    with pytest.raises(GitError):
+        installer(tmp_path).add(f"{server.url}/skills.git")
+    assert len(server.requests) <= 3
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 300 << 10
+    assert installer(tmp_path).list() == []

@@ -126,12 +126,21 @@ def test_a_header_may_name_scripts_elsewhere_in_the_skill_and_nowhere_outside(sk
     (tmp_path / "tools" / "convert.py").touch()
     (tmp_path / "tools" / "other.py").touch()
     (tmp_path / "tools" / "bin" / "go.sh").touch()
+    (tmp_path / "main.py").touch()
+    (tmp_path / "setup.py").touch()
     (tmp_path / "linked").symlink_to("tools")
     (tmp_path.parent / "outside.py").touch()
-    outside = ("../outside.py", "linked/other.py", "/etc/profile.sh", "tools/../../outside.py")
-    found = skill("a.py", scripts=("a", "./tools/convert.py", "tools/bin/go.sh", *outside))
-    assert names(found) == ["a", "convert", "go"]
+    outside = (
+        "../outside.py",
+        "scripts/setup.py",
+        "linked/other.py",
+        "/etc/profile.sh",
+        "tools/../../outside.py",
+    )
+    found = skill("a.py", scripts=("a", "main.py", "./tools/convert.py", "tools/bin/go.sh", *outside))
+    assert names(found) == ["a", "convert", "go", "main"]
     assert find_script(found, "convert").relative_path == "tools/convert.py"
+    assert find_script(found, "main").relative_path == "main.py"
     assert find_script(found, "go").path == tmp_path / "tools" / "bin" / "go.sh"
     caplog.clear()
     find_scripts(found)
