@@ -33,6 +33,8 @@ _LFS = b"version https://git-lfs.github.com/spec/"
 _DEPENDENCY_FILES = frozenset(
     {"requirements.txt", "pyproject.toml", "package.json", "Gemfile", "go.mod", "Cargo.toml"}
 )
+_MENDED = frozenset({"unquoted-value", "missing-name", "name-separator", "grant-dropped", "duplicate-field"})
+"""What of a header is read otherwise than it is written."""
 _MAX_SCANNED = 4 * 1024 * 1024
 
 
@@ -166,6 +168,7 @@ def capabilities(
     found["missing"] |= set(missing_files(tree))
     if known is not None:
         found["missing_skills"] |= set(missing_skills(tree, metadata, known))
+    found["header"] |= {note.message for note in metadata.diagnostics if note.code in _MENDED}
     if metadata.recovered:
         found["header"].add("broken or missing, guessed; the skill is not offered to a model")
     return Capabilities(**{name: tuple(sorted(values)) for name, values in found.items()})

@@ -165,8 +165,11 @@ def list_choices(opened: OpenSource, paths: Sequence[str]) -> list[Choice]:
 
 
 def manifest(content: bytes, folder: str, *, recover: bool = False) -> SkillMetadata:
-    """The manifest of a skill that is not on disk yet."""
+    """The manifest of a skill that is not on disk yet; one that had to be guessed only with `recover`."""
     try:
-        return SkillParser(recover=recover).parse(content, Path(folder, SKILL_FILE))
+        found = SkillParser(recover=True).parse(content, Path(folder, SKILL_FILE))
+        if found.recovered and not recover:
+            SkillParser().parse(content, Path(folder, SKILL_FILE))  # raises, and says what is wrong
+        return found
     except SkillParsingError as error:
         raise InstallError(f"The skill cannot be installed: {escape_hidden(str(error))}") from error

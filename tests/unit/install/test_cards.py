@@ -7,6 +7,7 @@ import pytest
 from skillkit.core.models import Permissions, Requirements, SkillMetadata
 from skillkit.install.capabilities import Capabilities, capabilities, inline_dependencies
 from skillkit.install.changes import MAX_LINES, diff_lines, excerpt
+from skillkit.install.exceptions import InstallError
 from skillkit.install.fetch import manifest
 from skillkit.install.tree import SkillTree, TreeFile
 
@@ -199,3 +200,26 @@ def test_hooks_that_cannot_be_read_are_on_the_card_too(hooks: bytes) -> None:
 
 def test_a_fence_before_many_blank_lines_costs_no_time() -> None:
     assert card({"SKILL.md": b"```!" + b"\n" * 1_000_000}).automatic == ()
+
+
+@pytest.mark.parametrize(
+    ("header", "name", "said"),
+    [
+        ("name: x\ndescription: Reads: PDF files", "x", "in quotes"),
+        ("description: Reads PDF files", "folder", "the folder's is taken"),
+        ("name: team/x\ndescription: d", "team-x", "it is read as 'team-x'"),
+    ],
+)
+def test_a_header_that_is_mended_without_doubt_is_installed_and_the_card_says_so(
+    header: str, name: str, said: str
+) -> None:
+    tree = SkillTree({"SKILL.md": TreeFile(f"---\n{header}\n---\nBody\n".encode())})
+    metadata = manifest(tree.skill_file, "folder")
+    assert metadata.name == name
+    assert said in capabilities(tree, metadata).header[0]
+
+
+@pytest.mark.parametrize("text", ["# No header\n", "---\nname: x\ndescription: d\ntags: [a\n---\n"])
+def test_a_header_that_had_to_be_guessed_is_not_installed(text: str) -> None:
+    with pytest.raises(InstallError, match="cannot be installed"):
+        manifest(text.encode(), "folder")
