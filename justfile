@@ -31,6 +31,10 @@ fuzz seconds="60":
 corpus folder:
     python3 dev.py corpus {{folder}}
 
+# Run the conformance suite with the lowest or newest versions, or with heavy peers
+columns kind *names:
+    python3 dev.py columns {{kind}} {{names}}
+
 # Print a benchmark's tables
 bench name *arguments:
     python3 dev.py bench {{name}} {{arguments}}

@@ -179,7 +179,7 @@ class ScriptApproval:
 
     def _question(self, tool: str, arguments: Mapping[str, object]) -> Question | None:
         try:
-            skill = self.manager.get_skill(str(arguments.get("skill_name")))
+            skill = self.manager.get_skill(str(arguments.get("skill_id")))
             digest = tree_digests.with_links(skill.base_dir).digest
         except SkillsUseError:
             return None  # the tool answers what is wrong

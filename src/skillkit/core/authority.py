@@ -3,6 +3,7 @@
 The catalogue, the loaders and the runner ask one Authority; none of them decides anything itself.
 """
 
+import logging
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,8 @@ from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.shipped import is_as_shipped
+
+logger = logging.getLogger(__name__)
 
 EVERYTHING = "*"
 
@@ -65,6 +68,16 @@ class Authority(Protocol):
 
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         """Return what scripts of the tree with this digest get; `run` is false when they may not run."""
+
+
+def decide_offer(authority: Authority, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+    """Return what `authority` decides; one that fails has not allowed anything."""
+    try:
+        return authority.offer_refusal(skill, requester)
+    except Exception as error:
+        logger.exception("Whether skill '%s' may be used could not be decided", skill.name)
+        problem = f"{type(error).__name__}: {error}"
+        return Refusal("unavailable", f"Whether skill '{skill.name}' may be used is not decided: {problem}")
 
 
 class DefaultAuthority:

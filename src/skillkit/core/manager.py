@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from skillkit.core import resources
-from skillkit.core.authority import Authority, DefaultAuthority, current_requester
+from skillkit.core.authority import Authority, DefaultAuthority, current_requester, decide_offer
 from skillkit.core.availability import Refusal, unavailable
 from skillkit.core.cache import CacheStats, ContentCache
 from skillkit.core.compat import project_folder
@@ -30,7 +30,7 @@ from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.scanning import DiagnosticLog, scan, skill_filter
 from skillkit.core.skill import Skill, read_document
 from skillkit.core.skill_index import SkillIndex
-from skillkit.core.sources import Folder, build_sources, project_root
+from skillkit.core.sources import Folder, build_sources, project_root, unshipped
 from skillkit.core.substitution import SESSION_ID, Surroundings
 from skillkit.core.toolbox import Toolbox, toolbox_for
 from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS
@@ -98,6 +98,7 @@ class SkillManager:
             bundled=bundled,
             packages=packages,
         )
+        self._unshipped = () if isinstance(packages, bool) else unshipped(packages)
         self.skills_dir = Path(project_skill_dir or Path.cwd() / ".claude" / "skills")
         self.authority: Authority = authority or DefaultAuthority()
         self.journal: Writer = journal or NO_JOURNAL
@@ -118,6 +119,8 @@ class SkillManager:
         self._init_mode = InitMode.UNINITIALIZED
         self._scanning = RLock()
         self._tools: Toolbox | None = None
+        self.tool_sources: list[Any] = []
+        """Who else has tools for the conversations of this manager: anything with `tools(session)`."""
         self.shared_provider: object | None = None
         """What conversations of this manager share of disclosure; kept here by the layer that makes it."""
         self._generation = 0
@@ -245,7 +248,7 @@ class SkillManager:
 
     def refusal(self, skill: SkillMetadata) -> Refusal | None:
         """Why `skill` may not be used now: disabled, untrusted or unavailable."""
-        decided = self.authority.offer_refusal(skill, current_requester())
+        decided = decide_offer(self.authority, skill, current_requester())
         return decided or unavailable(skill, self._catalogue.find)
 
     def offered_skills(self) -> list[SkillMetadata]:
@@ -385,9 +388,9 @@ class SkillManager:
     def _scan(self) -> None:
         with self._scanning:
             found = scan(self.sources, self._discovery, self.authority)
-            self._diagnostic_log.log(found.diagnostics)
+            self._diagnostics = (*self._unshipped, *found.diagnostics)
+            self._diagnostic_log.log(self._diagnostics)
             self._catalogue = found.catalogue
-            self._diagnostics = found.diagnostics
             self._generation += 1
         logger.info(
             "Discovery complete: %d skill(s) registered from %d source(s)",

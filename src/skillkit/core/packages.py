@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from skillkit.core.models import Diagnostic, Severity
+
 FOLDER = Path(".agents", "skills")
 
 
@@ -14,6 +16,19 @@ def package_skill_folders(names: Sequence[str] | None = None) -> Iterator[tuple[
     for name, folder in sorted(_shipping_packages().items()):
         if wanted is None or name in wanted:
             yield name, folder.resolve()
+
+
+def missing_packages(names: Sequence[str]) -> Iterator[Diagnostic]:
+    """What there is to say about packages that were named and ship no skills."""
+    shipping = _shipping_packages()
+    for name in names:
+        if name in shipping:
+            continue
+        imported = name.replace("-", "_").lower()
+        near = next((each for each in shipping if each.lower() == imported), None)
+        hint = f"It is imported as '{near}': name that" if near else "Name packages as they are imported"
+        message = f"No installed package '{name}' has skills in {FOLDER.as_posix()}. {hint}."
+        yield Diagnostic(Path(name), "package-without-skills", Severity.WARNING, message)
 
 
 def _shipping_packages() -> dict[str, Path]:

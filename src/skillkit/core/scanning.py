@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from skillkit.core.authority import Authority, Requester
+from skillkit.core.authority import Authority, Requester, decide_offer
 from skillkit.core.availability import out_of_range
 from skillkit.core.discovery import Discovery
 from skillkit.core.exceptions import ConfigurationError
@@ -96,7 +96,7 @@ def skill_filter(
 
 def _untrusted(skill: SkillMetadata, authority: Authority) -> bool:
     # One index serves every requester, so it is nobody in particular who asks.
-    refusal = authority.offer_refusal(skill, Requester())
+    refusal = decide_offer(authority, skill, Requester())
     return refusal is not None and refusal.code == "untrusted"
 
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from skillkit.core.discovery import discover_plugin_manifest
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.core.models import SkillSource, SourceType
-from skillkit.core.packages import package_skill_folders
+from skillkit.core.models import Diagnostic, SkillSource, SourceType
+from skillkit.core.packages import missing_packages, package_skill_folders
 from skillkit.core.text import escape_hidden
 
 logger = logging.getLogger(__name__)
@@ -158,6 +158,11 @@ def _packages(names: Sequence[str] | None) -> list[SkillSource]:
         SkillSource(SourceType.PACKAGE, folder, PRIORITY_LAST, label=f"package-{name}")
         for name, folder in package_skill_folders(names)
     ]
+
+
+def unshipped(names: Sequence[str]) -> tuple[Diagnostic, ...]:
+    """What there is to say about the `packages` that a program named."""
+    return tuple(missing_packages(names)) if names else ()
 
 
 def _bundled() -> list[SkillSource]:

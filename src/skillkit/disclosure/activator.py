@@ -128,7 +128,20 @@ class Activator:
             if isinstance(error, SkillRefusedError):
                 raise
             missing = isinstance(error, ContentLoadError) and str(error).startswith("File not found")
-            raise SkillRefusedError("not_found" if missing else "read_error", str(error)) from error
+            if not missing:
+                raise SkillRefusedError("read_error", str(error)) from error
+            raise SkillRefusedError("not_found", f"{error}{self._near_file(name, path)}") from error
+
+    def _near_file(self, name: str, path: str) -> str:
+        """A hint at files whose last part is what was asked for, or nearly."""
+        try:
+            paths = [resource.path for resource in self.manager.list_resources(name)]
+        except SkillsUseError:
+            return ""
+        wanted = path.rsplit("/", 1)[-1].lower()
+        same = [each for each in paths if each.rsplit("/", 1)[-1].lower() == wanted]
+        found = same or get_close_matches(path, paths[:_MAX_COMPARED_NAMES], n=3, cutoff=0.6)
+        return f". Did you mean {' or '.join(found[:3])}?" if found else ""
 
     def _as_judged(
         self,

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from skillkit.core.resources import Resource, ResourcePage
 from skillkit.core.text import hidden_in, one_line
 from skillkit.disclosure.budget import cut
-from skillkit.disclosure.fence import attribute, escaped, escaped_line, fenced, nonce_for
+from skillkit.disclosure.fence import attribute, error_element, escaped, escaped_line, fenced, nonce_for
 
 MAX_RESOURCE_NAMES = 50
-MAX_MESSAGE = 600
 MAX_FOUND_DESCRIPTION = 300
 
 
@@ -52,11 +51,18 @@ def already_active(skill_id: str) -> str:
     )
 
 
+def unloaded(skill_id: str) -> str:
+    """The answer to an unload: what was said before no longer counts."""
+    return (
+        f'<skill_context id="{attribute(skill_id)}" status="unloaded">'
+        "This skill is no longer in use; do not follow its instructions any more."
+        "</skill_context>"
+    )
+
+
 def error(skill_id: str, code: str, message: str) -> str:
     """A refusal or failure as data."""
-    shown = escaped(cut(one_line(message), MAX_MESSAGE))
-    inner = f'<error code="{attribute(code)}">{shown}</error>'
-    return f'<skill_context id="{attribute(skill_id)}">{inner}</skill_context>'
+    return f'<skill_context id="{attribute(skill_id)}">{error_element(code, message)}</skill_context>'
 
 
 def resource_page(skill_id: str, page: ResourcePage) -> str:

@@ -4,6 +4,9 @@ import re
 import secrets
 
 from skillkit.core.text import one_line, strip_hidden
+from skillkit.disclosure.budget import cut
+
+MAX_MESSAGE = 600
 
 # What our own markup is made of, and the turn marks of chat templates: inside a fence they are only text.
 _OURS = (
@@ -27,6 +30,12 @@ def escaped_line(text: str) -> str:
 def attribute(text: str) -> str:
     """`text` as the value of an attribute, between double quotes."""
     return escaped_line(text).replace('"', "&quot;").replace("'", "&#39;")
+
+
+def error_element(code: str, message: str) -> str:
+    """What went wrong, in the one form that every tool's answer has."""
+    shown = escaped(cut(one_line(message), MAX_MESSAGE))
+    return f'<error code="{attribute(code)}">{shown}</error>'
 
 
 def defanged(text: str) -> str:

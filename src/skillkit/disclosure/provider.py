@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from threading import RLock
@@ -48,6 +49,10 @@ NEARBY_TOKENS = 190
 """Of the lines that name the skills nearest to a request."""
 NEAREST = 10
 """Skills that are named with a request, and written into the journal, beside those that matched."""
+SKILLS = "{skills}"
+"""What stands for the list of skills in a `template` of the program."""
+QUICK_SECONDS = 0.002
+"""Of processor time, which a request may take of the event loop."""
 WORTH_NAMING = 0.05
 """The confidence below which a skill is not even named."""
 _BEYOND_LIMIT = 10
@@ -74,6 +79,7 @@ class SkillContextProvider(SkillTexts):
         counter: TokenCounter | None = None,
         rank: Rank = by_distance,
         tool_sources: Sequence[ToolSource] = (),
+        template: str = SKILLS,
         analytics: MatchAnalytics | None = None,
         run_command: RunCommand | None = None,
     ) -> None:
@@ -85,6 +91,9 @@ class SkillContextProvider(SkillTexts):
         self.fallback = FallbackMode.parse(fallback)
         self.counter = counter or TokenEstimator()
         self.tool_sources = tuple(tool_sources)
+        if SKILLS not in template:
+            raise ConfigurationError(f"The template has no {SKILLS}, for the list", "template")
+        self.template = template
         self.analytics = analytics or MatchAnalytics()
         self.session = SkillSession()
         """The conversation of calls that name none."""
@@ -94,6 +103,8 @@ class SkillContextProvider(SkillTexts):
         )
         self._matcher = RememberingMatcher(matcher) if matcher is not None else None
         self._matched_offer = NO_OFFER
+        self._quick_at: int | None = None
+        """The generation of the manager at which a request took no time."""
         self._lock = RLock()
 
     def prepare(self) -> None:
@@ -115,9 +126,17 @@ class SkillContextProvider(SkillTexts):
         elsewhere: bool = False,
     ) -> Disclosure:
         """`disclose` without blocking the event loop."""
+        if self.answers_at_once:
+            return self.disclose(messages, session, whole_history=whole_history, elsewhere=elsewhere)
         return await asyncio.to_thread(
             self.disclose, messages, session, whole_history=whole_history, elsewhere=elsewhere
         )
+
+    @property
+    def answers_at_once(self) -> bool:
+        """Whether a request is answered in place: the last one took no time at all, and a thread would cost
+        several times as much, the more the busier the machine is."""
+        return self._quick_at == self.manager.generation
 
     def disclose(
         self,
@@ -134,10 +153,21 @@ class SkillContextProvider(SkillTexts):
         by a tool call and has since been compacted away is put back. With `elsewhere`, earlier messages
         are kept where they cannot be seen, and with them the texts that were put among them.
         """
+        started, busy = time.monotonic(), time.thread_time()
         session = self.session if session is None else session
+        disclosure = self._disclosure(messages, session, whole_history=whole_history, elsewhere=elsewhere)
+        waited = time.monotonic() - started  # also for a policy that asks somebody else
+        quick = time.thread_time() - busy < QUICK_SECONDS and waited < 5 * QUICK_SECONDS
+        self._quick_at = self.manager.generation if quick else None
+        return disclosure
+
+    def _disclosure(
+        self, messages: Messages, session: SkillSession, *, whole_history: bool, elsewhere: bool
+    ) -> Disclosure:
         offer = self._offers.current()
         if not session.catalogue_digest:
-            session.show(offer.catalogue.text, offer.digest, offer.ids if offer.catalogue.listed else ())
+            listed = offer.ids if offer.catalogue.listed else ()
+            session.show(self._framed(offer.catalogue.text), offer.digest, listed)
         request = latest_user_text(messages)
         remarks: list[str] = []
         delivered: dict[str, Delivery] = {}
@@ -176,6 +206,15 @@ class SkillContextProvider(SkillTexts):
             notes=tuple(remarks),
             tokens=tokens,
         )
+
+    def pin(self, name: str, session: SkillSession, arguments: str = "") -> None:
+        """Put a skill into use because the program wants it; it stays until it is unloaded.
+
+        Raises SkillRefusedError when it may not be used.
+        """
+        self._offers.current()
+        delivery = self._activator.deliver(name, arguments, session, Origin.INVOKED, by_user=True)
+        session.pin(delivery.activation.skill_id)
 
     def insertions(
         self, messages: Messages, session: SkillSession, note: str = "", *, elsewhere: bool = False
@@ -220,7 +259,9 @@ class SkillContextProvider(SkillTexts):
     def catalogue(self, session: SkillSession | None = None) -> str:
         """The list of skills as `session` sees it; empty when no skill is on offer."""
         session = self.session if session is None else session
-        return session.catalogue if session.catalogue_digest else self._offers.current().catalogue.text
+        if session.catalogue_digest:
+            return session.catalogue
+        return self._framed(self._offers.current().catalogue.text)
 
     def near(
         self, messages: Messages, session: SkillSession | None = None, limit: int = NEAREST
@@ -243,6 +284,10 @@ class SkillContextProvider(SkillTexts):
     def get_skill_names(self) -> list[str]:
         """The ids on offer, sorted."""
         return list(self._offers.current().ids)
+
+    def _framed(self, catalogue: str) -> str:
+        """The list of skills within the program's own words about it."""
+        return self.template.replace(SKILLS, catalogue) if catalogue else ""
 
     # The steps of a request
 
@@ -333,6 +378,7 @@ class SkillContextProvider(SkillTexts):
         places = user_places(messages)
         held = [activation for activation in session.active if not activation.in_messages]
         displaced = {activation.skill_id for activation in held if activation.anchor not in places}
+        displaced -= session.pinned
         oldest_first = [identity for identity in session.least_recent() if identity in displaced]
         aside = oldest_first[: max(0, len(held) - self.max_active)]
         for identity in aside:

@@ -62,6 +62,7 @@ class SessionData(TypedDict):
     listed: list[str]
     id: NotRequired[str]
     turn: NotRequired[int]
+    pinned: NotRequired[list[str]]
 
 
 @dataclass(eq=False)
@@ -77,6 +78,8 @@ class SkillSession:
     listed: tuple[str, ...] = ()
     """The ids that it names."""
     _latest: str | None = None
+    _doubted: frozenset[str] = frozenset()
+    _pinned: frozenset[str] = frozenset()
     id: str = field(default_factory=lambda: uuid4().hex)
     """What the journal calls this conversation."""
     turn: int = 0
@@ -109,8 +112,10 @@ class SkillSession:
         """
         with self._lock:
             before = self._active.get(activation.skill_id)
-            if before is not None and before.digest == activation.digest:
+            doubted = activation.in_messages and activation.skill_id in self._doubted
+            if before is not None and before.digest == activation.digest and not doubted:
                 return before
+            self._doubted -= {activation.skill_id}
             if before is not None:
                 self._past[before.nonce] = before.skill_id
             self._active[activation.skill_id] = activation
@@ -141,10 +146,26 @@ class SkillSession:
             if (activation := self._active.get(skill_id)) is not None:
                 self._active[skill_id] = replace(activation, anchor=anchor)
 
+    def pin(self, skill_id: str) -> None:
+        """Keep a skill that is in use, however many others are."""
+        with self._lock:
+            self._pinned |= {skill_id}
+
+    @property
+    def pinned(self) -> frozenset[str]:
+        with self._lock:
+            return self._pinned
+
+    def doubt(self, loaded: frozenset[str]) -> None:
+        """Nobody here can see whether the messages still carry these skills: a load delivers them again."""
+        with self._lock:
+            self._doubted = loaded
+
     def deactivate(self, skill_id: str) -> None:
         with self._lock:
             if (activation := self._active.pop(skill_id, None)) is not None:
                 self._recent.remove(skill_id)
+                self._pinned -= {skill_id}
                 self._past[activation.nonce] = skill_id
 
     def superseded(self) -> Mapping[str, str]:
@@ -194,6 +215,7 @@ class SkillSession:
                 listed=list(self.listed),
                 id=self.id,
                 turn=self.turn,
+                pinned=sorted(self._pinned),
             )
 
     @classmethod
@@ -233,6 +255,7 @@ class SkillSession:
         session._recent = [*(name for name in session._active if name not in recent), *recent]
         session.show(_text(data["catalogue"]), _text(data["catalogue_digest"]), _texts(data["listed"]))
         session.id = _text(data.get("id", session.id))
+        session._pinned = frozenset(_texts(data.get("pinned", []))) & session._active.keys()
         turn = data.get("turn", 0)
         session.turn = turn if isinstance(turn, int) else 0
         return session

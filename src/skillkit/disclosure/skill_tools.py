@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillkit.core.events import Kind
+from skillkit.core.names import canonical_name
 from skillkit.core.resources import DEFAULT_PAGE
 from skillkit.disclosure import envelope
 from skillkit.disclosure.activator import Activator, Delivery
@@ -15,7 +16,7 @@ from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.offer import Offer
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.tool_result import ToolResult
-from skillkit.disclosure.tools import Effect, Tool
+from skillkit.disclosure.tools import SKILL_ALIASES, Effect, Tool
 
 if TYPE_CHECKING:
     from skillkit.disclosure.matches import Matcher
@@ -103,6 +104,7 @@ def load_skill_tool(
         load_skill,
         Effect.READS,
         event=Kind.LOADED,
+        aliases=SKILL_ALIASES,
     )
 
 
@@ -138,7 +140,26 @@ def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Too
         used_on=lambda skill: True,
         event=Kind.READ,
         unlisted={"limit": {"type": "integer"}},
+        aliases=SKILL_ALIASES,
     )
+
+
+class UnloadSkill:
+    """A ToolSource for programs that want it: the model says that it is done with a skill."""
+
+    def tools(self, session: SkillSession) -> tuple[Tool, ...]:
+        async def unload_skill(skill_id: str) -> ToolResult:
+            active = {canonical_name(identity): identity for identity in session.active_ids}
+            identity = active.get(canonical_name(skill_id))
+            if identity is None:
+                message = f"This skill is not in use. In use: {', '.join(session.active_ids) or 'none'}"
+                return ToolResult(envelope.error(skill_id, "not_found", message), failed=True)
+            session.deactivate(identity)
+            return ToolResult(envelope.unloaded(identity))
+
+        schema = _schema({"skill_id": {"type": "string"}}, "skill_id")
+        describe = "Stop using a skill."
+        return (Tool("unload_skill", describe, schema, unload_skill, Effect.READS, aliases=SKILL_ALIASES),)
 
 
 def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]") -> Tool:

@@ -7,11 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from skillkit.disclosure.fence import attribute, defanged, fenced, nonce_for
+from skillkit.disclosure.fence import attribute, defanged, error_element, fenced, nonce_for
 
 _OUTPUT = re.compile(
     r'<skill_output tool="[^"]*">\n\[(?P<nonce>[0-9a-f]{16}) begin\]\n'
-    r"(?P<text>.*)\n\[(?P=nonce) end\]\n</skill_output>",
+    r"(?P<text>.*)\n\[(?P=nonce) end\]\n(?:<error [^\n]*</error>\n)?</skill_output>",
     re.DOTALL,
 )
 
@@ -35,8 +35,11 @@ class ToolResult:
     def from_data(cls, tool: str, data: object) -> "ToolResult":
         """Fence `data`, with nothing hidden in it; `{"success": false}` is a failure."""
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, default=str)
-        shown = f'<skill_output tool="{attribute(tool)}">\n{fenced(text, nonce_for(text))}\n</skill_output>'
-        return cls(shown, isinstance(data, Mapping) and data.get("success") is False, data)
+        failed = isinstance(data, Mapping) and data.get("success") is False
+        fence = fenced(text, nonce_for(text))
+        if isinstance(data, Mapping) and failed:
+            fence += f"\n{error_element(str(data.get('error')), str(data.get('message')))}"
+        return cls(f'<skill_output tool="{attribute(tool)}">\n{fence}\n</skill_output>', failed, data)
 
     @classmethod
     def failure(cls, tool: str, code: str, message: str) -> "ToolResult":

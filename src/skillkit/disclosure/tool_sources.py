@@ -84,7 +84,12 @@ class Asking(WrappedTools):
         self.asks = asks
 
     def wrap(self, tool: Tool, session: SkillSession) -> Tool:
-        return replace(tool, asks=self.asks(tool))
+        try:
+            asks = self.asks(tool)
+        except Exception:
+            logger.exception("Whether %s asks could not be decided, so it does", tool.name)
+            asks = True
+        return replace(tool, asks=asks)
 
 
 class Approved(WrappedTools):
@@ -190,7 +195,7 @@ def _tools_of(source: ToolSource, session: SkillSession) -> Sequence[Tool]:
 
 def question_event(tool: str, arguments: Mapping[str, object], session: SkillSession) -> Event:
     """Return that the user is asked about a call of a tool."""
-    skill = arguments.get("skill_name") or arguments.get("skill_id") or ""
+    skill = arguments.get("skill_id") or ""
     data: dict[str, Json] = {"tool": tool}
     if script := arguments.get("script_name"):
         data["script"] = str(script)[:512]

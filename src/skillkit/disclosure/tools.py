@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+SKILL_ALIASES = {"skill_name": "skill_id", "skill": "skill_id"}
+"""How else models call the skill that a tool is about."""
+
 Handler = Callable[..., Awaitable[object]]
 
 
@@ -53,9 +56,12 @@ class Tool:
     unlisted: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Arguments that are accepted and not shown: hardly any call needs them, and every request would pay."""
 
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names of arguments, with the name that the schema has."""
+
     async def call(self, arguments: object) -> ToolResult:
         """Return the result for arguments as a model wrote them; what goes wrong is a result too."""
-        accepted = accept(arguments, self._accepted)
+        accepted = accept(self.renamed(arguments), self._accepted)
         if isinstance(accepted, str):
             return ToolResult.failure(self.name, "invalid_arguments", f"{self.name}: {accepted}")
         try:
@@ -72,6 +78,16 @@ class Tool:
         return {
             **self.parameters,
             "properties": {**_mapping(self.parameters.get("properties")), **self.unlisted},
+        }
+
+    def renamed(self, arguments: object) -> object:
+        """`arguments` under the names that the schema has."""
+        if not isinstance(arguments, Mapping) or not self.aliases.keys() & arguments.keys():
+            return arguments
+        return {
+            self.aliases.get(name, name): value
+            for name, value in arguments.items()
+            if self.aliases.get(name, name) == name or self.aliases[name] not in arguments
         }
 
     def with_choices(self, **choices: Sequence[str]) -> "Tool":

@@ -96,7 +96,7 @@ class SkillsContextProvider(ContextProvider):
         """All that the model will see of the conversation in a request; None where that is not known here.
 
         With a conversation id the service has the history; an agent that keeps it per service call adds
-        it after this.
+        it after this. There a skill that was loaded before is delivered again when the model asks for it.
         """
         elsewhere = (context.options or {}).get("conversation_id") or getattr(
             agent, "require_per_service_call_history_persistence", False
@@ -137,6 +137,12 @@ class _Run:
     """What is said about the first request alone."""
     failed: set[str] = field(default_factory=set)
     """Ids of calls that failed."""
+    loaded_before: frozenset[str] = frozenset()
+    """Skills that were loaded in earlier runs."""
+
+    def __post_init__(self) -> None:
+        active = self.conversation.session.active
+        self.loaded_before = frozenset(each.skill_id for each in active if each.in_messages)
 
 
 class _SkillCalls(FunctionMiddleware):
@@ -175,6 +181,9 @@ class _SkillRequests(ChatMiddleware):
                     content.exception = content.exception or "The tool failed"
         run = self.run
         visible = run.provider.visible_messages(run.agent, context)
+        if visible is None:
+            run.conversation.session.doubt(run.loaded_before)
+            run.loaded_before = frozenset()
         note, run.note = run.note, ""
         insertions = await run.conversation.insertions(
             context.messages if visible is None else visible, note, elsewhere=visible is None
@@ -245,15 +254,22 @@ class SkillKitSource(SkillsSource):
     def __init__(self, manager: SkillManager, scripts: ScriptTools | None = None) -> None:
         self.manager = manager
         self.scripts = scripts or ScriptTools(manager)
+        self._offered: list[SkillMetadata] = []
+        self._made: list[FrameworkSkill] = []
 
     async def get_skills(self, context: Context) -> list[FrameworkSkill]:
-        skills: list[FrameworkSkill] = []
-        for skill in await asyncio.to_thread(self.manager.offered_skills):
-            try:
-                skills.append(_CatalogueSkill(self, skill))
-            except ValueError as error:
-                logger.warning("Agent Framework does not take the skill '%s': %s", skill.name, error)
-        return skills
+        offered = await asyncio.to_thread(self.manager.offered_skills)
+        if offered != self._offered:  # the framework asks at every run
+            made = [self._skill(skill) for skill in offered]
+            self._offered, self._made = offered, [skill for skill in made if skill is not None]
+        return list(self._made)
+
+    def _skill(self, skill: SkillMetadata) -> FrameworkSkill | None:
+        try:
+            return _CatalogueSkill(self, skill)
+        except ValueError as error:
+            logger.warning("Agent Framework does not take the skill '%s': %s", skill.name, error)
+            return None
 
 
 class _CatalogueSkill(FrameworkSkill):

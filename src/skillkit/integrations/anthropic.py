@@ -1,6 +1,6 @@
 """Skills for the Anthropic SDK: system blocks, tool definitions, results, and its tool runner."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 try:
@@ -35,6 +35,10 @@ class SkillRequest(TypedDict):
     system: "list[BetaTextBlockParam]"
     messages: "list[BetaMessageParam]"
     tools: "list[BetaToolParam]"
+
+
+TOOLS_WHILE_RUNNING = "inline-tools-2026-09-15"
+"""The beta of the API that a runner needs to be given more tools."""
 
 
 class AnthropicSkills:
@@ -103,10 +107,14 @@ class AnthropicSkills:
     ) -> "BetaToolRunner[Any]":
         """The SDK's tool runner with the skills of this conversation beside `tools`."""
         request = self.request(messages, prompt=prompt)  # first: what matches brings tools along
-        own = [_BlockingTool(self.conversation, tool) for tool in self.conversation.tools()]
+        run = _Run(self.conversation)
         runner: BetaToolRunner[Any] = client.beta.messages.tool_runner(
-            messages=request["messages"], system=request["system"], tools=[*tools, *own], **parameters
+            messages=request["messages"],
+            system=request["system"],
+            tools=[*tools, *(_BlockingTool(run, tool) for tool in run.new_tools())],
+            **_with_beta(parameters, self.conversation),
         )
+        run.add_tools = lambda new: runner.add_tools(*(_BlockingTool(run, tool) for tool in new))
         return runner
 
     def async_runner(
@@ -120,35 +128,69 @@ class AnthropicSkills:
     ) -> "BetaAsyncToolRunner[Any]":
         """`runner` for the asynchronous client."""
         request = self.request(messages, prompt=prompt)  # first: what matches brings tools along
-        own = [_AsyncTool(self.conversation, tool) for tool in self.conversation.tools()]
+        run = _Run(self.conversation)
         runner: BetaAsyncToolRunner[Any] = client.beta.messages.tool_runner(
-            messages=request["messages"], system=request["system"], tools=[*tools, *own], **parameters
+            messages=request["messages"],
+            system=request["system"],
+            tools=[*tools, *(_AsyncTool(run, tool) for tool in run.new_tools())],
+            **_with_beta(parameters, self.conversation),
         )
+        run.add_tools = lambda new: runner.add_tools(*(_AsyncTool(run, tool) for tool in new))
         return runner
 
 
+class _Run:
+    """What the tools of one runner share: the tools it has, and how it gets more."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.add_tools: Callable[[list[Tool]], None] = lambda new: None
+        self._has: set[str] = set()
+
+    def new_tools(self) -> list[Tool]:
+        """The tools of the conversation that were not there when this was asked before."""
+        new = [tool for tool in self.conversation.tools() if tool.name not in self._has]
+        self._has.update(tool.name for tool in new)
+        return new
+
+    async def call(self, tool: Tool, input: object) -> ToolResult:
+        """Call a tool; what it brings into reach is added to the run."""
+        before = self.conversation.session.active_ids
+        result = await self.conversation.call(tool.name, _object(input))
+        if self.conversation.session.active_ids != before and (new := self.new_tools()):
+            self.add_tools(new)
+        return result
+
+
 class _BlockingTool(BetaBuiltinFunctionTool):
-    def __init__(self, conversation: Conversation, tool: Tool) -> None:
-        self._conversation = conversation
+    def __init__(self, run: _Run, tool: Tool) -> None:
+        self._run = run
         self._tool = tool
 
     def to_dict(self) -> "BetaToolParam":
         return _definition(self._tool)
 
     def call(self, input: object) -> str:
-        return _flagged(self._conversation.call_blocking(self._tool.name, _object(input)))
+        return _flagged(run_blocking(self._run.call(self._tool, input)))
 
 
 class _AsyncTool(BetaAsyncBuiltinFunctionTool):
-    def __init__(self, conversation: Conversation, tool: Tool) -> None:
-        self._conversation = conversation
+    def __init__(self, run: _Run, tool: Tool) -> None:
+        self._run = run
         self._tool = tool
 
     def to_dict(self) -> "BetaToolParam":
         return _definition(self._tool)
 
     async def call(self, input: object) -> str:
-        return _flagged(await self._conversation.call(self._tool.name, _object(input)))
+        return _flagged(await self._run.call(self._tool, input))
+
+
+def _with_beta(parameters: Mapping[str, Any], conversation: Conversation) -> dict[str, Any]:
+    """The parameters of a runner that can be given tools while it runs, where a skill could bring some."""
+    if not any(skill.toolsets for skill in conversation.provider.manager.list_skills()):
+        return dict(parameters)
+    return {**parameters, "betas": [*(parameters.get("betas") or ()), TOOLS_WHILE_RUNNING]}
 
 
 def _system(prompt: str, instructions: str) -> "list[BetaTextBlockParam]":

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,11 +22,21 @@ from skillkit.disclosure import (
     ToolResult,
 )
 from skillkit.disclosure.messages import Messages
-from skillkit.disclosure.tool_sources import Approve, Approved, Asking, FixedTools, Limited, few_at_once
+from skillkit.disclosure.tool_sources import (
+    Approve,
+    Approved,
+    Asking,
+    FixedTools,
+    JoinedTools,
+    Limited,
+    few_at_once,
+)
 from skillkit.disclosure.tools import ToolSource, find_tool
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.toolsets import ActiveToolsets, ToolsetError, ToolsetLoader
+
+logger = logging.getLogger(__name__)
 
 Skills = SkillManager | SkillContextProvider
 """What an integration is made from; of a manager it makes the default provider."""
@@ -69,6 +80,7 @@ class Conversation:
         self._wrap = wrap
         self._source = self._wrapped(Limited(self.provider))
         self._approving = Approved(self._source, approve, journal or self.provider.manager.journal)
+        self._disclosed: tuple[object, Disclosure] | None = None
 
     def disclose(
         self, messages: Messages = (), *, whole_history: bool = False, elsewhere: bool = False
@@ -84,10 +96,36 @@ class Conversation:
         self, messages: Messages = (), *, whole_history: bool = False, elsewhere: bool = False
     ) -> Disclosure:
         """`disclose` without blocking the event loop."""
+        if self.provider.answers_at_once:
+            return self.disclose(messages, whole_history=whole_history, elsewhere=elsewhere)
         async with few_at_once():
             return await asyncio.to_thread(
                 self.disclose, messages, whole_history=whole_history, elsewhere=elsewhere
             )
+
+    async def adisclose_once(
+        self,
+        request: object,
+        messages: Messages = (),
+        *,
+        whole_history: bool = False,
+        elsewhere: bool = False,
+    ) -> Disclosure:
+        """`adisclose` for frameworks that ask for the tools and for the instructions of one request.
+
+        `request` says which one it is: the second question about the same is answered with the same.
+        """
+        known = self._disclosed
+        if known is not None and known[0] == request:
+            return known[1]
+        disclosure = await self.adisclose(messages, whole_history=whole_history, elsewhere=elsewhere)
+        self._disclosed = (request, disclosure)
+        return disclosure
+
+    def disclosed_note(self) -> str:
+        """The note of the request that `adisclose_once` was asked about last, for `insertions`."""
+        known, self._disclosed = self._disclosed, None
+        return known[1].note if known is not None else ""
 
     async def insertions(
         self, messages: Messages, note: str = "", *, elsewhere: bool = False
@@ -99,9 +137,16 @@ class Conversation:
         if not (note or self.session.active):
             return ()
         with asking_for(self.requester):
+            if self.provider.answers_at_once:
+                return self.provider.insertions(messages, self.session, note, elsewhere=elsewhere)
             return await asyncio.to_thread(
                 self.provider.insertions, messages, self.session, note, elsewhere=elsewhere
             )
+
+    def pin(self, skill: str, arguments: str = "") -> None:
+        """Put a skill into use for the whole conversation; raises SkillRefusedError if it may not be."""
+        with asking_for(self.requester):
+            self.provider.pin(skill, self.session, arguments)
 
     def tools(self) -> tuple[Tool, ...]:
         """The neutral tools as they are at this moment."""
@@ -127,10 +172,14 @@ class Conversation:
             return await self._call(name, arguments, self._source if approved else self._approving)
 
     async def _call(self, name: str, arguments: Arguments, source: ToolSource) -> ToolResult:
-        if self.provider.finds_tools_at_once:
-            tool = find_tool(source, name, self.session)
-        else:
-            tool = await asyncio.to_thread(find_tool, source, name, self.session)
+        try:
+            if self.provider.finds_tools_at_once:
+                tool = find_tool(source, name, self.session)
+            else:
+                tool = await asyncio.to_thread(find_tool, source, name, self.session)
+        except Exception as error:  # of the program's own sources, wrappers and policies
+            logger.exception("The tool %s cannot be found", name[:80])
+            return ToolResult.failure(name, "execution_failed", f"{type(error).__name__}: {error}")
         if tool is None:
             return ToolResult.failure(name, "not_found", f"There is no tool {name[:80]!r}")
         return await tool.call(_parsed(arguments))
@@ -174,6 +223,19 @@ class ScriptSource:
         return self.scripts.tools() if usable else ()
 
 
+class AddedTools:
+    """The tools of `SkillManager.tool_sources`, whenever they were added."""
+
+    def __init__(self, manager: SkillManager) -> None:
+        self.manager = manager
+
+    def tools(self, session: SkillSession) -> tuple[Tool, ...]:
+        return JoinedTools(self.manager.tool_sources).tools(session)
+
+    def tool(self, name: str, session: SkillSession) -> Tool | None:
+        return JoinedTools(self.manager.tool_sources).tool(name, session)
+
+
 def default_provider(manager: SkillManager, scripts: ScriptTools | None = None) -> SkillContextProvider:
     """Everything that skillkit discloses: catalogue, skills, scripts in the sandbox, and the toolsets of
     active skills; the manager's authority decides which.
@@ -195,7 +257,8 @@ def default_sources(
     on_error: Callable[[ToolsetError], object] | None = None,
 ) -> list[ToolSource]:
     """The scripts of all skills and the toolsets of active ones; `on_error` gets what cannot be loaded."""
-    return [ScriptSource(scripts, manager), ActiveToolsets(ToolsetLoader(manager), on_error)]
+    toolsets = ActiveToolsets(ToolsetLoader(manager), on_error)
+    return [ScriptSource(scripts, manager), toolsets, AddedTools(manager)]
 
 
 def _provider(manager: SkillManager, scripts: ScriptTools) -> SkillContextProvider:

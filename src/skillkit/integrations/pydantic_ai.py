@@ -36,6 +36,7 @@ from skillkit.integrations.conversation import Asks, Conversation, Skills, defau
 
 __all__ = ["SkillSessions", "SkillsCapability", "SkillsToolset"]
 
+_MAX_RUNNING = 1000
 _ANYTHING = SchemaValidator(core_schema.any_schema())
 """The tools check their arguments themselves, so that every framework gives the same answer."""
 
@@ -71,6 +72,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         self.among_messages = False
         """Whether somebody calls `extended` for each request, as `SkillsCapability` does; else the texts of
         skills are instructions, anew for every request."""
+        self._running: OrderedDict[str, Conversation] = OrderedDict()
         self._id = id
 
     @property
@@ -83,11 +85,20 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         session = self.sessions.get(key)
         if session is None:
             session = self.sessions[key] = SkillSession()
-        return Conversation(self.provider, session, asks=self.asks)
+        running = self._running.get(ctx.run_id or "")
+        if running is None or running.session is not session:
+            running = Conversation(self.provider, session, asks=self.asks)
+            self._running[ctx.run_id or ""] = running
+            while len(self._running) > _MAX_RUNNING:
+                self._running.popitem(last=False)
+        return running
 
     async def _disclosed(self, ctx: RunContext[AgentDepsT]) -> Disclosure:
+        request = (ctx.run_id, ctx.run_step, len(ctx.messages))
         seen = neutral_messages(ctx.messages, ctx.prompt)
-        return await self.conversation(ctx).adisclose(seen, whole_history=True)
+        return await self.conversation(ctx).adisclose_once(
+            request, seen, whole_history=not self.among_messages, elsewhere=self.among_messages
+        )
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> Sequence[InstructionPart]:
         disclosure = await self._disclosed(ctx)
@@ -102,8 +113,8 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
     ) -> list[ModelMessage]:
         """The messages of a request with the texts of skills among them."""
         conversation = self.conversation(ctx)
-        disclosure = await conversation.adisclose(neutral_messages(messages), whole_history=True)
-        return with_insertions(messages, disclosure.insertions, _as_message)
+        insertions = await conversation.insertions(neutral_messages(messages), conversation.disclosed_note())
+        return with_insertions(messages, insertions, _as_message)
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
         return {

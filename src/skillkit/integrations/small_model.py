@@ -38,9 +38,9 @@ class SmallModelTools(ToolsOfUse):
 def _choosing_json(run: Tool, manager: SkillManager) -> Tool:
     """Return a tool that runs scripts without the argument that says whether a script prints JSON."""
 
-    async def handler(skill_name: str = "", script_name: str = "", **given: object) -> object:
-        given.setdefault(JSON, _prints_json(manager, skill_name, script_name))
-        return await run.handler(skill_name=skill_name, script_name=script_name, **given)
+    async def handler(skill_id: str = "", script_name: str = "", **given: object) -> object:
+        given.setdefault(JSON, _prints_json(manager, skill_id, script_name))
+        return await run.handler(skill_id=skill_id, script_name=script_name, **given)
 
     listed = run.parameters.get("properties")
     properties = dict(listed) if isinstance(listed, dict) else {}
@@ -53,9 +53,9 @@ def _choosing_json(run: Tool, manager: SkillManager) -> Tool:
     )
 
 
-def _prints_json(manager: SkillManager, skill_name: str, script_name: str) -> bool:
+def _prints_json(manager: SkillManager, skill_id: str, script_name: str) -> bool:
     try:
-        script = find_script(manager.get_skill(skill_name), script_name)
+        script = find_script(manager.get_skill(skill_id), script_name)
         return script is None or _JSON_OPTION in script.path.read_bytes()
     except (SkillsUseError, ValueError, OSError):
         return True  # the run itself says what is wrong

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from skillkit.core.authority import current_requester
 from skillkit.core.models import SkillMetadata
-from skillkit.disclosure.tools import Effect, Tool
+from skillkit.disclosure.tools import SKILL_ALIASES, Effect, Tool
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.inputs import Inputs, named_inputs
 from skillkit.scripts.payloads import Payload
@@ -35,21 +35,21 @@ def model_tools(scripts: ScriptCalls, *, made_files: bool = False) -> tuple[Tool
     """Return the tools; with `made_files` also the one that reads what scripts made."""
     name = {"type": "string"}
 
-    async def script_list(skill_name: str | None = None, **_: object) -> Payload:
-        return await scripts.ascript_list(skill_name or None)
+    async def script_list(skill_id: str | None = None, **_: object) -> Payload:
+        return await scripts.ascript_list(skill_id or None)
 
-    async def script_help(skill_name: str = "", script_name: str = "", **_: object) -> Payload:
-        return await scripts.ascript_help(skill_name, script_name)
+    async def script_help(skill_id: str = "", script_name: str = "", **_: object) -> Payload:
+        return await scripts.ascript_help(skill_id, script_name)
 
     async def script_run(
-        skill_name: str = "",
+        skill_id: str = "",
         script_name: str = "",
         args: Sequence[str] | None = None,
         json: bool = True,
         **_: object,
     ) -> Payload:
         inputs = named_inputs(current_requester().files)
-        return await scripts.ascript_run(skill_name, script_name, args, json is not False, inputs=inputs)
+        return await scripts.ascript_run(skill_id, script_name, args, json is not False, inputs=inputs)
 
     async def script_file(uri: str = "", offset: int = 0, **_: object) -> Payload:
         return await scripts.aread_output(uri, offset)
@@ -60,37 +60,40 @@ def model_tools(scripts: ScriptCalls, *, made_files: bool = False) -> tuple[Tool
         Tool(
             "script_list",
             "List scripts of one skill or all.",
-            _schema({"skill_name": name}),
+            _schema({"skill_id": name}),
             script_list,
             Effect.READS,
             used_on=_has_scripts,
+            aliases=SKILL_ALIASES,
         ),
         Tool(
             "script_help",
             "Show a script's arguments.",
-            _schema({"skill_name": name, "script_name": name}, "skill_name", "script_name"),
+            _schema({"skill_id": name, "script_name": name}, "skill_id", "script_name"),
             script_help,
             Effect.RUNS_CODE,
             asks=True,
             used_on=_has_scripts,
+            aliases=SKILL_ALIASES,
         ),
         Tool(
             "script_run",
             "Run a script in a sandbox.",
             _schema(
                 {
-                    "skill_name": name,
+                    "skill_id": name,
                     "script_name": name,
                     "args": {"type": "array", "items": name},
                     "json": {"type": "boolean"},
                 },
-                "skill_name",
+                "skill_id",
                 "script_name",
             ),
             script_run,
             Effect.RUNS_CODE,
             asks=True,
             used_on=_has_scripts,
+            aliases=SKILL_ALIASES,
             valid_choices=_script_names,
         ),
         *((reading,) if made_files else ()),
@@ -106,7 +109,7 @@ def script_arguments(tool: str, arguments: Mapping[str, object]) -> list[str]:
 def _script_names(skills: Sequence[SkillMetadata]) -> dict[str, list[str]]:
     scripts = {skill.name: [script.name for script in find_scripts(skill)] for skill in skills}
     return {
-        "skill_name": [skill for skill, names in scripts.items() if names],
+        "skill_id": [skill for skill, names in scripts.items() if names],
         "script_name": sorted({name for names in scripts.values() for name in names}),
     }
 

@@ -9,11 +9,14 @@ if TYPE_CHECKING:
     from skillkit.toolsets.base import AgentToolset, as_tool
     from skillkit.toolsets.exceptions import ToolsetError
     from skillkit.toolsets.loader import LoadedToolset, ToolsetLoader, Toolsets, collect_tools
+    from skillkit.toolsets.python_skills import PythonSkill, PythonSkills
 
 __all__ = [
     "ActiveToolsets",
     "AgentToolset",
     "LoadedToolset",
+    "PythonSkill",
+    "PythonSkills",
     "ToolsetError",
     "ToolsetLoader",
     "Toolsets",
@@ -28,5 +31,6 @@ __getattr__ = lazy_names(
         "base": "AgentToolset as_tool",
         "exceptions": "ToolsetError",
         "loader": "LoadedToolset ToolsetLoader Toolsets collect_tools",
+        "python_skills": "PythonSkill PythonSkills",
     },
 )

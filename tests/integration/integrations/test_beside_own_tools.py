@@ -26,7 +26,7 @@ from skillkit.integrations.agent_framework import SkillsContextProvider
 from skillkit.integrations.anthropic import AnthropicSkills
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.langchain import SkillsMiddleware
-from skillkit.integrations.openai_agents import SkillAgent, skill_instructions, skill_tools
+from skillkit.integrations.openai_agents import SkillAgent, add_skills
 from skillkit.integrations.pydantic_ai import SkillSessions, SkillsToolset, neutral_messages
 
 PROMPT = "You are a sailor."
@@ -131,12 +131,8 @@ async def test_openai_agents(library: Library, own_class: bool):
             conversation=conversation,
         )
     else:
-        agent = OpenAIAgent(
-            name="a",
-            model=model,
-            instructions=skill_instructions(conversation, PROMPT),
-            tools=[function_tool(own_tool), *skill_tools(conversation)],
-        )
+        own = OpenAIAgent[Any](name="a", model=model, instructions=PROMPT, tools=[function_tool(own_tool)])
+        agent = add_skills(own, lambda context: conversation)
     result = await Runner.run(agent, "Good morning.", run_config=RunConfig(tracing_disabled=True))
     assert result.final_output == "Done."
     for call in model.calls:

@@ -1,5 +1,6 @@
 """Skills of an MCP server in the catalogue: known at once, usable after a consent to their digest."""
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -8,6 +9,7 @@ from typing import Any
 
 import mcp_types as types
 import pytest
+import uvicorn
 from conformance.library import Library, friendly, write
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
@@ -16,6 +18,7 @@ from skillkit import SkillManager, SkillNotFoundError, SkillsUseError
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.mcp import SkillServer
 from skillkit.integrations.mcp.client import MCPSkillSource, RemoteSkillError
+from skillkit.integrations.mcp.http import http_app
 
 
 @pytest.fixture
@@ -373,8 +376,17 @@ async def test_fastmcp_and_skillkit_read_each_other(tmp_path: Path, remote: Libr
     skill = named(await theirs.sync(), "pdf-forms")
     await theirs.consent(skill.uri, skill.digest)
     assert [each.name for each in manager.offered_skills()] == ["pdf-forms"]
-    async with fastmcp.Client(SkillServer(remote.manager).server) as client:
+    listening = uvicorn.Server(
+        uvicorn.Config(http_app(SkillServer(remote.manager)), port=0, log_level="error")
+    )
+    serving = asyncio.create_task(listening.serve())
+    while not listening.started:  # noqa: ASYNC110 -- uvicorn has no event for it
+        await asyncio.sleep(0.01)
+    address = f"http://127.0.0.1:{listening.servers[0].sockets[0].getsockname()[1]}/mcp"
+    async with fastmcp.Client(address) as client:
         await sync_skills(client, tmp_path / "downloaded")
+    listening.should_exit = True
+    await serving
     for path in (remote.folder / "pdf-forms").rglob("*"):
         if path.is_file():
             copy = tmp_path / "downloaded" / path.relative_to(remote.folder)

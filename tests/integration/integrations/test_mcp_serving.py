@@ -126,8 +126,9 @@ async def test_a_page_of_an_admitted_origin_can_call_from_a_real_browser(skills:
 
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 3\r\n\r\n<p>")
-            await writer.drain()
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<p>")
+            writer.close()
+            await writer.wait_closed()
 
         site = await asyncio.start_server(answer, "127.0.0.1", 0)
         here = f"--host-resolver-rules=MAP *.example 127.0.0.1:{site.sockets[0].getsockname()[1]}"

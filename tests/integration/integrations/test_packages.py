@@ -14,6 +14,7 @@ manager = SkillManager("", anthropic_config_dir="", default_sources=False, packa
 manager.discover()
 print(json.dumps({{
     "skills": [skill.qualified_name for skill in manager.list_skills()],
+    "said": [(said.code, said.message) for said in manager.diagnostics],
     "imported": "shipped_skills" in sys.modules,
     "text": manager.invoke_skill("polish") if manager.list_skills() else "",
 }}))
@@ -61,3 +62,13 @@ def test_all_packages_can_be_asked_and_none_takes_the_place_of_another(package: 
     assert isinstance(skills, list)
     assert "package-other_package:polish" in skills
     assert "package-shipped_skills:polish" not in skills  # the name is taken, it answers to its full one
+
+
+def test_a_package_that_ships_none_is_said(package: Path):
+    assert found(package, "['shipped_skills']")["said"] == []
+    for name, hint in {
+        "nosuch": "as they are imported",
+        "shipped-skills": "imported as 'shipped_skills'",
+    }.items():
+        ((code, message),) = found(package, f"[{name!r}]")["said"]  # type: ignore[misc]
+        assert (code, name in message, hint in message) == ("package-without-skills", True, True)

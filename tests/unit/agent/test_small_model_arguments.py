@@ -153,7 +153,7 @@ metadata:
             "script_run",
             {
                 "tool": "script_run",
-                "arguments": {"skill_name": "adder", "script_name": "add", "args": ["2", "3"]},
+                "arguments": {"skill_id": "adder", "script_name": "add", "args": ["2", "3"]},
             },
         ),
         (

@@ -24,7 +24,7 @@ def offered(wrapper: type[ToolsOfUse], request: str) -> dict[str, dict[str, dict
 
 def test_it_can_only_run_the_scripts_of_the_skill_in_use():
     properties = offered(SmallModelTools, "/hello-extended")["script_run"]
-    assert properties["skill_name"]["enum"] == ["hello-extended"]
+    assert properties["skill_id"]["enum"] == ["hello-extended"]
     assert properties["script_name"]["enum"] == ["advanced_greeting"]
     run = offered(SmallModelTools, "/kalshi-markets")["script_run"]
     assert "orderbook" in run["script_name"]["enum"]  # type: ignore[operator]
@@ -72,6 +72,6 @@ async def test_whether_a_script_prints_json_is_seen_in_its_source(write_skill, t
     assert offered_run is not None
     assert "json" not in offered_run.parameters["properties"]
     for name in ("text", "data"):
-        await offered_run.call({"skill_name": "sums", "script_name": name})
-    await offered_run.call({"skill_name": "sums", "script_name": "text", "json": True})
+        await offered_run.call({"skill_id": "sums", "script_name": name})
+    await offered_run.call({"skill_id": "sums", "script_name": "text", "json": True})
     assert [arguments["json"] for arguments in given] == [False, True, True]

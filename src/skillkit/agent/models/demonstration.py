@@ -62,16 +62,16 @@ DEMONSTRATION: list[Turn] = [
     *exchange("who discovered penicillin?", _answer("Alexander Fleming")),
     *exchange("can trip-planner book hotels too?", _about("trip-planner")),
     *exchange("turn the heating down", _cannot("I cannot control the heating.")),
-    *exchange("which scripts does pdf-forms have?", _call("script_list", skill_name="pdf-forms")),
+    *exchange("which scripts does pdf-forms have?", _call("script_list", skill_id="pdf-forms")),
     *exchange("hello", _answer("Hello! What can I do for you?")),
     *exchange("what is the weather like?", _ask("In which city?")),
     *exchange(
-        "how do I use its count script?", _call("script_help", skill_name="pdf-forms", script_name="count")
+        "how do I use its count script?", _call("script_help", skill_id="pdf-forms", script_name="count")
     ),
     *exchange("in French, what is 'red house'?", _answer("maison rouge")),
     *exchange(
         "run count of pdf-forms on a.pdf with --pages 1",
-        _call("script_run", skill_name="pdf-forms", script_name="count", args=["a.pdf", "--pages", "1"]),
+        _call("script_run", skill_id="pdf-forms", script_name="count", args=["a.pdf", "--pages", "1"]),
     ),
     *exchange("fill in tax.pdf for me", _call("load_skill", skill_id="pdf-forms")),
     *exchange("weather for Rome and Oslo please", _call("compare_weather", cities=["Rome", "Oslo"])),

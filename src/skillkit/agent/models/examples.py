@@ -73,7 +73,7 @@ def _example(line: str, skill: str, scripts: Collection[str]) -> Example | None:
         return Example(request, json.dumps({form: words[0]}, ensure_ascii=False), None)
     name, *values = words
     if name in scripts:
-        arguments: dict[str, Any] = {"skill_name": skill, "script_name": name}
+        arguments: dict[str, Any] = {"skill_id": skill, "script_name": name}
         if values:
             arguments["args"] = values
         return Example(request, call_text(SCRIPT_RUN, arguments), SCRIPT_RUN)

@@ -9,8 +9,13 @@ from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from uuid import uuid4
 
-from conformance.library import COUNTER, Library, write
+import pytest
+
+from conformance.library import COUNTER, Library, LibraryAuthority, write
 from conformance.script import Call, Driver, Reply, Seen
+from skillkit import SkillManager, SkillMetadata
+from skillkit.core.authority import Requester
+from skillkit.core.availability import Refusal
 from skillkit.disclosure import SkillSession
 
 Scenario = Callable[[Driver, Library], Awaitable[None]]
@@ -99,6 +104,29 @@ async def errors(driver: Driver, library: Library) -> None:
     assert [plain(result) for result in results] == await neutral(library, SkillSession(), *codes.values())
     for code, result in zip(codes, results, strict=True):
         assert f'<error code="{code}">' in result
+
+
+@promise("failures carry the framework's own flag, and one form of error")
+async def error_flags(driver: Driver, library: Library) -> None:
+    calls = [load("no-such-skill"), load("runner"), Call("load_skill", {}), run("no-such-script")]
+    turn = await driver.turn("Good morning.", [[call] for call in calls] + ["Done."])
+    assert turn.failed == [True, False, True, True]
+    assert ['<error code="' in result for result in turn.results] == turn.failed
+
+
+@promise("a policy that raises is an answer, and allows nothing")
+async def raising_policy(driver: Driver, library: Library) -> None:
+    class Raising(LibraryAuthority):
+        def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+            if skill.name == "tide-tables":
+                raise RuntimeError("the policy's own mistake")
+            return super().offer_refusal(skill, requester)
+
+    library.manager.authority = Raising()
+    turn = await driver.turn("Good morning.", [[load("tide-tables")], "Done."])
+    assert "tide-tables" not in offered(turn.seen[0].instructions)
+    assert '<error code="unavailable">' in turn.results[0]
+    assert turn.text == "Done."
 
 
 @promise("arguments that do not fit are an answer")
@@ -219,12 +247,50 @@ async def toolset_of_load(driver: Driver, library: Library) -> None:
     assert '"result": 3' in turn.results[-1]
 
 
-@promise("text that left the history is put back")
+@promise("text that left the history is put back, or given again when the model asks")
 async def trimmed(driver: Driver, library: Library) -> None:
     await driver.turn("Good morning.", [[load("tide-tables")], "Done."])
     await driver.forget()
     turn = await driver.turn("And tomorrow?", [[load("tide-tables")], "Done."])
-    assert "Use the harmonic constants." in turn.seen[0].whole
+    given = turn.seen[0].whole if driver.sees_history else turn.results[-1]
+    assert "Use the harmonic constants." in given
+
+
+@promise("two users of one agent have a conversation each")
+async def two_users(driver: Driver, library: Library) -> None:
+    other = driver.other_user()
+    await driver.turn("Good morning.", [[load("tide-tables")], "Done."])
+    turn = await other.turn("Good morning.", [[load("tide-tables")], "Done."])
+    await other.close()
+    assert "Use the harmonic constants." in turn.results[-1]
+
+
+@promise("tools of the agent's own stay its own")
+async def own_tools(driver: Driver, library: Library) -> None:
+    driver.give_own_tool()
+    turn = await driver.turn("Good morning.", [[driver.own_call, load("tide-tables")], "Done."])
+    said = [result for result in turn.results if "ahoy" in result]
+    loaded = [result for result in turn.results if "Use the harmonic constants." in result]
+    assert (len(said), len(loaded)) == (1, 1)
+
+
+@promise("skills of an MCP server that went away are used from their verified copies")
+async def server_gone(driver: Driver, library: Library) -> None:
+    pytest.importorskip("mcp", reason="the source of these skills needs the extra mcp")
+    from skillkit.integrations.mcp import SkillServer
+    from skillkit.integrations.mcp.client import MCPSkillSource, RemoteSkillError
+
+    write(library.folder.parent / "remote", "far-away", "From elsewhere.", "Go far.\n")
+    remote = SkillManager(project_skill_dir=library.folder.parent / "remote", anthropic_config_dir="")
+    source = MCPSkillSource("office", SkillServer(remote).server, cache=library.folder.parent / "cache")
+    source.attach(library.manager)
+    (skill,) = await source.sync()
+    await source.consent(skill.uri, skill.digest)
+    source.server = "http://127.0.0.1:9/mcp"
+    with pytest.raises(RemoteSkillError):
+        await source.sync()
+    turn = await driver.turn("Good morning.", [[load("far-away")], "Done."])
+    assert "Go far." in turn.results[-1]
 
 
 @promise("a script runs after the user has approved it")

@@ -3,6 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -32,6 +33,8 @@ class Seen:
     """Answers to the calls of the reply before."""
     messages: Sequence[str] = ()
     """Everything after the instructions, part by part as JSON, in the order in which it was sent."""
+    failed: Sequence[bool] = ()
+    """Which of the results the framework marks as failures, by its own means."""
 
     @property
     def whole(self) -> str:
@@ -70,8 +73,17 @@ class Turn:
     """Tools that the user was asked to approve."""
 
     @property
+    def failed(self) -> list[bool]:
+        return [failed for seen in self.seen for failed in seen.failed]
+
+    @property
     def results(self) -> list[str]:
         return [result for seen in self.seen for result in seen.results]
+
+
+def say(word: str) -> str:
+    """Say a word."""
+    return f"<<{word}>>"
 
 
 class Model:
@@ -111,6 +123,26 @@ class Driver(ABC):
     @abstractmethod
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
         """The user says something, the model answers as scripted; `approve` is the answer when asked."""
+
+    sees_history: ClassVar[bool] = True
+    """Whether the program sees all that the model will see; a service may keep it."""
+    own_tool = False
+    """Whether the agent has a tool of its own, `say`, beside those of skills."""
+    own_call = Call("say", {"word": "ahoy"})
+
+    def give_own_tool(self) -> None:
+        """Give the agent a tool of its own."""
+        self.own_tool = True
+
+    def other_user(self) -> "Driver":
+        """Somebody else, with a conversation of their own, on the same agent."""
+        other = copy(self)
+        other.begin_conversation()
+        return other
+
+    def begin_conversation(self) -> None:
+        """Start from an empty history."""
+        raise NotImplementedError
 
     async def restart(self) -> None:
         """Go on with this conversation as a new process would, from what was saved."""

@@ -1,50 +1,26 @@
-"""A driver for each integration, and for each way of using it."""
+"""A driver for each integration, and for each way of using it: a module of `DRIVERS` a framework."""
 
-from conformance.drivers.agent_framework import AgentFrameworkDriver, AgentFrameworkStreamingDriver
-from conformance.drivers.anthropic import (
-    AnthropicBlockingDriver,
-    AnthropicDriver,
-    AnthropicManualDriver,
-    AnthropicStreamingDriver,
-)
-from conformance.drivers.langchain import (
-    LangChainBlockingDriver,
-    LangChainDriver,
-    LangChainStreamingDriver,
-)
-from conformance.drivers.mcp import LegacyMCPDriver, MCPDriver
-from conformance.drivers.openai_agents import (
-    OpenAIAgentsBlockingDriver,
-    OpenAIAgentsDriver,
-    OpenAIAgentsStreamingDriver,
-)
-from conformance.drivers.plain import PlainDriver
-from conformance.drivers.program import ProgramDriver
-from conformance.drivers.pydantic_ai import (
-    PydanticAIBlockingDriver,
-    PydanticAIDriver,
-    PydanticAIStreamingDriver,
-)
+import os
+from importlib import import_module
+
 from conformance.script import Driver
 
-DRIVERS: tuple[type[Driver], ...] = (
-    PlainDriver,
-    AnthropicDriver,
-    AnthropicBlockingDriver,
-    AnthropicManualDriver,
-    AnthropicStreamingDriver,
-    OpenAIAgentsDriver,
-    OpenAIAgentsBlockingDriver,
-    OpenAIAgentsStreamingDriver,
-    PydanticAIDriver,
-    PydanticAIBlockingDriver,
-    PydanticAIStreamingDriver,
-    LangChainDriver,
-    LangChainBlockingDriver,
-    LangChainStreamingDriver,
-    AgentFrameworkDriver,
-    AgentFrameworkStreamingDriver,
-    MCPDriver,
-    LegacyMCPDriver,
-    ProgramDriver,
+COLUMNS = (
+    "plain",
+    "anthropic",
+    "openai_agents",
+    "pydantic_ai",
+    "langchain",
+    "agent_framework",
+    "mcp",
+    "program",
+)
+CHOSEN = os.environ.get("SKILLKIT_COLUMNS", ",".join(COLUMNS)).split(",")
+"""An environment with one framework runs its column only."""
+
+DRIVERS: tuple[type[Driver], ...] = tuple(
+    driver
+    for column in COLUMNS
+    if column in CHOSEN
+    for driver in import_module(f"conformance.drivers.{column}").DRIVERS
 )

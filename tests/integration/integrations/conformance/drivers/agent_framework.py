@@ -1,8 +1,9 @@
 """Microsoft Agent Framework with a scripted chat client."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from typing import Any, ClassVar
+from uuid import uuid4
 
 from agent_framework import (
     Agent,
@@ -15,11 +16,14 @@ from agent_framework import (
     FunctionInvocationLayer,
     InMemoryHistoryProvider,
     Message,
+    tool,
 )
 
-from conformance.script import Driver, Reply, Seen, Turn
+from conformance.script import Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.agent_framework import SkillsContextProvider
+
+AGAIN = "nobody here sees the messages, so what is loaded again in a later turn is given again"
 
 
 class ScriptedClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]):
@@ -30,14 +34,16 @@ class ScriptedClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Bas
         self.driver = driver
 
     def _contents(self, messages: Sequence[Message], options: Any) -> list[Content]:
-        results = []
+        answers: list[Content] = []
         for message in reversed(messages):
             if message.role != "tool":
                 break
-            results = [str(content.result) for content in message.contents] + results
+            answers = [*message.contents, *answers]
+        results = [str(content.result) for content in answers]
+        failed = [content.exception is not None for content in answers]
         tools = {tool.name: tool.parameters() for tool in options.get("tools") or ()}
         parts = [json.dumps([str(message.role), *map(_part, message.contents)]) for message in messages]
-        seen = Seen(options.get("instructions") or "", tools, results, parts)
+        seen = Seen(options.get("instructions") or "", tools, results, parts, failed)
         reply = self.driver.model.answer(seen)
         if isinstance(reply, str):
             return [Content.from_text(reply)]
@@ -72,10 +78,17 @@ class AgentFrameworkDriver(Driver):
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)
         self.agent = self._agent()
+        self.begin_conversation()
+
+    def begin_conversation(self) -> None:
         self.session = self.agent.create_session()
 
-    def _agent(self) -> Agent[Any]:
-        return Agent(ScriptedClient(self), context_providers=[SkillsContextProvider(self.provider)])
+    def give_own_tool(self) -> None:
+        self.agent = self._agent(tool(approval_mode="never_require")(say))
+
+    def _agent(self, *own: Any) -> Agent[Any]:
+        providers = [SkillsContextProvider(self.provider)]
+        return Agent(ScriptedClient(self), tools=list(own), context_providers=providers)
 
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
         turn = self.model.begin(replies)
@@ -109,3 +122,47 @@ class AgentFrameworkStreamingDriver(AgentFrameworkDriver):
         async for _ in stream:
             pass
         return await stream.get_final_response()
+
+
+class ServiceClient(ScriptedClient):
+    """A service that keeps the history itself, as OpenAI's Responses API does."""
+
+    STORES_BY_DEFAULT = True
+
+    def __init__(self, driver: Driver) -> None:
+        super().__init__(driver)
+        self.threads: dict[str, list[Message]] = {}
+
+    async def _response(self, messages: Sequence[Message], options: Any) -> ChatResponse[Any]:
+        key = options.get("conversation_id") or uuid4().hex
+        thread = self.threads.setdefault(key, [])
+        thread.extend(messages)
+        reply = Message("assistant", self._contents(thread, options))
+        thread.append(reply)
+        return ChatResponse(messages=[reply], conversation_id=key)
+
+
+class AgentFrameworkServiceDriver(AgentFrameworkDriver):
+    variant = "service history"
+    sees_history = False
+    unable: ClassVar[Mapping[str, str]] = {
+        "follow_up": AGAIN,
+        "restored": AGAIN,
+        "stable_prefix": "the service keeps all that it is sent, the note about one request too",
+    }
+
+    def _agent(self, *own: Any) -> Agent[Any]:
+        self.client = ServiceClient(self)
+        return Agent(self.client, tools=list(own), context_providers=[SkillsContextProvider(self.provider)])
+
+    async def forget(self) -> None:
+        for thread in self.client.threads.values():
+            thread.clear()
+
+    async def restart(self) -> None:
+        threads = self.client.threads
+        await super().restart()
+        self.client.threads = threads
+
+
+DRIVERS = (AgentFrameworkDriver, AgentFrameworkStreamingDriver, AgentFrameworkServiceDriver)

@@ -8,8 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
 from anthropic import Anthropic, AsyncAnthropic
+from anthropic.lib.tools import beta_async_tool, beta_tool
 
-from conformance.script import Driver, Reply, Seen, Turn
+from conformance.script import Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.anthropic import AnthropicSkills
 
@@ -18,12 +19,13 @@ RUNNER: dict[str, Any] = {**COMMON, "thread": False}
 """The runner sends the whole conversation with each request."""
 
 
-FIXED = "the runner's tools are fixed when it is made; its add_tools needs a beta of the API"
+async def asay(word: str) -> str:
+    """Say a word."""
+    return say(word)
 
 
 class AnthropicDriver(Driver):
     title = "Anthropic"
-    unable: ClassVar[Mapping[str, str]] = {"toolset_of_load": FIXED}
 
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)
@@ -40,6 +42,11 @@ class AnthropicDriver(Driver):
         self.messages += [*new, {"role": "assistant", "content": turn.text}]
         return turn
 
+    def begin_conversation(self) -> None:
+        self.messages = []
+        self.skills = AnthropicSkills(self.provider, approve=self._approve)
+        self.server = MessagesServer(self)
+
     async def forget(self) -> None:
         self.messages.clear()
 
@@ -53,7 +60,8 @@ class AnthropicDriver(Driver):
 
     async def _run(self) -> str:
         async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
-            runner = self.skills.async_runner(client, messages=self.messages, **RUNNER)
+            own = [beta_async_tool(asay, name="say")] if self.own_tool else []
+            runner = self.skills.async_runner(client, messages=self.messages, tools=own, **RUNNER)
             return _text(await runner.until_done())
 
     def _approve(self, name: str, arguments: Mapping[str, object]) -> bool:
@@ -63,17 +71,15 @@ class AnthropicDriver(Driver):
 
 class AnthropicBlockingDriver(AnthropicDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {
-        "cancellation": "a blocking call cannot be cancelled",
-        "toolset_of_load": FIXED,
-    }
+    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
 
     async def _run(self) -> str:
         return await asyncio.to_thread(self._run_blocking)
 
     def _run_blocking(self) -> str:
         with Anthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
-            return _text(self.skills.runner(client, messages=self.messages, **RUNNER).until_done())
+            own = [beta_tool(say)] if self.own_tool else []
+            return _text(self.skills.runner(client, messages=self.messages, tools=own, **RUNNER).until_done())
 
 
 class AnthropicStreamingDriver(AnthropicDriver):
@@ -82,7 +88,10 @@ class AnthropicStreamingDriver(AnthropicDriver):
     async def _run(self) -> str:
         async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
             text = ""
-            runner: Any = self.skills.async_runner(client, messages=self.messages, stream=True, **RUNNER)
+            own = [beta_async_tool(asay, name="say")] if self.own_tool else []
+            runner: Any = self.skills.async_runner(
+                client, messages=self.messages, tools=own, stream=True, **RUNNER
+            )
             async for stream in runner:
                 async for _ in stream:
                     pass
@@ -92,16 +101,20 @@ class AnthropicStreamingDriver(AnthropicDriver):
 
 class AnthropicManualDriver(AnthropicDriver):
     variant = "own loop"
-    unable: ClassVar[Mapping[str, str]] = {}
 
     async def _run(self) -> str:
         async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
             messages = list(self.messages)
             while True:
                 message = await client.messages.create(**self.skills.request(messages), **COMMON)
-                answer = await self.skills.results(message)
-                if answer is None:
+                answer: Any = await self.skills.results(message)
+                own = [block for block in message.content if block.type == "tool_use" and block.name == "say"]
+                if answer is None and not own:
                     return _text(message)
+                answer = answer or {"role": "user", "content": []}
+                for block in own:
+                    result = {"type": "tool_result", "tool_use_id": block.id, "content": say(**block.input)}
+                    answer["content"].append(result)
                 messages += [{"role": "assistant", "content": message.content}, answer]
 
 
@@ -149,11 +162,17 @@ class MessagesServer:
         self.last_messages = request["messages"]
         system = "\n\n".join(block["text"] for block in request.get("system", ()))
         tools = {tool["name"]: tool["input_schema"] for tool in request.get("tools", ())}
-        last = request["messages"][-1]["content"]
-        blocks = [] if isinstance(last, str) else last
-        results = [_result(block) for block in blocks if block["type"] == "tool_result"]
+        added = [message["content"] for message in request["messages"] if message["role"] == "system"]
+        for block in (block for blocks in added for block in blocks if block["type"] == "tool_addition"):
+            definition = block["tool"]["definition"]
+            tools[definition["name"]] = definition["input_schema"]
+        said = [message["content"] for message in request["messages"] if message["role"] == "user"]
+        blocks = [] if isinstance(said[-1], str) else said[-1]
+        answers = [block for block in blocks if block["type"] == "tool_result"]
+        results = [_result(block) for block in answers]
+        failed = [block.get("is_error") is True for block in answers]
         parts = [part for message in request["messages"] for part in _parts(message)]
-        reply = self.driver.model.answer(Seen(system, tools, results, parts))
+        reply = self.driver.model.answer(Seen(system, tools, results, parts, failed))
         content: list[dict[str, Any]]
         if isinstance(reply, str):
             content = [{"type": "text", "text": reply}]
@@ -212,3 +231,6 @@ def _events(message: dict[str, Any]) -> Iterator[str]:
         usage={"output_tokens": 1},
     )
     yield event("message_stop")
+
+
+DRIVERS = (AnthropicDriver, AnthropicBlockingDriver, AnthropicManualDriver, AnthropicStreamingDriver)

@@ -16,11 +16,12 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
-from conformance.script import Driver, Reply, Seen, Turn
+from conformance.script import Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.langchain import SkillsMiddleware
 
@@ -39,17 +40,19 @@ class ScriptedChatModel(BaseChatModel):
         return ScriptedChatModel(driver=self.driver, bound=tuple(tools))
 
     def _message(self, messages: list[BaseMessage]) -> AIMessage:
-        results = []
+        answers: list[ToolMessage] = []
         for message in reversed(messages):
             if not isinstance(message, ToolMessage):
                 break
-            results.insert(0, str(message.content))
+            answers.insert(0, message)
+        results = [str(message.content) for message in answers]
+        failed = [message.status == "error" for message in answers]
         system = "".join(str(message.content) for message in messages if isinstance(message, SystemMessage))
-        functions = [tool["function"] for tool in self.bound]
+        functions = [tool["function"] for tool in self.bound if isinstance(tool, dict)]
         tools = {function["name"]: function["parameters"] for function in functions}
         said = [message for message in messages if not isinstance(message, SystemMessage)]
         parts = [json.dumps([message.type, message.content, _calls(message)]) for message in said]
-        reply = self.driver.model.answer(Seen(system, tools, results, parts))
+        reply = self.driver.model.answer(Seen(system, tools, results, parts, failed))
         if isinstance(reply, str):
             return AIMessage(reply)
         calls = [
@@ -77,12 +80,19 @@ class LangChainDriver(Driver):
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)
         self.saver = InMemorySaver()
-        self.config: Any = {"configurable": {"thread_id": uuid.uuid4().hex}}
+        self.begin_conversation()
         self.agent = self._agent()
 
-    def _agent(self) -> Any:
+    def begin_conversation(self) -> None:
+        self.config: Any = {"configurable": {"thread_id": uuid.uuid4().hex}}
+
+    def give_own_tool(self) -> None:
+        self.agent = self._agent(tool(say))
+
+    def _agent(self, *own: Any) -> Any:
         return create_agent(
             ScriptedChatModel(driver=self),
+            tools=list(own),
             middleware=[SkillsMiddleware(self.provider)],
             checkpointer=self.saver,
         )
@@ -130,3 +140,6 @@ class LangChainStreamingDriver(LangChainDriver):
                 interrupts = chunk["__interrupt__"]
         state = await self.agent.aget_state(self.config)
         return {**state.values, "__interrupt__": interrupts}
+
+
+DRIVERS = (LangChainDriver, LangChainBlockingDriver, LangChainStreamingDriver)

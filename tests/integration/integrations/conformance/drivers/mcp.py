@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import mcp_types as types
 from mcp import Client
 
-from conformance.script import Driver, Reply, Seen, Turn
+from conformance.script import Call, Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.conversation import ScriptSource
 from skillkit.integrations.mcp import SkillServer
@@ -42,19 +43,31 @@ class MCPDriver(Driver):
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
         turn = self.model.begin(replies)
         results: list[str] = []
+        failed: list[bool] = []
         async with Client(self.server.server, mode=self.mode) as client:
             while True:
                 listed = await client.list_tools()
                 tools = {tool.name: tool.input_schema for tool in listed.tools}
-                reply = self.model.answer(Seen(client.session.instructions or "", tools, results))
+                reply = self.model.answer(Seen(client.session.instructions or "", tools, results, failed))
                 if isinstance(reply, str):
                     turn.text = reply
                     return turn
-                calls = [client.call_tool(call.name, dict(call.arguments)) for call in reply]
-                answers: list[Any] = await asyncio.gather(*calls)
+                answers: list[Any] = await asyncio.gather(*(self._answer(client, call) for call in reply))
                 results = [answer.content[0].text for answer in answers]
+                failed = [answer.is_error is True for answer in answers]
+
+    async def _answer(self, client: Client, call: Call) -> Any:
+        if self.own_tool and call.name == "say":
+            return types.CallToolResult(content=[types.TextContent(type="text", text=say(**call.arguments))])
+        return await client.call_tool(call.name, dict(call.arguments))
+
+    def begin_conversation(self) -> None:
+        """The client has nothing to forget."""
 
 
 class LegacyMCPDriver(MCPDriver):
     variant = "2025 protocol"
     mode = "legacy"
+
+
+DRIVERS = (MCPDriver, LegacyMCPDriver)

@@ -5,8 +5,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.script import Driver, Reply, Seen, Turn
-from skillkit.disclosure import SkillContextProvider, SkillSession
+from conformance.script import Driver, Reply, Seen, Turn, say
+from skillkit.disclosure import SkillContextProvider, SkillSession, ToolResult
 from skillkit.integrations import SkillTools
 
 
@@ -22,7 +22,7 @@ class PlainDriver(Driver):
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
         turn, self.approved = self.model.begin(replies), approve
         self.messages.append({"role": "user", "content": user})
-        results: list[str] = []
+        results: list[ToolResult] = []
         while True:
             reply = self.model.answer(await self._request(results))
             if isinstance(reply, str):
@@ -38,9 +38,19 @@ class PlainDriver(Driver):
                 for call in reply
             ]
             self.messages.append({"role": "assistant", "content": None, "tool_calls": calls})
-            answers = await asyncio.gather(*map(self.skills.answer, calls))
-            self.messages.extend(answers)
-            results = [str(answer["content"]) for answer in answers]
+            functions: list[Any] = [call["function"] for call in calls]
+            results = await asyncio.gather(*map(self._answer, functions))
+            for call, result in zip(calls, results, strict=True):
+                self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": result.text})
+
+    async def _answer(self, function: Mapping[str, Any]) -> ToolResult:
+        if self.own_tool and function["name"] == "say":
+            return ToolResult(say(**json.loads(function["arguments"])))
+        return await self.skills.result(function["name"], function["arguments"])
+
+    def begin_conversation(self) -> None:
+        self.messages = []
+        self.skills = SkillTools(self.provider, approve=self._approve)
 
     async def forget(self) -> None:
         self.messages.clear()
@@ -50,13 +60,17 @@ class PlainDriver(Driver):
         session = SkillSession.from_data(json.loads(saved))
         self.skills = SkillTools(self.provider, session, approve=self._approve)
 
-    async def _request(self, results: list[str]) -> Seen:
+    async def _request(self, results: list[ToolResult]) -> Seen:
         request: Any = await asyncio.to_thread(self.skills.request, self.messages)
         functions = [tool["function"] for tool in request["tools"]]
         tools = {each["name"]: each["parameters"] for each in functions}
         system, *messages = request["messages"]
-        return Seen(system["content"], tools, results, list(map(json.dumps, messages)))
+        texts, failed = [each.text for each in results], [each.failed for each in results]
+        return Seen(system["content"], tools, texts, list(map(json.dumps, messages)), failed)
 
     async def _approve(self, name: str, arguments: Mapping[str, object]) -> bool:
         self.model.turn.asked.append(name)
         return self.approved
+
+
+DRIVERS = (PlainDriver,)

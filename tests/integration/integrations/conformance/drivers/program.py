@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.drivers.agent_framework import ScriptedClient
-from conformance.script import Driver, Reply, Seen, Turn
+from conformance.script import Call, Driver, Reply, Seen, Turn
 from skillkit.agent.approvals import Decision, Question
 from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.hello import HelloTools
@@ -44,6 +44,13 @@ class ProgramDriver(Driver):
         self.folder = tempfile.TemporaryDirectory()
         self.home = Path(self.folder.name)
         self.approve = True
+        self.runtime = self._runtime(ConversationStore(self.home).new())
+
+    own_call = Call("greet_user", {"name": "ahoy", "language": "en"})
+
+    def begin_conversation(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.home = Path(self.folder.name)
         self.runtime = self._runtime(ConversationStore(self.home).new())
 
     def _runtime(self, conversation: SavedConversation) -> AgentRuntime:
@@ -88,3 +95,6 @@ def _without_own(seen: Seen) -> Seen:
         instructions=seen.instructions.removeprefix(INSTRUCTIONS).strip(),
         tools={name: schema for name, schema in seen.tools.items() if name not in _BASIC},
     )
+
+
+DRIVERS = (ProgramDriver,)

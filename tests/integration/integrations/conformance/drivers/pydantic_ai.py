@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_core import to_jsonable_python
 
-from conformance.script import Driver, Reply, Seen, Turn
+from conformance.script import Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.pydantic_ai import SkillsCapability
 
@@ -52,6 +52,12 @@ class PydanticAIDriver(Driver):
         turn.text = result.output
         return turn
 
+    def begin_conversation(self) -> None:
+        self.history = []
+
+    def give_own_tool(self) -> None:
+        self.agent = self._agent(say)
+
     async def forget(self) -> None:
         self.history = self.history[-1:]
 
@@ -64,10 +70,11 @@ class PydanticAIDriver(Driver):
         self.capability = SkillsCapability[None](self.provider, sessions=restored)
         self.agent = self._agent()
 
-    def _agent(self) -> Agent[None, Any]:
+    def _agent(self, *own: Any) -> Agent[None, Any]:
         return Agent(
             FunctionModel(self._respond, stream_function=self._stream),
             output_type=[str, DeferredToolRequests],
+            tools=own,
             capabilities=[self.capability],
         )
 
@@ -77,10 +84,12 @@ class PydanticAIDriver(Driver):
     def _reply(self, messages: list[ModelMessage], info: AgentInfo) -> Reply:
         last = messages[-1]
         parts = last.parts if isinstance(last, ModelRequest) else []
-        results = [str(part.content) for part in parts if isinstance(part, ToolReturnPart)]
+        answers = [part for part in parts if isinstance(part, ToolReturnPart)]
+        results = [str(part.content) for part in answers]
+        failed = [part.outcome == "failed" for part in answers]
         tools = {tool.name: tool.parameters_json_schema for tool in info.function_tools}
         parts = [_sent(part) for message in messages for part in message.parts]
-        return self.model.answer(Seen(info.instructions or "", tools, results, parts))
+        return self.model.answer(Seen(info.instructions or "", tools, results, parts, failed))
 
     def _respond(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         reply = self._reply(messages, info)
@@ -125,3 +134,6 @@ class PydanticAIStreamingDriver(PydanticAIDriver):
                         async for _ in stream:
                             pass
             return run.result
+
+
+DRIVERS = (PydanticAIDriver, PydanticAIBlockingDriver, PydanticAIStreamingDriver)

@@ -1,0 +1,98 @@
+"""The conformance suite in other environments: lowest and newest versions, and peers too heavy for `dev`.
+
+python3 dev.py columns lowest [EXTRA …]   each framework's lowest version, in an environment of its own
+python3 dev.py columns newest [EXTRA …]   the newest that there is
+python3 dev.py columns peers [NAME …]     the frameworks of the recipes in docs/integrations.md, and FastMCP
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COLUMNS = {
+    "langchain": "langchain",
+    "pydantic-ai": "pydantic_ai",
+    "openai-agents": "openai_agents",
+    "anthropic": "anthropic",
+    "agent-framework": "agent_framework",
+    "mcp": "mcp",
+}
+"""Extra, and the driver of its column."""
+PEERS = {
+    "fastmcp": ("fastmcp", "tests/integration/integrations/test_mcp_client.py"),
+    "google-adk": ("google-adk", "tests/integration/integrations/test_google_adk.py"),
+    "deepagents": ("deepagents", "tests/integration/integrations/test_deepagents.py"),
+    "strands": ("strands-agents", "tests/integration/integrations/test_recipes.py"),
+    "dspy": ("dspy", "tests/integration/integrations/test_recipes.py"),
+    "llama-index": ("llama-index-core", "tests/integration/integrations/test_recipes.py"),
+    "smolagents": ("smolagents", "tests/integration/integrations/test_recipes.py"),
+    "crewai": ("crewai", "tests/integration/integrations/test_recipes.py"),
+}
+"""Name, with the package and the tests that use it."""
+SUITE = "tests/integration/integrations/test_conformance.py"
+TOOLS = ("pytest>=8.3", "pytest-asyncio>=0.25", "uvicorn>=0.40")
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in ("lowest", "newest", "peers"):
+        print(__doc__)
+        return 2
+    kind, chosen = arguments[0], arguments[1:]
+    known = PEERS if kind == "peers" else COLUMNS
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        print(f"There is no {unknown[0]!r}: {', '.join(known)}")
+        return 2
+    outcomes = {}
+    for name in chosen or known:
+        with tempfile.TemporaryDirectory(prefix=f"skillkit-{name}-") as folder:
+            outcomes[name] = peer(Path(folder), name) if kind == "peers" else column(Path(folder), name, kind)
+    for name, outcome in outcomes.items():
+        print(f"{name:16} {outcome}")
+    return 0 if all(outcome.endswith("passed") for outcome in outcomes.values()) else 1
+
+
+def column(folder: Path, extra: str, kind: str) -> str:
+    """Run the column of one framework; return its version and what came of it."""
+    resolution = ["--resolution", "lowest-direct"] if kind == "lowest" else []
+    python = environment(folder, [*resolution, "-e", f"{ROOT}[{extra}]"])
+    return f"{version(python, extra)} {suite(python, SUITE, COLUMNS[extra])}"
+
+
+def peer(folder: Path, name: str) -> str:
+    """Run the tests of one peer; return its version and what came of it."""
+    package, tests = PEERS[name]
+    python = environment(folder, [package, "-e", f"{ROOT}[mcp]" if name == "fastmcp" else str(ROOT)])
+    return f"{version(python, package)} {suite(python, tests, 'plain')}"
+
+
+def environment(folder: Path, packages: list[str]) -> Path:
+    """Make a fresh environment with `packages` and what the suite needs; return its interpreter."""
+    uv = Path(sys.executable).with_name("uv")
+    python = folder / "bin" / "python"
+    subprocess.run([uv, "venv", "-q", "--python", sys.executable, folder], check=True)
+    subprocess.run([uv, "pip", "install", "-q", "--python", python, *packages], check=True)
+    subprocess.run([uv, "pip", "install", "-q", "--python", python, *TOOLS], check=True)
+    return python
+
+
+def version(python: Path, extra: str) -> str:
+    """Return the version of the package behind an extra or name."""
+    package = {"agent-framework": "agent-framework-core", "pydantic-ai": "pydantic-ai-slim"}.get(extra, extra)
+    code = f"from importlib.metadata import version; print(version({package!r}))"
+    return subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def suite(python: Path, tests: str, driver: str) -> str:
+    """Run `tests` in an environment; warnings of other versions are not ours to fail for."""
+    options = ["-q", "-o", "addopts=--import-mode=importlib", "-o", "filterwarnings=default", "-W", "ignore"]
+    chosen = {**os.environ, "SKILLKIT_COLUMNS": driver}
+    done = subprocess.run([python, "-m", "pytest", *options, tests], cwd=ROOT, env=chosen, check=False)
+    return "passed" if done.returncode == 0 else f"failed (pytest: {done.returncode})"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
