@@ -51,6 +51,7 @@ class RequestTracer(ChatMiddleware):
             messages = sum(count(_message_text(message)) for message in said)
             skills = listed + sum(count(_message_text(message)) for message in context.messages) - messages
             asked = [message.text for message in said if message.role == "user"]
+            inserted = [message.text for message in context.messages if message not in said]
             usage = response.usage_details or {}
             given = usage.get("input_token_count")
             cached = usage.get("cache_read_input_token_count")
@@ -71,7 +72,7 @@ class RequestTracer(ChatMiddleware):
                     watch.seconds,
                     tokens,
                     processed,
-                    instructions=instructions,
+                    instructions="\n\n".join([instructions, *inserted]),
                     request=asked[-1] if asked else "",
                     result=response.text,
                 )

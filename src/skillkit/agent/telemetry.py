@@ -46,7 +46,7 @@ class Step:
     processed: int | None = None
     """Prompt tokens that were not in a cache, where the provider says so."""
     instructions: str = ""
-    """What a model was told before the conversation."""
+    """What a model was told before the conversation, and the texts of skills among its messages."""
     request: str = ""
     """The user's message that a model answers."""
     arguments: str = ""

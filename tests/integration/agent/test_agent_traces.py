@@ -55,6 +55,13 @@ def test_an_irrelevant_request_has_fewer_tokens_in_the_log(agent, home, online, 
     assert irrelevant["skills"] < relevant["skills"]
 
 
+def test_the_text_of_a_skill_that_matched_is_in_the_log(agent, home, online, monkeypatch) -> None:
+    monkeypatch.setenv("LOG_LEVEL", "trace")
+    monkeypatch.setenv("ENABLE_SENSITIVE_DATA", "true")
+    agent("-p", "Say bonjour to Alice")
+    assert '<skill_context id="hello-extended">' in log_of(home)[0]["instructions"]
+
+
 def test_contents_are_logged_only_when_asked_and_never_a_secret(agent, home, online, monkeypatch) -> None:
     monkeypatch.setenv("LOG_LEVEL", "trace")
     monkeypatch.setenv("ENABLE_SENSITIVE_DATA", "true")

@@ -179,6 +179,27 @@ async def test_of_a_skill_that_is_named_only_the_skill_speaks(write_skill, tmp_p
     assert ["answer" in str(grammar) for grammar in engine.grammars] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("request_text", "only_described"),
+    [
+        ("Explain briefly what pdf-adder does", True),
+        ("What is pdf-adder good for?", True),
+        ("Greet Al with pdf-adder", False),
+    ],
+)
+async def test_whoever_wants_a_skill_described_gets_that(
+    write_skill, tmp_path: Path, request_text: str, only_described: bool
+) -> None:
+    write_skill("pdf-adder", description="Adds.", into=tmp_path)
+    manager = SkillManager(project_skill_dir=tmp_path)
+    manager.discover()
+    engine = ScriptedEngine('{"about": "pdf-adder"}')
+    agent = agent_with(engine, greet)
+    agent.client.skills = manager.offered_skills
+    assert (await agent.run(request_text)).text == "pdf-adder: Adds."
+    assert ("greet" not in str(engine.grammars[0])) is only_described
+
+
 async def test_without_skills_it_says_so() -> None:
     engine = ScriptedEngine('{"about": "all skills"}')
     assert "No skills are loaded" in (await agent_with(engine).run("Which skills have you?")).text

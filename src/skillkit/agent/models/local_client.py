@@ -42,7 +42,7 @@ from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
 from skillkit.agent.models.examples import SCRIPT_RUN, Example, choose
 from skillkit.agent.models.grounding import MadeUp, Spoken, callable_tools, check_arguments
 from skillkit.agent.models.results import answer_from_result
-from skillkit.agent.models.skill_answers import describable, describe, is_named
+from skillkit.agent.models.skill_answers import asks_only_about, describable, describe, is_named
 from skillkit.agent.models.turns import Prompt, conversation_text, latest_request, make_prompt
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.envelope import is_for_model
@@ -107,7 +107,9 @@ class LocalChatClient(
         forms: Sequence[str] = () if required or named else IN_WORDS if tools else (ANSWER, CANNOT)
         outcome: Outcome | MadeUp | Repeated | None = None
         spent = NOTHING_READ
-        callable_now = tools if required else callable_tools(tools, spoken)
+        callable_now: Sequence[ToolSpec] = tools if required else callable_tools(tools, spoken)
+        if named and not required and asks_only_about(skills, spoken.request):
+            callable_now = ()
         for offered in (callable_now, ()):
             writing = AnswerStream()
             async for piece in self._pieces(prompt, as_grammar(reply_schema(offered, about, forms)), options):

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import one_line
+from skillkit.matching.terms import terms
 
+_DESCRIBING = frozenset(
+    terms(
+        "describe description explain summary summarise summarize tell know purpose overview brief briefly "
+        "short sentence one two word words beginner skill called good need use used help work offer thing"
+    )
+)
 MAX_NAMED = 30
 """Skills that can be asked about by name, those that were spoken of first."""
 
@@ -23,6 +30,14 @@ def is_named(skills: Sequence[SkillMetadata], request: str) -> bool:
     """
     asked = request.casefold()
     return any(skill.name.casefold() in asked and ("-" in skill.name or "skill" in asked) for skill in skills)
+
+
+def asks_only_about(skills: Sequence[SkillMetadata], request: str) -> bool:
+    """Return whether a request has no word but a skill's name and those that ask for a description."""
+    rest = request.casefold()
+    for skill in skills:
+        rest = rest.replace(skill.name.casefold(), " ")
+    return rest != request.casefold() and set(terms(rest)) <= _DESCRIBING
 
 
 def describe(name: str, skills: Sequence[SkillMetadata]) -> str:
