@@ -130,6 +130,9 @@ class FleetClient:
             if kind == "tree":
                 await self._give_tree(worker, request)
                 kind, value = await self._send(worker, lease, request.digest, content, options)
+        except WorkerLostError:
+            link.release(lease, lost=True)
+            raise
         finally:
             link.release(lease)
         if kind == "result":

@@ -71,6 +71,8 @@ class Dispatcher:
                 self._queue.release(run)
             else:
                 self._queue.release(run)
+                if kind == "lost":
+                    self._suspect(rest[0])
         self._grant()
         return self._collect(known)
 
@@ -100,7 +102,7 @@ class Dispatcher:
         member.facts, member.heard = facts, time.monotonic()
         if facts["protocol"] != PROTOCOL:
             member.state = "other version"
-        elif member.state in ("ready", "silent", "other version"):
+        elif member.state in ("ready", "suspect", "silent", "other version"):
             if member.state != "ready" or not self._queue.has_worker(worker):
                 self._queue.add_worker(worker, facts["slots"])
             member.state = "ready"
@@ -166,6 +168,12 @@ class Dispatcher:
     def _grant(self) -> None:
         for grant in self._queue.grants(time.monotonic()):
             self._say(grant.client, ("granted", grant.run, grant.worker))
+
+    def _suspect(self, worker: str) -> None:
+        """Start nothing more on a worker that a client could not reach, until it gives a sign of life."""
+        if (member := self._members.get(worker)) is not None and member.state == "ready":
+            member.state = "suspect"
+            self._queue.close_worker(worker)
 
     def _replace_older(self, worker: str, facts: dict[str, Any]) -> None:
         """A worker that was started anew on its machine has lost what the one before it ran."""

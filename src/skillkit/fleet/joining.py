@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.disk import agent_home
-from skillkit.fleet.cluster import NAMESPACE, FleetError, connect
+from skillkit.fleet.cluster import NAMESPACE, FleetError, connect, find_dispatchers
 from skillkit.fleet.sealing import FleetKeys
 from skillkit.fleet.worker import Worker, WorkerOptions
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
@@ -77,6 +77,8 @@ async def _serve_once(
         return True
     except ray.exceptions.RayError as error:
         say(f"The worker died ({type(error).__name__})")
+        for dispatcher in (await asyncio.to_thread(find_dispatchers, ray)).values():
+            dispatcher.retire.remote(options.name)
         return stopping.is_set()
     finally:
         stop.cancel()

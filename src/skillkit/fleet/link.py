@@ -77,10 +77,10 @@ class DispatcherLink:
             raise
         return self._leases.setdefault(run, Lease(run, tenant, worker, loop.create_future()))
 
-    def release(self, lease: Lease) -> None:
-        """Give a slot back."""
+    def release(self, lease: Lease, *, lost: bool = False) -> None:
+        """Give a slot back; `lost` says that its worker does not answer any more."""
         if self._leases.pop(lease.run, None) is not None:
-            self._say(("release", lease.run))
+            self._say(("lost", lease.run, lease.worker) if lost else ("release", lease.run))
 
     async def close(self) -> None:
         """Say goodbye."""

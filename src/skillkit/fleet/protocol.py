@@ -10,5 +10,5 @@ SILENCE = 5.0
 """Seconds without one after which it counts as lost."""
 Message = tuple[Any, ...]
 """`("submit", run, tenant, priority)`, `("adopt", run, tenant, worker)`, `("withdraw", run)`,
-`("release", run)` from a client; `("granted", run, worker)`, `("refused", run, why)`,
-`("lost", run)` to it."""
+`("release", run)`, `("lost", run, worker)` from a client; `("granted", run, worker)`,
+`("refused", run, why)`, `("lost", run)` to it."""

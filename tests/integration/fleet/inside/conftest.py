@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from ray_cluster import INSIDE
+from ray_cluster import INSIDE, processes
 
 collect_ignore_glob = [] if INSIDE in os.environ else ["*"]
 
@@ -20,7 +20,12 @@ def fleet():
 @pytest.fixture
 def machines(fleet):
     """A worker of four slots on each machine, started anew where the test before did not leave one."""
-    ready = {facts["place"]: name for name, facts in fleet.status().items() if facts["state"] == "ready"}
+    alive = processes()
+    ready = {
+        facts["place"]: name
+        for name, facts in fleet.status().items()
+        if facts["state"] == "ready" and facts["pid"] in alive
+    }
     if set(ready) != {"127.0.0.2", "127.0.0.3"} or set(ready.values()) != set(fleet.workers):
         fleet.stop_workers()
         ready = {address: fleet.start_worker(address) for address in ("127.0.0.2", "127.0.0.3")}
