@@ -45,6 +45,7 @@ class Question:
         hosts = "the whole network" if grants.network else f"the hosts {', '.join(grants.hosts)}"
         parts = [hosts if grants.network or grants.hosts else "no network"]
         parts += [f"the value of the variable {name}" for name in grants.env]
+        parts += [f"the secret {each}, unseen" for each in grants.secrets]
         parts += [f"to read {path}" for path in (*self.files, *grants.read_paths)]
         parts += [f"to read {grants.project}, without its keys"] if grants.project is not None else []
         packages = [line.split("==")[0].split()[0] for line in grants.packages.splitlines() if "==" in line]

@@ -13,6 +13,7 @@ from skillkit.core.models import (
     DeclaredScript,
     Permissions,
     Requirements,
+    SecretRequest,
     Triggers,
 )
 from skillkit.core.simple_header import Value, shared
@@ -21,6 +22,8 @@ from skillkit.core.text import escape_hidden
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 _SEMVER = re.compile(r"\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.-]+)?")
+_SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 
 
@@ -136,7 +139,7 @@ def triggers(value: Value) -> Triggers:
 def permissions(value: Value) -> Permissions:
     """What is asked for; a part that cannot be read is not asked for."""
     if not isinstance(value, dict):
-        raise WrongTypeError("a mapping of env, hosts, network, timeout")
+        raise WrongTypeError("a mapping of env, hosts, network, secrets, timeout")
     names = texts(value.get("env", []))
     if not all(_ENVIRONMENT_NAME.fullmatch(name) for name in names):
         raise WrongTypeError("names of environment variables in env, such as API_KEY or API_*")
@@ -148,8 +151,31 @@ def permissions(value: Value) -> Permissions:
         hosts=hosts,
         network=flag(value.get("network", "false")),
         timeout=_seconds(value.get("timeout")),
+        secrets=_secrets(value.get("secrets", {})),
     )
     return asked or NO_PERMISSIONS
+
+
+def _secrets(value: Value) -> tuple[SecretRequest, ...]:
+    wrong = WrongTypeError("in secrets a mapping of NAME to hosts and header")
+    if not isinstance(value, dict):
+        raise wrong
+    found = []
+    for name, rule in value.items():
+        if not isinstance(rule, dict) or not _SECRET_NAME.fullmatch(name):
+            raise wrong
+        hosts = texts(rule.get("hosts", []))
+        header = rule.get("header", "Authorization")
+        if not hosts or not all(_is_host(host) for host in hosts):
+            raise wrong
+        if not isinstance(header, str) or not _HEADER_NAME.fullmatch(header):
+            raise wrong
+        found.append(SecretRequest(name, hosts, header))
+    return tuple(found)
+
+
+def _is_host(text: str) -> bool:
+    return is_request(text) and not text.startswith("$")
 
 
 def requirements(value: Value) -> Requirements:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import SecretRequest, SkillMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,8 @@ class Grants:
     """Hosts by name and nothing else: `api.example.com`, `*.example.com`, `db.example.com:5432`."""
     private_hosts: tuple[str, ...] = ()
     """The same, also where the name is inside this network."""
+    secrets: tuple[SecretRequest, ...] = ()
+    """Keys that are put into requests on the way, and that scripts never see."""
     read_paths: tuple[Path, ...] = ()
     write_paths: tuple[Path, ...] = ()
     project: Path | None = None
@@ -106,4 +108,4 @@ class Grants:
     def as_requested(cls, skill: SkillMetadata) -> "Grants":
         """What a user grants who accepts everything the skill's header asks for."""
         asked = skill.permissions
-        return cls(env=asked.env, network=asked.network, hosts=asked.hosts)
+        return cls(env=asked.env, network=asked.network, hosts=asked.hosts, secrets=asked.secrets)

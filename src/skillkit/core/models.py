@@ -97,6 +97,18 @@ class Triggers:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretRequest:
+    """A key that scripts use without seeing it: put into one header, towards these hosts."""
+
+    name: str
+    hosts: tuple[str, ...]
+    header: str = "Authorization"
+
+    def __str__(self) -> str:
+        return f"{self.name} to {', '.join(self.hosts)} in {self.header}"
+
+
+@dataclass(frozen=True, slots=True)
 class Permissions:
     """What a skill asks for. Only the user's trust decision grants it."""
 
@@ -106,9 +118,10 @@ class Permissions:
     timeout: float | None = None
     hosts: tuple[str, ...] = ()
     """Hosts by name; `$NAME` is the host of the address in a variable of the user's."""
+    secrets: tuple[SecretRequest, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.env or self.network or self.timeout or self.hosts)
+        return bool(self.env or self.network or self.timeout or self.hosts or self.secrets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ class Capabilities:
     """Hosts asked for, or `everything`; `$NAME` is the host of the address in that variable."""
     environment: tuple[str, ...] = ()
     """Environment variables asked for."""
+    secrets: tuple[str, ...] = ()
+    """Keys it uses without seeing them."""
     commands: tuple[str, ...] = ()
     """Programs that must be on the machine."""
     toolsets: tuple[str, ...] = ()
@@ -109,6 +111,7 @@ LABELS = {
     "hosts": "hosts named",
     "network": "network",
     "environment": "environment",
+    "secrets": "secrets",
     "commands": "commands",
     "toolsets": "toolsets",
     "allowed_tools": "tools",
@@ -125,6 +128,7 @@ MEANINGS = {
     "network": "wants to reach these hosts; 'everything' is whatever this machine can reach",
     "environment": "environment variables it asks for; their values do enter the sandbox",
     "undeclared": "imported by scripts and not declared; installed only when you accept them",
+    "secrets": "put into requests to these hosts on the way; scripts never see them",
     "commands": "must be installed on this machine",
     "toolsets": "would run inside the agent's own process!",
     "tools": "the author wants them pre-approved; that is never granted",
@@ -161,6 +165,7 @@ def capabilities(
     found["network"] |= {"everything"} if metadata.permissions.network else set()
     found["network"] |= set(metadata.permissions.hosts)
     found["environment"] |= set(metadata.permissions.env)
+    found["secrets"] |= set(map(str, metadata.permissions.secrets))
     found["commands"] |= set(metadata.required_commands)
     found["toolsets"] |= set(metadata.toolsets)
     found["allowed_tools"] |= set(metadata.allowed_tools)

@@ -1,7 +1,7 @@
 """From a call and what was granted to the request that a runner executes."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,8 +11,10 @@ from skillkit.core.hosts import HostRule, granted_rules
 from skillkit.core.models import SkillMetadata
 from skillkit.scripts.arguments import ArgumentsError, command_line
 from skillkit.scripts.catalogue import Script
+from skillkit.scripts.hints import MISSING_SECRET
 from skillkit.scripts.inputs import Inputs, InputsError, input_files, with_input_names
 from skillkit.scripts.models import ScriptRequest
+from skillkit.scripts.network.secrets import Secret
 from skillkit.scripts.policy import DeniedVariableError, granted_environment
 
 _HELP_SECONDS = 10.0
@@ -21,9 +23,10 @@ _HELP_SECONDS = 10.0
 class RefusedRequestError(SkillsUseError):
     """What was asked for cannot be run; `code` is the one of the answer."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, cause: str = "") -> None:
         super().__init__(message)
         self.code = code
+        self.cause = cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class Call:
     inputs: Inputs = field(default_factory=dict)
     limits: Limits | None = None
     """The caller's own, where the user has granted no others."""
+    secret_value: Callable[[str], str | None] = lambda name: None
+    """Looks up a secret of the user's."""
 
 
 def run_request(
@@ -72,6 +77,7 @@ def run_request(
         network=grants.network,
         hosts=tuple(str(rule) for rule in rules if not rule.private or "." not in rule.name),
         private_hosts=tuple(str(rule) for rule in rules if rule.private and "." in rule.name),
+        secrets=_secrets(grants, call),
         read_paths=_existing(grants.read_paths),
         write_paths=_existing(grants.write_paths),
         inputs=inputs,
@@ -104,6 +110,17 @@ def help_request(
         source_builds=grants.source_builds,
         other_sources=grants.other_sources,
     )
+
+
+def _secrets(grants: Grants, call: Call) -> tuple[Secret, ...]:
+    found = []
+    for asked in grants.secrets:
+        value = call.secret_value(asked.name)
+        if not value:
+            message = f"The script needs the secret {asked.name}, which is not set"
+            raise RefusedRequestError("permission_denied", message, MISSING_SECRET)
+        found.append(Secret(asked.name, asked.hosts, asked.header, value))
+    return tuple(found)
 
 
 def _existing(paths: tuple[Path, ...]) -> tuple[Path, ...]:

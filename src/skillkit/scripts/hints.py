@@ -8,7 +8,7 @@ from skillkit.scripts.lacking import SHARED_MEMORY
 from skillkit.scripts.models import ScriptResult
 from skillkit.scripts.network.attempts import Attempt
 
-MISSING_PACKAGE, REFUSED_HOST = "missing_package", "refused_host"
+MISSING_PACKAGE, MISSING_SECRET, REFUSED_HOST = "missing_package", "missing_secret", "refused_host"
 _SHOWN = 5
 
 _NO_SEMAPHORE = b"SemLock"

@@ -9,6 +9,7 @@ from typing import Protocol
 from skillkit.core.grants import Limits
 from skillkit.scripts.inputs import InputFile
 from skillkit.scripts.network.attempts import Attempt
+from skillkit.scripts.network.secrets import Secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class ScriptRequest:
     """The hosts that may be reached when not the whole network is granted: `name` or `name:port`."""
     private_hosts: tuple[str, ...] = ()
     """The same, also where the name is inside the runner's own network."""
+    secrets: tuple[Secret, ...] = ()
+    """Put into requests to their hosts by whoever runs it; the script gets placeholders."""
     read_paths: tuple[Path, ...] = ()
     write_paths: tuple[Path, ...] = ()
     inputs: tuple[InputFile, ...] = ()

@@ -56,6 +56,7 @@ def run_meta(request: ScriptRequest, result: ScriptResult) -> Payload:
             "network": request.network,
             "hosts": [*request.hosts, *request.private_hosts],
             "env": sorted(request.environment),
+            **({"secrets": sorted(each.name for each in request.secrets)} if request.secrets else {}),
             "read": [str(request.base_dir), *map(str, request.read_paths)],
             "write": [*map(str, request.write_paths)],
             **({"inputs": {each.name: str(each.path) for each in request.inputs}} if request.inputs else {}),
@@ -67,7 +68,7 @@ def run_meta(request: ScriptRequest, result: ScriptResult) -> Payload:
 
 def _network(request: ScriptRequest, result: ScriptResult) -> Payload:
     """What was tried to reach, where hosts were granted by name."""
-    if not (result.network or request.hosts or request.private_hosts):
+    if not (result.network or request.hosts or request.private_hosts or request.secrets):
         return {}
     shown = [attempt.to_data() for attempt in result.network[:_SHOWN]]
     left = len(result.network) - len(shown)

@@ -63,17 +63,24 @@ class PinnedRun:
     def gateway(self) -> Gateway | None:
         """Return what serves the hosts that were granted by name, if any; HostsError if it cannot be."""
         request = self.request
-        if request.network or not (request.hosts or request.private_hosts):
+        if request.network and request.secrets:
+            names = ", ".join(each.name for each in request.secrets)
+            raise HostsError(
+                f"The whole network was granted, and then no secret can be kept from a script ({names}), so "
+                "nothing was run; grant hosts by name instead"
+            )
+        if request.network or not (request.hosts or request.private_hosts or request.secrets):
             return None
         if not getattr(self.backend, "names_hosts", False):  # one of another package may not know
-            hosts = ", ".join((*request.hosts, *request.private_hosts))
+            secret = (host for each in request.secrets for host in each.hosts)
+            hosts = ", ".join(dict.fromkeys((*request.hosts, *request.private_hosts, *secret)))
             raise HostsError(
                 f"The sandbox '{self.backend.name}' cannot keep a script to the hosts that were granted "
                 f"({hosts}), so nothing was run; install bubblewrap, or grant the whole network"
             )
         rules = [HostRule.parse(host) for host in request.hosts]
         rules += [HostRule.parse(host, private=True) for host in request.private_hosts]
-        return Gateway(tuple(rules))
+        return Gateway(tuple(rules), request.secrets)
 
     @contextmanager
     def granted_paths(self) -> Iterator[GrantedPaths]:
@@ -144,7 +151,10 @@ class PinnedRun:
             "SKILL_OUTPUT_DIR": os.fspath(output),
             **({"SKILL_INPUT_DIR": os.fspath(inputs)} if request.inputs else {}),
         }
-        environ = {name: _passable(value) for name, value in {**base, **request.environment}.items()}
+        brokered = {} if gateway is None else gateway.environment
+        environ = {
+            name: _passable(value) for name, value in {**base, **request.environment, **brokered}.items()
+        }
         return Confinement(
             command=(*command, *_in_folder(request.arguments, inputs)),
             folder=base_dir if self._is_of_the_skill else script.parent,

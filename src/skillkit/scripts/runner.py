@@ -44,6 +44,7 @@ from skillkit.scripts.made_files import collect_files, open_output, output_folde
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
+from skillkit.scripts.network.run_authority import MissingLibraryError
 from skillkit.scripts.pinned_run import HostsError, LinkedPathError, PinnedRun
 from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, Running, needs_reachable_files
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
@@ -157,7 +158,7 @@ class LocalRunner:
             reachable = needs_reachable_files(backend)
             with self.trees.pinned(request.base_dir, request.digest, reachable=reachable) as tree:
                 return self._prepare(PinnedRun(request, tree, backend, cancellation), start or self._start)
-        except (ChangedTreeError, LinkedPathError, HostsError, InputsError) as error:
+        except (ChangedTreeError, LinkedPathError, HostsError, InputsError, MissingLibraryError) as error:
             return ScriptResult(Outcome.REFUSED, backend.name, message=str(error))
         except (MissingInterpreterError, DependencyError, InlineMetadataError, OutOfReachError) as error:
             message = f"{request.script}: {error}" if isinstance(error, InlineMetadataError) else str(error)

@@ -25,6 +25,7 @@ from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.outputs import OutputStore
 from skillkit.scripts.payloads import Payload, command_output, failure, success
 from skillkit.scripts.runners import default_runner
+from skillkit.scripts.secret_store import SecretError, SecretStore
 
 _HELP_TEXTS = 256
 _MAX_NAMES = 20
@@ -61,8 +62,10 @@ class ScriptTools:
         *,
         limits: Limits | None = None,
         outputs: OutputStore | None = None,
+        secrets: SecretStore | None = None,
         remedy: Callable[[str, str], str] | None = None,
     ) -> None:
+        self._secrets = secrets or SecretStore()
         self._remedy = remedy
         """Says, for the cause of a failure and the name of a skill, how this program's user mends it."""
         self._skills = skills
@@ -139,7 +142,7 @@ class ScriptTools:
         `seconds` shortens the time limit for this call. `inputs` are files that the script finds, read-only,
         as `/input/<name>`; an argument that is such a file's path becomes that name.
         """
-        call = Call(args, json, seconds, inputs or {}, self._limits)
+        call = Call(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
         prepared = self._prepare_run(skill_name, script_name, call)
         return prepared if isinstance(prepared, dict) else self._run(prepared)
 
@@ -154,7 +157,7 @@ class ScriptTools:
         inputs: Inputs | None = None,
     ) -> Payload:
         """`script_run` without blocking; cancelling the task kills the script."""
-        call = Call(args, json, seconds, inputs or {}, self._limits)
+        call = Call(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
         prepared = await asyncio.to_thread(self._prepare_run, skill_name, script_name, call)
         return prepared if isinstance(prepared, dict) else await self._arun(prepared)
 
@@ -252,8 +255,12 @@ class ScriptTools:
             return granted
         try:
             request = run_request(skill, script, *granted, call)
-        except RefusedRequestError as error:
-            return failure(error.code, str(error))
+        except (RefusedRequestError, SecretError) as error:
+            cause = getattr(error, "cause", "")
+            remedy = self._remedy(cause, skill.name) if self._remedy is not None and cause else ""
+            return failure(
+                getattr(error, "code", "permission_denied"), f"{error}\n{remedy}" if remedy else str(error)
+            )
         return _Prepared(script, request, as_json=call.as_json)
 
     def _prepare_help(self, skill_name: str, script_name: str) -> _Prepared | Payload:

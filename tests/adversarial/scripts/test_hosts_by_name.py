@@ -1,6 +1,5 @@
 """A script that was granted hosts reaches those and no fourth one, however it tries."""
 
-import datetime
 import json
 import shutil
 import socket
@@ -11,15 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from certificates import certificate
 
 from skillkit.scripts import Grants
 from skillkit.scripts.network import addresses, gateway
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.selection import SandboxSelection
+
+__all__ = ["certificate"]
 
 GRANTED = Grants(hosts=("api.test", "*.wild.test", "http://plain.test", "db.test:5432"))
 
@@ -64,37 +62,6 @@ class Internet:
     fourth: Server
     datagrams: socket.socket
     certificate: Path
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ssl.SSLContext]:
-    """A certificate for the granted names, which is its own authority."""
-    folder = tmp_path_factory.mktemp("certificate")
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "api.test")])
-    now = datetime.datetime.now(datetime.UTC)
-    names = [x509.DNSName(text) for text in ("api.test", "*.wild.test", "evil.test")]
-    built = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    public = folder / "public.pem"
-    public.write_bytes(built.public_bytes(serialization.Encoding.PEM))
-    private = folder / "private.pem"
-    private.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(public, private)
-    return public, context
 
 
 @pytest.fixture

@@ -131,3 +131,26 @@ def test_a_project_and_a_host_are_granted_and_taken_back_one_by_one(tmp_path: Pa
     assert read() == ["no", "no", "no"]
     assert agent(project, "config", "approve", "demo", "--project", "..", HOME=str(tmp_path)).returncode != 0
     assert base.exists()
+
+
+def test_a_secret_is_kept_listed_and_forgotten_without_being_shown(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", "secret"]
+
+    def secret(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *arguments],
+            cwd=tmp_path,
+            env=clean_environment(tmp_path),
+            input=typed,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    kept = secret("set", "API_KEY", typed="sk-live-42424242\n")
+    assert (kept.returncode, "sk-live" in kept.stdout + kept.stderr) == (0, False), kept.stderr
+    assert "secrets.json" in kept.stdout
+    assert "plain file" in kept.stderr
+    assert secret("list").stdout == "API_KEY\n"
+    assert secret("remove", "API_KEY").returncode == 0
+    assert secret("remove", "API_KEY").returncode == 1

@@ -20,6 +20,7 @@ from skillkit.scripts.documents import (
 from skillkit.scripts.inputs import InputFile
 from skillkit.scripts.models import MadeFile
 from skillkit.scripts.network.attempts import Attempt
+from skillkit.scripts.network.secrets import Secret
 
 TEXT = st.text(max_size=20)
 TEXTS = st.lists(TEXT, max_size=3).map(tuple)
@@ -45,6 +46,9 @@ REQUESTS = st.builds(
     project=st.none() | st.just(Path("/mnt/project")),
     hidden=TEXTS,
     packages=TEXT,
+    secrets=st.lists(st.builds(Secret, name=TEXT, hosts=TEXTS, header=TEXT, value=TEXT), max_size=2).map(
+        tuple
+    ),
     requires_python=TEXT,
     unsandboxed=st.booleans(),
     source_builds=st.booleans(),

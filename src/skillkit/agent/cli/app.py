@@ -23,6 +23,7 @@ class Commands(FamilyGroup):
             "journal",
             "memory",
             "model",
+            "secret",
             "serve",
             "session",
         )

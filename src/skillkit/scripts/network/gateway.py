@@ -4,7 +4,8 @@ import contextlib
 import os
 import selectors
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from secrets import token_hex
 from threading import Lock, Thread
 
 from skillkit.core.hosts import HTTPS, HostRule
@@ -14,6 +15,9 @@ from skillkit.scripts.network.client_hello import UNRECOGNISED_NAME, NotTlsError
 from skillkit.scripts.network.names import NameTable
 from skillkit.scripts.network.namespaces import make_sockets
 from skillkit.scripts.network.relay import Allowance, relay
+from skillkit.scripts.network.run_authority import RunAuthority
+from skillkit.scripts.network.secrets import BrokeredSecret, Secret
+from skillkit.scripts.network.tls_end import ServerEnd, open_client_end
 
 NOT_GRANTED = "not granted"
 _AT_ONCE = 32
@@ -29,12 +33,26 @@ _FILES = {
 
 
 class Gateway:
-    """Serves one sandbox from `attach` to `close`; nothing of it runs inside."""
+    """Serves one sandbox from `attach` to `close`; nothing of it runs inside.
 
-    files: Mapping[str, bytes] = _FILES
-    """What the sandbox has in place of this machine's settings of the network."""
+    Towards hosts that a secret goes to it ends TLS, so that it can put the value in.
+    """
 
-    def __init__(self, rules: tuple[HostRule, ...]) -> None:
+    def __init__(self, rules: tuple[HostRule, ...], secrets: Sequence[Secret] = ()) -> None:
+        self._secrets = [
+            (BrokeredSecret(each.name, each.header, each.value.encode(), _placeholder(each.name)), each)
+            for each in secrets
+        ]
+        self._authority = RunAuthority() if secrets else None
+        named = {(rule.name, rule.port, rule.wildcard) for rule in rules}
+        wanted = (HostRule.parse(host) for each in secrets for host in each.hosts)
+        rules += tuple(rule for rule in wanted if (rule.name, rule.port, rule.wildcard) not in named)
+        own = {} if self._authority is None else self._authority.files
+        self.files: Mapping[str, bytes] = {**_FILES, **own}
+        """What the sandbox has in place of this machine's settings of the network."""
+        told = {} if self._authority is None else self._authority.environment
+        self.environment = {**told, **{each.name: each.placeholder.decode() for each, _ in self._secrets}}
+        """What the script is told: what stands for each secret, and whom to trust."""
         self._rules = rules
         self._log = AttemptLog()
         self._names = NameTable(rules, lambda name: self._log.refuse(name, None, NOT_GRANTED))
@@ -140,7 +158,8 @@ class Gateway:
         inside.setblocking(True)
         inside.settimeout(_CONNECT_SECONDS)
         first = b""
-        if port == HTTPS:
+        secrets = self._secrets_for(name, port)
+        if port == HTTPS or secrets:
             asked, first = read_server_name(inside.recv)
             if asked != name:
                 inside.sendall(UNRECOGNISED_NAME)
@@ -150,10 +169,26 @@ class Gateway:
             for each in (inside, outside):
                 each.settimeout(None)
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sent, received = relay(inside, outside, first, self._allowance)
+            if secrets and self._authority is not None:
+                from skillkit.scripts.network.secret_broker import SecretBroker
+
+                server = ServerEnd(inside, self._authority.context_for(name), first)
+                with open_client_end(outside, name) as verified:
+                    broker = SecretBroker(server, verified, name, secrets, self._allowance)
+                    broker.run(lambda reason: self._log.refuse(name, port, reason))
+                sent, received = broker.sent, broker.received
+            else:
+                sent, received = relay(inside, outside, first, self._allowance)
         self._log.allow(name, port, sent, received)
         if self._allowance.is_spent():
             self._log.refuse(name, port, "more data than a run may send or receive")
+
+    def _secrets_for(self, name: str, port: int) -> list[BrokeredSecret]:
+        return [
+            brokered
+            for brokered, secret in self._secrets
+            if any(rule.port == port and rule.matches(name) for rule in map(HostRule.parse, secret.hosts))
+        ]
 
     @contextlib.contextmanager
     def _held(self, connection: socket.socket) -> Iterator[socket.socket]:
@@ -169,6 +204,10 @@ class Gateway:
             with self._lock:
                 self._open.discard(connection)
             connection.close()
+
+
+def _placeholder(name: str) -> bytes:
+    return f"skillkit-{name.lower()}-{token_hex(16)}".encode()
 
 
 def _connect(addresses: list[tuple[str, int]]) -> socket.socket:

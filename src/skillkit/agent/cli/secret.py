@@ -1,0 +1,64 @@
+"""`agent secret …`: keys that scripts use without ever seeing them."""
+
+from typing import Annotated
+
+import typer
+
+from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.options import Json, examples
+from skillkit.core.text import escape_hidden
+
+app = typer.Typer(name="secret", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+Name = Annotated[str, typer.Argument(help="As the skill's header calls it, such as KALSHI_KEY.")]
+
+
+def register(root: typer.Typer) -> None:
+    root.add_typer(app, name="secret", help="Keys that scripts use without seeing them.")
+
+
+@app.command(
+    "set", epilog=examples("agent secret set KALSHI_KEY", "pass show kalshi | agent secret set KALSHI_KEY")
+)
+def set_(name: Name) -> None:
+    """Keep a secret; it is asked for, or read from a pipe, and never shown."""
+    import getpass
+    import sys
+
+    from skillkit.scripts.secret_store import SecretStore
+
+    store = SecretStore()
+    value = getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.readline()
+    store.set(name, value.strip())
+    output.say(f"{escape_hidden(name)} is kept in {escape_hidden(store.place)}.")
+    if not store.in_keyring:
+        output.remark(
+            "That is a plain file that only you can read: no keyring was found. "
+            "With the Python package keyring and a keyring of the system it would be encrypted.",
+            "yellow",
+        )
+
+
+@app.command("list", epilog=examples("agent secret list", "agent secret list --json"))
+def list_(json: Json = False) -> None:
+    """Show the names of your secrets."""
+    from skillkit.scripts.secret_store import SecretStore
+
+    names = SecretStore().names()
+    if json:
+        output.print_json({"secrets": names})
+        return
+    for name in names:
+        output.say(escape_hidden(name))
+    if not names:
+        output.remark("There are none. To set one: agent secret set NAME")
+
+
+@app.command(epilog=examples("agent secret remove KALSHI_KEY"))
+def remove(name: Name) -> None:
+    """Forget a secret."""
+    from skillkit.scripts.secret_store import SecretStore
+
+    if not SecretStore().remove(name):
+        output.complain(f"There is no secret {escape_hidden(name)}.")
+        raise typer.Exit(outcome.ERROR)
+    output.say(f"{escape_hidden(name)} is forgotten.")
