@@ -283,11 +283,15 @@ class AgentRuntime:
         from skillkit.integrations.conversation import default_sources
         from skillkit.matching import SkillMatcher
         from skillkit.scripts import LocalRunner, ScriptTools
+        from skillkit.scripts.runners import default_runner
 
         settings = DisclosureSettings.from_environment()
+        runner = default_runner()
+        if isinstance(runner, LocalRunner):
+            runner.follow = lambda request, line: self.observers.printed(f"{request.script}: {line}")
         scripts = ScriptTools(
             self.manager,
-            LocalRunner(follow=lambda request, line: self.observers.printed(f"{request.script}: {line}")),
+            runner,
             self.enabled.team.around(self.approvals),
             outputs=ShownOutputs(self.observers.problem),
             remedy=find_remedy,

@@ -29,7 +29,7 @@ def set_(name: Name) -> None:
     store = SecretStore()
     value = getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.readline()
     store.set(name, value.strip())
-    output.say(f"{escape_hidden(name)} is kept in {escape_hidden(store.place)}.")
+    output.say(f"{escape_hidden(name)} is kept in {escape_hidden(store.place)}", whole=True)
     if not store.in_keyring:
         output.remark(
             "That is a plain file that only you can read: no keyring was found. "
