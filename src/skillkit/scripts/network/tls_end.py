@@ -1,6 +1,5 @@
 """The ends of TLS connections that the gateway reads itself."""
 
-import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -61,13 +60,13 @@ class ServerEnd:
 
 def open_client_end(connection: socket.socket, name: str) -> ssl.SSLSocket:
     """Begin TLS with the real server and verify that it is `name`."""
-    authorities = (os.environ.get("SSL_CERT_FILE", ""), os.environ.get("SSL_CERT_DIR", ""))
-    return _verifying_context(authorities).wrap_socket(connection, server_hostname=name)
+    places = ssl.get_default_verify_paths()
+    return _verifying_context((places.cafile, places.capath)).wrap_socket(connection, server_hostname=name)
 
 
 @lru_cache(maxsize=4)
-def _verifying_context(authorities: tuple[str, str]) -> ssl.SSLContext:
-    """Made once: it costs more than a whole request. The variables are read by the library itself."""
+def _verifying_context(authorities: tuple[str | None, str | None]) -> ssl.SSLContext:
+    """Made once for each place of authorities, where the library finds them by itself: it is costly."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
