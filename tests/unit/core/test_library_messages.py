@@ -16,6 +16,7 @@ ALLOWED = {
     "evaluation/rendering/html.py": "the colours of a style sheet",
     "evaluation/static/checks.py": "--help of the script that is tested",
     "evaluation/static/references.py": "options that mark where a command writes",
+    "fleet/cluster.py": "options of Ray's own command",
 }
 
 
