@@ -215,7 +215,7 @@ def discover_plugin_manifest(plugin_dir: Path) -> PluginManifest | None:
     """The manifest of a plugin folder; None, and a line in the log, if there is none that can be used."""
     manifest_path = Path(plugin_dir) / MANIFEST
     try:
-        manifest = parse_plugin_manifest(manifest_path)
+        manifest = parse_plugin_manifest(manifest_path, strict=False)
     except ManifestNotFoundError:
         logger.debug("No plugin manifest found at %s", escape_hidden(str(manifest_path)))
         return None
@@ -258,7 +258,7 @@ def _broken_manifest(source: SkillSource) -> list[Diagnostic]:
     if source.source_type is not SourceType.PLUGIN or not os.path.lexists(path):
         return []
     try:
-        parse_plugin_manifest(path)
+        parse_plugin_manifest(path, strict=False)
     except PluginError as error:
         return [Diagnostic(path, "plugin-manifest", Severity.WARNING, str(error))]
     return []

@@ -65,9 +65,9 @@ class PluginManifest:
             _check_folder(folder)
 
 
-def parse_plugin_manifest(manifest_path: Path) -> PluginManifest:
-    """Read and check a plugin.json."""
-    data = _read(manifest_path)
+def parse_plugin_manifest(manifest_path: Path, *, strict: bool = True) -> PluginManifest:
+    """Read and check a plugin.json; unless `strict`, only its name is required, as clients read it."""
+    data = _read(manifest_path) if strict else _completed(_read(manifest_path))
     missing = [name for name in _REQUIRED if name not in data]
     if missing:
         raise ManifestValidationError(
@@ -100,6 +100,22 @@ def parse_plugin_manifest(manifest_path: Path) -> PluginManifest:
         homepage=data.get("homepage"),
         repository=data.get("repository"),
     )
+
+
+def _completed(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The manifest with what clients do without, and with folders that are told as objects."""
+    version, author, skills = data.get("version"), data.get("author"), data.get("skills")
+    description = str(data.get("description") or "-")[:_MAX_DESCRIPTION]
+    named = isinstance(author, str) or (isinstance(author, dict) and "name" in author)
+    folders = skills if isinstance(skills, list) else [skills or "skills/"]
+    told = [folder.get("path") if isinstance(folder, dict) else folder for folder in folders]
+    return {
+        **data,
+        "version": version if isinstance(version, str) and version.count(".") >= 2 else "0.0.0",
+        "description": description,
+        "author": author if named else {"name": ""},
+        "skills": [folder for folder in told if folder] or ["skills/"],
+    }
 
 
 def _read(manifest_path: Path) -> Mapping[str, Any]:

@@ -306,3 +306,17 @@ def test_packages_ship_skills_without_being_imported(tmp_path: Path, monkeypatch
     assert labels(sources) == [("package-alpha_pkg", 1)]
     assert sources[0].source_type is SourceType.PACKAGE
     assert labels(build_sources("", "", packages=True, more_defaults=False))[1][0] == "package-beta_pkg"
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"version": "1"}, {"author": {"email": "a@example.com"}}, {"skills": [{"path": "more/"}]}]
+)
+def test_a_plugin_with_nothing_but_a_name_is_found_as_clients_find_it(fields, tmp_path):
+    manifest = tmp_path / ".claude-plugin" / "plugin.json"
+    manifest.parent.mkdir()
+    manifest.write_text(json.dumps({"name": "office", **fields}))
+    found = parse_plugin_manifest(manifest, strict=False)
+    assert found.name == "office"
+    assert found.skills == (["more/"] if "skills" in fields else ["skills/"])
+    with pytest.raises(ManifestValidationError):
+        parse_plugin_manifest(manifest)
