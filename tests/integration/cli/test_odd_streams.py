@@ -19,8 +19,8 @@ import rich.console, skillkit.install.installer, skillkit.install.enabled
 def leaves(command, words=()):
     if not hasattr(command, "list_commands"):
         json = any("--json" in option.opts for option in command.params)
-        serving = words[0] in ("serve", "inspect")
-        yield [*words, *(["--help"] if serving else ["--json"] if json else [])]
+        lasting = words[0] in ("serve", "inspect", "model")  # they serve, or fetch a model
+        yield [*words, *(["--help"] if lasting else ["--json"] if json else [])]
         return
     context = command.context_class(command, info_name="agent")
     for name in command.list_commands(context):
