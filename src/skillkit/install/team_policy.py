@@ -119,8 +119,13 @@ class TeamPolicy:
                 and not any(_within(host, each) or _within(each, host) for each in denied)
             )
 
+        secrets = (replace(secret, hosts=kept(secret.hosts)) for secret in grants.secrets)
         return replace(
-            grants, network=False, hosts=kept(grants.hosts), private_hosts=kept(grants.private_hosts)
+            grants,
+            network=False,
+            hosts=kept(grants.hosts),
+            private_hosts=kept(grants.private_hosts),
+            secrets=tuple(secret for secret in secrets if secret.hosts),
         )
 
 

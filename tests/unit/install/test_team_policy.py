@@ -9,7 +9,7 @@ from skillkit import SkillManager
 from skillkit.core.authority import Requester, TrustEverySkill
 from skillkit.core.digest import tree_digest
 from skillkit.core.grants import Grants
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import SecretRequest, SkillMetadata
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.team_policy import TeamAuthority
@@ -128,7 +128,8 @@ def test_the_user_cannot_approve_what_the_team_denies(tmp_path: Path, write_skil
 def test_scripts_reach_only_hosts_that_the_team_wants(tmp_path: Path, skills, rules, kept) -> None:
     class Generous(TrustEverySkill):
         def grants(self, skill, digest, requester):
-            return Grants(network=True, hosts=("api.acme.com", "*.eu.acme.com", "example.org:8443"))
+            hosts = ("api.acme.com", "*.eu.acme.com", "example.org:8443")
+            return Grants(network=True, hosts=hosts, secrets=(SecretRequest("KEY", hosts),))
 
     write_policy(tmp_path / "home" / "policy.json", {"version": 1, **rules})
     authority = TeamAuthority(TrustEverySkill(), tmp_path / "home", system=tmp_path / "none").around(
@@ -137,3 +138,4 @@ def test_scripts_reach_only_hosts_that_the_team_wants(tmp_path: Path, skills, ru
     assert authority.offer_refusal(skills["pdf"], NOBODY) is None
     granted = authority.grants(skills["pdf"], "sha256:0", NOBODY)
     assert (granted.run, granted.network, granted.hosts) == (True, False, kept)
+    assert granted.secrets == ((SecretRequest("KEY", kept),) if kept else ())
