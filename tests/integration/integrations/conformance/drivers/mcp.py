@@ -48,7 +48,9 @@ class MCPDriver(Driver):
             while True:
                 listed = await client.list_tools()
                 tools = {tool.name: tool.input_schema for tool in listed.tools}
-                reply = self.model.answer(Seen(client.session.instructions or "", tools, results, failed))
+                reply = self.model.answer(
+                    Seen(client.session.instructions or "", tools, results, failed=failed)
+                )
                 if isinstance(reply, str):
                     turn.text = reply
                     return turn
