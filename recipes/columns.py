@@ -2,7 +2,7 @@
 
 python3 dev.py columns lowest [EXTRA …]   each framework's lowest version, in an environment of its own
 python3 dev.py columns newest [EXTRA …]   the newest that there is
-python3 dev.py columns peers [NAME …]     the frameworks of the recipes in docs/integrations.md, and FastMCP
+python3 dev.py columns peers [NAME …]     other libraries that read and serve skills
 """
 
 import os
@@ -21,16 +21,7 @@ COLUMNS = {
     "mcp": "mcp",
 }
 """Extra, and the driver of its column."""
-PEERS = {
-    "fastmcp": ("fastmcp", "tests/integration/integrations/test_mcp_client.py"),
-    "google-adk": ("google-adk", "tests/integration/integrations/test_google_adk.py"),
-    "deepagents": ("deepagents", "tests/integration/integrations/test_deepagents.py"),
-    "strands": ("strands-agents", "tests/integration/integrations/test_recipes.py"),
-    "dspy": ("dspy", "tests/integration/integrations/test_recipes.py"),
-    "llama-index": ("llama-index-core", "tests/integration/integrations/test_recipes.py"),
-    "smolagents": ("smolagents", "tests/integration/integrations/test_recipes.py"),
-    "crewai": ("crewai", "tests/integration/integrations/test_recipes.py"),
-}
+PEERS = {"fastmcp": ("fastmcp", "tests/integration/integrations/test_mcp_client.py")}
 """Name, with the package and the tests that use it."""
 SUITE = "tests/integration/integrations/test_conformance.py"
 TOOLS = ("pytest>=8.3", "pytest-asyncio>=0.25", "uvicorn>=0.40")
@@ -65,7 +56,7 @@ def column(folder: Path, extra: str, kind: str) -> str:
 def peer(folder: Path, name: str) -> str:
     """Run the tests of one peer; return its version and what came of it."""
     package, tests = PEERS[name]
-    python = environment(folder, [package, "-e", f"{ROOT}[mcp]" if name == "fastmcp" else str(ROOT)])
+    python = environment(folder, [package, "-e", f"{ROOT}[mcp]"])
     return f"{version(python, package)} {suite(python, tests, 'plain')}"
 
 

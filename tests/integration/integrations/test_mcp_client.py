@@ -364,7 +364,7 @@ async def test_skills_of_the_dialect_with_a_manifest_beside_each_can_be_used(tmp
 
 async def test_fastmcp_and_skillkit_read_each_other(tmp_path: Path, remote: Library, source: MCPSkillSource):
     fastmcp = pytest.importorskip(
-        "fastmcp", reason="fastmcp is not installed; recipes/peers.py runs this with it"
+        "fastmcp", reason="fastmcp is not installed; `dev.py columns peers` runs this with it"
     )
     from fastmcp.server.providers.skills import SkillsDirectoryProvider
     from fastmcp.utilities.skills import sync_skills
