@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from openai_server import OpenAIServer, Say
 
+from skillkit.agent.cli import model as model_command
 from skillkit.agent.models import local, model_files
 from skillkit.agent.models.choice import choose
 from skillkit.agent.models.local import LocalProvider
@@ -27,6 +28,8 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(model_files, "QWEN_CODER", model)
     monkeypatch.setattr(model_files, "KNOWN_MODELS", (model,))
     monkeypatch.setattr(local, "QWEN_CODER", model)
+    monkeypatch.setattr(model_command, "QWEN_CODER", model)
+    monkeypatch.setattr(model_command, "KNOWN_MODELS", (model,))
     path = tmp_path / "given.gguf"
     path.write_bytes(BYTES)
     return path

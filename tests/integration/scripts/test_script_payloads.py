@@ -62,7 +62,7 @@ async def test_the_neutral_tools_wrap_the_same_calls(workshop):
     for tool in tools.values():
         json.dumps(tool.parameters)
         assert (await tool.call({"skill_name": 7, "unknown": True})).data["error"] == "invalid_arguments"
-        assert (await tool.handler(skill_name="../x", unknown=True))["error"] == "invalid_name"
+        assert (await tool.handler(skill_id="../x", unknown=True))["error"] == "invalid_name"
 
 
 @pytest.mark.parametrize(

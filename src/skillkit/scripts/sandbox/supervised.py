@@ -139,6 +139,7 @@ def _written(
         "environment": dict(confinement.environment),
         "folder": os.fspath(confinement.folder),
         "work": work,
+        "output": os.fspath(confinement.output) if confinement.output is not None else "",
         "network": confinement.network,
         "limits": limits,
         "user": order.user,

@@ -63,7 +63,11 @@ def main() -> None:
     code = _end_tree(child)
     if order["work"]:
         remove_tree(order["work"])
-    os.write(order["status"], f"exit {code}\n".encode())
+    try:
+        os.write(order["status"], f"exit {code}\n".encode())
+    except BrokenPipeError:  # whoever would read the output folder is gone
+        if order["output"]:
+            remove_tree(order["output"])
 
 
 def _wait(child: int, control: int) -> None:
