@@ -62,6 +62,11 @@ class Recorded(ABC):
     def spoken(self) -> list[tuple[str, str]]:
         """Who said what; for calls of tools and their results, as JSON."""
 
+    @property
+    def given(self) -> str:
+        """All that the model is given to read, wherever it stands."""
+        return "\n".join([self.system, *(text for _, text in self.spoken)])
+
 
 class ModelServer(ABC):
     """Gives the replies it was told in order, then `Say("OK")` for ever; one subclass a protocol."""

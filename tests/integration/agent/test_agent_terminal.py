@@ -104,7 +104,8 @@ def test_the_model_is_changed_within_a_conversation(talk, online: OpenAIServer) 
     done = talk("hello", "/model other-model", "and now?", "/model")
     assert "openai/other-model answers from here on." in done.stdout
     assert [request.body["model"] for request in online.requests] == ["gpt-5-mini", "other-model"]
-    assert [text for _, text in online.requests[-1].spoken] == ["hello", "OK", "and now?"]
+    spoken = [text for _, text in online.requests[-1].spoken if "<skill_context" not in text]
+    assert spoken == ["hello", "OK", "and now?"]
 
 
 def test_skills_are_turned_off_on_and_pinned_for_a_conversation(talk, online: OpenAIServer) -> None:
@@ -121,7 +122,7 @@ def test_skills_are_turned_off_on_and_pinned_for_a_conversation(talk, online: Op
     first, second = online.requests
     assert "greet_in_language" not in first.tools
     assert "turned off in this conversation" in " ".join(done.stdout.split())
-    assert "# Kalshi markets" in second.system
+    assert "# Kalshi markets" in second.given
     assert "pinned" in done.stdout
     assert "/skills knows on, off, pin and unpin" in " ".join(done.stderr.split())
 

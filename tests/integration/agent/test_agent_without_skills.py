@@ -32,7 +32,7 @@ def test_it_answers_and_the_request_knows_nothing_of_skills(agent, bare: OpenAIS
         "load_skill",
         "hello-extended",
     ):
-        assert of_skills not in request.system
+        assert of_skills not in request.given
     assert {"greet_user", "hello_world"} <= set(request.tools)
     assert not [tool for tool in request.tools if "skill" in tool or tool.startswith("script_")]
 
@@ -67,7 +67,7 @@ def test_the_number_of_skills_in_a_request_can_be_set(
     if setting is not None:
         monkeypatch.setenv("SKILL_MAX_PER_REQUEST", setting)
     agent("-p", "zebra")
-    assert zoo.requests[-1].system.count("<skill_context ") == count
+    assert zoo.requests[-1].given.count("<skill_context ") == count
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_what_happens_when_nothing_matches_can_be_set(
 ) -> None:
     monkeypatch.setenv("SKILL_FALLBACK_MODE", mode)
     agent("-p", "What is 2+2?")
-    assert "<skill_context " not in zoo.requests[-1].system
-    assert (str(said) in zoo.requests[-1].system) is bool(said)
+    assert "<skill_context " not in zoo.requests[-1].given
+    assert (str(said) in zoo.requests[-1].given) is bool(said)
 
 
 @pytest.mark.parametrize(("mode", "matched"), [("keyword", 0), ("lexical", 1), ("hybrid", 1)])
@@ -89,4 +89,4 @@ def test_how_requests_are_matched_can_be_set(
 ) -> None:
     monkeypatch.setenv("SKILL_MATCHING_MODE", mode)
     agent("-p", "Paint a picture of the mountains")
-    assert zoo.requests[-1].system.count('<skill_context id="quiet">') == matched
+    assert zoo.requests[-1].given.count('<skill_context id="quiet">') == matched

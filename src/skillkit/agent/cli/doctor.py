@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(json: Json = False) -> None:
-    """Show what the clients on this machine see, and what is wrong with it.
+    """Show what other clients here see, and what is wrong.
 
     Changes nothing; exit code 3 if something is wrong.
     """

@@ -25,7 +25,9 @@ app = typer.Typer(name="source", no_args_is_help=True, rich_markup_mode=None, pr
 
 
 def register(root: typer.Typer) -> None:
-    root.add_typer(app, name="source", help="Add and remove places that skills come from.")
+    lines = ("agent skill source add some_package", "agent skill source list")
+    words = "Add and remove places that skills come from."
+    root.add_typer(app, name="source", help=words, epilog=examples(*lines))
 
 
 @app.command(
