@@ -77,9 +77,9 @@ def test_the_text_of_a_skill_is_sent_once_it_is_active_and_not_before(ask: Ask) 
     irrelevant, greeting = ask(IRRELEVANT, BOTH), ask(GREETING, BOTH)
     for paragraph in paragraphs(bodies["hello-extended"]):
         assert paragraph not in json.dumps(irrelevant.body, ensure_ascii=False)
-        assert paragraph in greeting.system
+        assert paragraph in greeting.given
     for paragraph in paragraphs(bodies["kalshi-markets"]):
-        assert paragraph not in irrelevant.system + greeting.system
+        assert paragraph not in irrelevant.given + greeting.given
 
 
 def test_no_line_of_a_script_is_in_any_request(ask: Ask, server: OpenAIServer) -> None:

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 from opentelemetry import trace
@@ -572,16 +573,14 @@ def test_an_ordinary_user_is_told_beforehand_what_landlock_cannot_do():
     assert ran.stdout.split() == ["True", "False", "True", "False"]
 
 
-def test_a_home_that_cannot_be_written_does_not_keep_scripts_from_running(workshop, monkeypatch):
-    closed = workshop.folder / "closed"
-    closed.mkdir()
-    monkeypatch.setattr("skillkit.core.disk.os.access", lambda path, mode: path != closed)
+def test_a_home_that_cannot_be_written_does_not_keep_scripts_from_running(workshop):
+    closed = Path("/proc/self")  # where not even root makes a file
     base = workshop.skill("demo", tell_py="print(1)")
     runner = LocalRunner(closed / "home")
     workshop.runners.append(runner)
     request = ScriptRequest("demo", base, DigestMemo().with_links(base).digest, "scripts/tell.py")
     assert runner.run(request).stdout.data == b"1\n"
-    assert not list(closed.iterdir())
+    assert not (closed / "home").exists()
     private = workshop.folder / ".tmp" / f"skillkit-{os.geteuid()}"
     assert stat.S_IMODE(private.stat().st_mode) == 0o700
     private.chmod(0o777)
