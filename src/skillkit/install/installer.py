@@ -206,25 +206,40 @@ class SkillInstaller(LockingInspector):
         Return the installed skill; it is the same one as before when there was nothing to do.
         """
         with OpenSources(self.access) as sources:
-            return self._update(sources, name, ref, overwrite_edits)
+            return self._update(sources, name, ref, overwrite_edits, {})
 
     def update_each(
         self, names: Sequence[str], *, ref: str | None = None, overwrite_edits: bool = False
     ) -> Iterator[Updated]:
         """Update one skill after the other, each with its own question; every source is opened once."""
         with reporting_disk_errors(), OpenSources(self.access) as sources:
+            waiting = self._paths_by_source(names)
             for name in names:
                 try:
                     before = self.registry.get(name)
                     with reporting_disk_errors():
-                        after = self._update(sources, name, ref, overwrite_edits)
+                        after = self._update(sources, name, ref, overwrite_edits, waiting)
                 except SkillsUseError as error:
                     yield Updated(name, error=error)
                 else:
                     yield Updated(name, before, after)
 
+    def _paths_by_source(self, names: Sequence[str]) -> dict[Source, list[str]]:
+        """The folders to be read of each source, so that they are transferred at once."""
+        paths: dict[Source, list[str]] = {}
+        skills = self.registry.load().skills
+        for name in names:
+            if (skill := skills.get(canonical_name(name))) is not None:
+                paths.setdefault(skill.source.within(""), []).append(skill.subpath)
+        return paths
+
     def _update(
-        self, sources: OpenSources, name: str, ref: str | None, overwrite_edits: bool
+        self,
+        sources: OpenSources,
+        name: str,
+        ref: str | None,
+        overwrite_edits: bool,
+        waiting: dict[Source, list[str]],
     ) -> InstalledSkill:
         old = self.registry.get(name)
         edits = self.store.edits(old.stored, old.files)
@@ -239,6 +254,7 @@ class SkillInstaller(LockingInspector):
         opened = sources.open(old.source if ref is None else old.source.at(ref))
         if opened.revision is not None and opened.revision == old.revision and old.trusted and not edits:
             return self._record_revision(old, replace(old, source=opened.followed.within(old.subpath)))
+        opened.transfer(waiting.pop(old.source.within(""), ()), self.limits)
         plan, notes = self._newest(opened, old)
         refuse_other_versions(plan)
         if plan.skill.digest == old.digest and not edits:

@@ -266,6 +266,15 @@ def test_many_skills_of_one_repository_cost_one_question(
     assert not any(found.outdated for found in opened.outdated()), "only another file changed"
     repository.commit({**files, "skills/s3/SKILL.md": skill_text("s3", body="New.")})
     assert [found.skill.name for found in opened.outdated() if found.outdated] == ["s3"]
+    repository.commit({path: text + "\nMore.\n" for path, text in files.items()})
+    before = len(server.requests)
+    done = opened.update_each([f"s{n}" for n in range(7)])
+    assert all(each.before != each.after for each in done)
+    of_seven = len(server.requests) - before
+    repository.commit({"skills/s3/SKILL.md": skill_text("s3", body="Newer.")})
+    before = len(server.requests)
+    opened.update("s3")
+    assert of_seven <= len(server.requests) - before <= 10
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold programs to a data limit")

@@ -23,6 +23,7 @@ class OpenRepository(OpenSource):
         self._remote = remote
         self._resolved = resolved
         self._fetched: RepositoryTree | None = None
+        self._histories: dict[str, list[str]] = {}
         if resolved.redirected_to is not None:
             moved = escape_hidden(resolved.redirected_to)
             self.notes = (f"the address leads to another one now: {moved}",)
@@ -59,6 +60,9 @@ class OpenRepository(OpenSource):
 
     def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
         return read_skills(self._remote, self._tree, paths, limits)
+
+    def transfer(self, paths: Sequence[str], limits: TreeLimits) -> None:
+        read_skills(self._remote, self._tree, paths, limits)
 
     def earlier(self, path: str, limits: TreeLimits) -> Iterator[tuple[str | None, SkillTree]]:
         self._tree  # noqa: B018 - what is newest is transferred first, and often it is enough
@@ -100,6 +104,11 @@ class OpenRepository(OpenSource):
     def history(self, revision: str | None) -> list[str]:
         if revision is None or revision == self._commit:
             return []
+        if revision not in self._histories:
+            self._histories[revision] = self._history(revision)
+        return self._histories[revision]
+
+    def _history(self, revision: str) -> list[str]:
         self._tree  # noqa: B018 - the new commit has to be here before its ancestors can be
         try:
             return self._growth(revision, self._remote.has_ancestor(self._commit, revision))

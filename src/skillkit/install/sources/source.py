@@ -147,6 +147,9 @@ class OpenSource(ABC):
     def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
         """Return the skills in these folders, complete and checked; an error in the place of a bad one."""
 
+    def transfer(self, paths: Sequence[str], limits: TreeLimits) -> None:  # noqa: B027 - most read what they have
+        """Bring what reading these folders needs, in one request where that is possible."""
+
     def earlier(self, path: str, limits: TreeLimits) -> Iterator[tuple[str | None, SkillTree]]:
         """Return the skill at `path` as it is and as it was, the newest first, with the revisions."""
         now = self.read([path], limits)[0]
