@@ -26,7 +26,7 @@ class Decision(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ScriptQuestion:
     """A run that waits for the user's word."""
 
     skill: SkillMetadata
@@ -57,7 +57,7 @@ class Question:
         return shlex.join([self.script, *self.arguments])
 
 
-Ask = Callable[[Question], Awaitable[Decision]]
+Ask = Callable[[ScriptQuestion], Awaitable[Decision]]
 
 
 _approved_once: ContextVar[str] = ContextVar("skillkit_approved_once", default="")
@@ -106,7 +106,7 @@ class Approvals:
             or digest in self.consents.digests(ConsentKind.RUN)
         )
 
-    def decide(self, question: Question, decision: Decision) -> None:
+    def decide(self, question: ScriptQuestion, decision: Decision) -> None:
         """Remember the user's answer; "once" counts in the running task and nowhere else."""
         match decision:
             case Decision.ONCE:

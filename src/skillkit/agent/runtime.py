@@ -26,7 +26,7 @@ from skillkit.core.authority import Requester
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
-from skillkit.core.place import NOWHERE, Place
+from skillkit.core.turn import NO_TURN, ConversationTurn
 from skillkit.install.enabled import EnabledSkills
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class AgentRuntime:
             self.home,
             on_step=self.observers.step,
             journal=self.manager.journal,
-            place=self._place,
+            turn=self._turn,
         )
         self.approvals = Approvals(self.manager.authority, self.enabled.registry.consents)
         self._agent: Agent[Any] | None = None
@@ -105,9 +105,9 @@ class AgentRuntime:
     def _requester(self) -> Requester:
         return Requester("agent", self.conversation.id, files=tuple(self._files))
 
-    def _place(self) -> Place:
+    def _turn(self) -> ConversationTurn:
         skills = self._skills
-        return NOWHERE if skills is None else Place(skills.session.id, skills.session.turn)
+        return NO_TURN if skills is None else ConversationTurn(skills.session.id, skills.session.turn)
 
     async def turn(self, text: str) -> AsyncIterator[str]:
         """Yield the answer to `text`, piece by piece; every finished step is on disk.

@@ -10,14 +10,14 @@ from agent_framework import (
     Message,
 )
 
-from skillkit.agent.approvals import Approvals, Ask, Question
+from skillkit.agent.approvals import Approvals, Ask, ScriptQuestion
 from skillkit.agent.models.grounding import mentions_tool
 from skillkit.core.authority import Requester, current_requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.events import NO_JOURNAL, Event, Json, Kind
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
-from skillkit.core.place import at
+from skillkit.core.turn import in_turn
 from skillkit.disclosure import (
     Disclosure,
     SessionDataError,
@@ -116,7 +116,7 @@ class ProgramSkills(SkillsContextProvider):
         )
 
     async def _ask(self, tool: str, arguments: Mapping[str, object]) -> bool:
-        with at(self.session.id, self.session.turn):
+        with in_turn(self.session.id, self.session.turn):
             return await self.approvals.ask_about(tool, arguments)
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
@@ -177,7 +177,7 @@ class ScriptApproval:
             self.approvals.decide(question, await self.ask(question))
         return True
 
-    def _question(self, tool: str, arguments: Mapping[str, object]) -> Question | None:
+    def _question(self, tool: str, arguments: Mapping[str, object]) -> ScriptQuestion | None:
         try:
             skill = self.manager.get_skill(str(arguments.get("skill_id")))
             digest = tree_digests.with_links(skill.base_dir).digest
@@ -185,7 +185,7 @@ class ScriptApproval:
             return None  # the tool answers what is wrong
         if self.approvals.approved(skill, digest):
             return None
-        return Question(
+        return ScriptQuestion(
             skill,
             str(arguments.get("script_name")),
             script_arguments(tool, arguments),

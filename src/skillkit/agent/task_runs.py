@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from skillkit.agent.approvals import Decision, Question
+from skillkit.agent.approvals import Decision, ScriptQuestion
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.provider import ChatProvider, ready
 from skillkit.agent.recorded_calls import RecordedCalls
@@ -125,7 +125,7 @@ def _manager(task: Task, home: Path) -> SkillManager:
     return manager
 
 
-async def _allow_in_the_sandbox(question: Question) -> Decision:
+async def _allow_in_the_sandbox(question: ScriptQuestion) -> Decision:
     """Scripts under test run in the sandbox; one that asks for more than that does not run."""
     return Decision.NO if question.skill.permissions else Decision.ONCE
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skillkit.core.events import NO_JOURNAL, Event, Json, Kind, Writer
-from skillkit.core.place import NOWHERE, Place
+from skillkit.core.turn import NO_TURN, ConversationTurn
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.journal.sensitive import described, redacted, sensitive_data_enabled
 
@@ -63,7 +63,7 @@ class Trace:
     steps: list[Step] = field(default_factory=list)
     on_step: Callable[[Step], object] = lambda step: None
     journal: Writer = NO_JOURNAL
-    place: Callable[[], Place] = lambda: NOWHERE
+    turn: Callable[[], ConversationTurn] = lambda: NO_TURN
     """Where in the conversation the program is."""
     problem: str = ""
     """Why the log could not be written."""
@@ -91,8 +91,8 @@ class Trace:
             data["processed"] = step.processed
         for name in _CONTENTS[step.kind]:
             data[name] = described(getattr(step, name))
-        place = self.place()
-        return Event(Kind.MODEL_CALLED, data=data, conversation=place.conversation, turn=place.turn)
+        turn = self.turn()
+        return Event(Kind.MODEL_CALLED, data=data, conversation=turn.conversation, turn=turn.turn)
 
     def _write(self, step: Step) -> None:
         entry: dict[str, Any] = {

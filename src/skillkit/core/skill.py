@@ -16,7 +16,7 @@ from skillkit.core.sources import project_root
 from skillkit.core.substitution import Surroundings
 
 
-class Document(NamedTuple):
+class InstructionsFile(NamedTuple):
     """The instructions of a skill, and the state of the file they were read from."""
 
     body: str
@@ -25,7 +25,7 @@ class Document(NamedTuple):
     """Of the whole file."""
 
 
-def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> Document:
+def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> InstructionsFile:
     """The body of a skill without its header.
 
     The header is checked again unless the file is still in the state `valid`: instructions of a
@@ -44,7 +44,7 @@ def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> Document:
             f"Skill file contains invalid UTF-8: {skill.skill_path} (byte {start + error.start}). "
             "Save it as UTF-8."
         ) from error
-    return Document(
+    return InstructionsFile(
         text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n"), stamp, hashlib.sha256(data).hexdigest()
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from skillkit.core.events import Event, Json, Kind, Writer
-from skillkit.core.place import at
+from skillkit.core.turn import in_turn
 from skillkit.disclosure.activator import Delivery
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.disclosed import TokenUse
@@ -59,7 +59,7 @@ class Journaled(WrappedTools):
     def wrap(self, tool: Tool, session: SkillSession) -> Tool:
         async def recorded(**arguments: object) -> object:
             started = time.monotonic()
-            with at(session.id, session.turn):
+            with in_turn(session.id, session.turn):
                 answer = await tool.handler(**arguments)
                 if tool.event is not None:
                     self.journal.record(_call_event(tool, arguments, answer, time.monotonic() - started))

@@ -12,7 +12,7 @@ _CLAUDE_CODE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class ClientRules:
     """A program that reads skills."""
 
     title: str
@@ -33,10 +33,10 @@ class Client:
 
 CLIENTS = MappingProxyType(
     {
-        "spec": Client("Agent Skills specification", _SPECIFIED, frozenset(), refuses_others=True),
-        "claude.ai": Client("claude.ai upload", _SPECIFIED, frozenset(), refuses_others=True),
-        "claude-code": Client("Claude Code", _CLAUDE_CODE, _SPECIFIED),
-        "codex": Client("Codex", frozenset({"name", "description", "metadata"}), frozenset()),
+        "spec": ClientRules("Agent Skills specification", _SPECIFIED, frozenset(), refuses_others=True),
+        "claude.ai": ClientRules("claude.ai upload", _SPECIFIED, frozenset(), refuses_others=True),
+        "claude-code": ClientRules("Claude Code", _CLAUDE_CODE, _SPECIFIED),
+        "codex": ClientRules("Codex", frozenset({"name", "description", "metadata"}), frozenset()),
     }
 )
 """By the word for `--for`."""

@@ -18,7 +18,7 @@ ACTIONS: tuple[Action, ...] = ("enable", "disable", "trust")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PendingChange:
     """A change that waits for the user's yes: the same card and words as in a terminal."""
 
     text: str
@@ -38,22 +38,22 @@ class Managing:
         self._library = library
         self._journal = journal
 
-    def question(self, action: Action, name: str) -> Question:
+    def question(self, action: Action, name: str) -> PendingChange:
         """Return what to ask before `action`; raises where there is nothing to decide."""
         skill = self._library.status(name).skill
         proposal = self._proposal(name)
         if action == "trust":
             if proposal is None:
                 raise SkillsUseError(f"'{skill.name}' is trusted already.")
-            return Question(proposal.question, proposal)
+            return PendingChange(proposal.question, proposal)
         notes: tuple[str, ...] = ()
         if VARIABLE in os.environ:
             notes = (f"{VARIABLE} is set and decides instead: {os.environ[VARIABLE]}",)
         if action == "disable":
-            return Question(f"Make {skill.name} inactive from now on?", None, notes)
+            return PendingChange(f"Make {skill.name} inactive from now on?", None, notes)
         if proposal is not None:
             notes += ("It is not trusted and stays inactive until it is.",)
-        return Question(f"Make {skill.name} active from now on?", proposal, notes)
+        return PendingChange(f"Make {skill.name} active from now on?", proposal, notes)
 
     def answer_yes(self, action: Action, name: str, digest: str) -> None:
         """Carry out what was asked; trust is given only to the bytes that were shown."""

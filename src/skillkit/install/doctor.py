@@ -35,7 +35,7 @@ class SeenSkill:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class Finding:
     """Something that is not as it should be, and what to do about it."""
 
     code: str
@@ -59,7 +59,7 @@ class Diagnosis:
     """The clients that were found, what they see, and what is wrong."""
 
     clients: tuple[ClientView, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[Finding, ...]
 
 
 def diagnose(inspector: InstallInspector, project: Path, advise: Advise = plain_advice) -> Diagnosis:
@@ -69,7 +69,7 @@ def diagnose(inspector: InstallInspector, project: Path, advise: Advise = plain_
     known = {client.id: client for client in detected_clients(project)}
     known |= {id_: all_clients()[id_] for id_ in sorted(named) if id_ in all_clients()}
     ours = {place.path for places in state.places.values() for place in places}
-    folders: dict[Path, tuple[list[SeenSkill], list[Problem]]] = {}
+    folders: dict[Path, tuple[list[SeenSkill], list[Finding]]] = {}
     views = []
     for client in known.values():
         existing = tuple(path for path in client.searched_folders(project) if path.is_dir())
@@ -84,7 +84,7 @@ def diagnose(inspector: InstallInspector, project: Path, advise: Advise = plain_
     return Diagnosis(tuple(views), tuple(dict.fromkeys(problems)))
 
 
-def _look(folder: Path, ours: set[str], advise: Advise) -> tuple[list[SeenSkill], list[Problem]]:
+def _look(folder: Path, ours: set[str], advise: Advise) -> tuple[list[SeenSkill], list[Finding]]:
     skills: list[SeenSkill] = []
     problems = []
     for name in sorted(os.listdir(folder)):
@@ -92,26 +92,26 @@ def _look(folder: Path, ours: set[str], advise: Advise) -> tuple[list[SeenSkill]
         if path.is_symlink() and not path.exists():
             remedy = "Delete the link, or install the skill again"
             problems.append(
-                Problem("broken-link", f"{path} leads to {os.readlink(path)}, which is gone", remedy)
+                Finding("broken-link", f"{path} leads to {os.readlink(path)}, which is gone", remedy)
             )
     for found in Discovery(max_depth=_DEPTH).discover(SkillSource(SourceType.CUSTOM, folder, 1)):
         if isinstance(found, Diagnostic):
             if found.severity.value == "error":
                 message = f"{found.path} cannot be read: {found.message}"
                 remedy = advise(Remedy.VALIDATE, str(found.path.parent))
-                problems.append(Problem("unreadable", message, remedy))
+                problems.append(Finding("unreadable", message, remedy))
             continue
         skills.append(SeenSkill(found, found.base_dir, str(found.base_dir) in ours))
     return skills, problems
 
 
-def _installed_problems(inspector: InstallInspector, advise: Advise) -> Iterator[Problem]:
+def _installed_problems(inspector: InstallInspector, advise: Advise) -> Iterator[Finding]:
     for check in inspector.verify():
         name = check.skill.name_canonical
         if not check.intact:
             edits = ", ".join(str(edit) for edit in check.edits[:3])
             remedy = advise(Remedy.OVERWRITE_EDITS, name)
-            yield Problem("edited", f"The installed {name} was edited: {edits}", remedy)
+            yield Finding("edited", f"The installed {name} was edited: {edits}", remedy)
         for stray in check.strays:
             if stray.state in (PlaceState.MISSING, PlaceState.OLDER, PlaceState.BROKEN):
                 remedy = advise(Remedy.UPDATE_AGAIN, name)
@@ -119,10 +119,10 @@ def _installed_problems(inspector: InstallInspector, advise: Advise) -> Iterator
                 remedy = (
                     f"Move it away. {advise(Remedy.UPDATE_AGAIN, name)}. Or keep it: nothing overwrites it"
                 )
-            yield Problem(f"place-{stray.state.name.lower()}", f"{name}: {stray}", remedy)
+            yield Finding(f"place-{stray.state.name.lower()}", f"{name}: {stray}", remedy)
 
 
-def _client_problems(view: ClientView) -> Iterator[Problem]:
+def _client_problems(view: ClientView) -> Iterator[Finding]:
     by_name: dict[str, list[SeenSkill]] = {}
     for skill in view.skills:
         by_name.setdefault(skill.name, []).append(skill)
@@ -130,7 +130,7 @@ def _client_problems(view: ClientView) -> Iterator[Problem]:
         if folder != skill.name:
             message = f"{skill.path} calls itself '{skill.metadata.name}'"
             remedy = "Rename the folder: clients differ in which of the two names counts"
-            yield Problem("folder-name", message, remedy)
+            yield Finding("folder-name", message, remedy)
     for name, skills in by_name.items():
         places = {os.path.realpath(skill.path): skill for skill in skills}
         if len(places) > 1:
@@ -138,15 +138,15 @@ def _client_problems(view: ClientView) -> Iterator[Problem]:
     yield from _over_budget(view)
 
 
-def _double(client: Client, name: str, skills: Sequence[SeenSkill]) -> Problem:
+def _double(client: Client, name: str, skills: Sequence[SeenSkill]) -> Finding:
     listed = " and ".join(str(skill.path) for skill in skills)
     if len({_digest(skill.path) for skill in skills}) == 1:
         remedy = "Keep one of them; the others take space in the list"
-        return Problem(
+        return Finding(
             "double", f"{client.name} sees {name} more than once, the same bytes: {listed}", remedy, client.id
         )
     remedy = "Remove or rename one: which of them is used depends on the client"
-    return Problem(
+    return Finding(
         "name-clash", f"{client.name} sees different skills called {name}: {listed}", remedy, client.id
     )
 
@@ -158,7 +158,7 @@ def _digest(path: Path) -> str:
         return str(path)
 
 
-def _over_budget(view: ClientView) -> Iterator[Problem]:
+def _over_budget(view: ClientView) -> Iterator[Finding]:
     client = view.client
     if client.listing_chars is None:
         return
@@ -174,7 +174,7 @@ def _over_budget(view: ClientView) -> Iterator[Problem]:
             f"The list of {client.name} has {total:,} characters for {len(sizes)} skills; about "
             f"{client.listing_chars:,} fit into a window of 200,000 tokens, so descriptions are left out"
         )
-        yield Problem(
+        yield Finding(
             "budget", message, f"Remove skills or shorten descriptions; the longest: {longest}", client.id
         )
 

@@ -9,7 +9,7 @@ from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.parser import SkillParser
 from skillkit.scripts.catalogue import find_script
-from skillkit.scripts.granted_requests import Call, RefusedRequestError, run_request
+from skillkit.scripts.granted_requests import RefusedRequestError, RunCall, run_request
 from skillkit.scripts.models import ScriptRunner
 from skillkit.scripts.payloads import Payload, failure, run_payload
 from skillkit.scripts.runners import default_runner
@@ -47,7 +47,7 @@ class SandboxedScriptRunner:
             grants = self._authority.grants(metadata, digest, current_requester())
             if not grants.run:
                 return failure("permission_denied", grants.reason or "Its scripts are not allowed to run")
-            call = Call(_command_line(args), as_json=False)
+            call = RunCall(_command_line(args), as_json=False)
             request = run_request(metadata, found, digest, grants, call)
         except RefusedRequestError as error:
             return failure(error.code, str(error))

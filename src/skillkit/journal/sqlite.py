@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.core.events import Event, Kind
-from skillkit.core.place import here
+from skillkit.core.turn import current_turn
 from skillkit.journal.sensitive import secrets_in, without
 
 logger = logging.getLogger(__name__)
@@ -83,9 +83,9 @@ class SqliteJournal:
             self._lost += 1
             return
         if not event.conversation:
-            place = here()
-            if place.conversation:
-                event = Event(event.kind, event.skill, event.digest, event.data, *place, time=event.time)
+            turn = current_turn()
+            if turn.conversation:
+                event = Event(event.kind, event.skill, event.digest, event.data, *turn, time=event.time)
         self._waiting.put(event)
         if self._thread is None:
             self._start_thread()

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from skillkit.core.events import Event, Json, Kind, Writer
-from skillkit.core.place import here
+from skillkit.core.turn import current_turn
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -96,7 +96,7 @@ def _attributes(event: Event) -> dict[str, str | int | float]:
     if tool := _TOOLS.get(event.kind):
         attributes["gen_ai.operation.name"] = "execute_tool"
         attributes["gen_ai.tool.name"] = tool
-    if conversation := event.conversation or here().conversation:
+    if conversation := event.conversation or current_turn().conversation:
         attributes["gen_ai.conversation.id"] = conversation
     if event.digest:
         attributes["skillkit.skill.digest"] = event.digest

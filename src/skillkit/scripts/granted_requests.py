@@ -30,7 +30,7 @@ class RefusedRequestError(SkillsUseError):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RunCall:
     """What a caller says about one run."""
 
     arguments: Sequence[str] | None = None
@@ -44,7 +44,7 @@ class Call:
 
 
 def run_request(
-    skill: SkillMetadata, script: Script, digest: str, grants: Grants, call: Call
+    skill: SkillMetadata, script: Script, digest: str, grants: Grants, call: RunCall
 ) -> ScriptRequest:
     """Return the request for a run; RefusedRequestError says why there is none."""
     limits = (grants.limits or call.limits or Limits.from_environment()).lowered(skill.permissions.timeout)
@@ -112,7 +112,7 @@ def help_request(
     )
 
 
-def _secrets(grants: Grants, call: Call) -> tuple[Secret, ...]:
+def _secrets(grants: Grants, call: RunCall) -> tuple[Secret, ...]:
     found = []
     for asked in grants.secrets:
         value = call.secret_value(asked.name)

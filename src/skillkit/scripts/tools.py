@@ -18,7 +18,7 @@ from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Tool
 from skillkit.scripts import payloads, telemetry
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
-from skillkit.scripts.granted_requests import Call, RefusedRequestError, help_request, run_request
+from skillkit.scripts.granted_requests import RefusedRequestError, RunCall, help_request, run_request
 from skillkit.scripts.inputs import Inputs
 from skillkit.scripts.model_tools import model_tools
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
@@ -142,7 +142,7 @@ class ScriptTools:
         `seconds` shortens the time limit for this call. `inputs` are files that the script finds, read-only,
         as `/input/<name>`; an argument that is such a file's path becomes that name.
         """
-        call = Call(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
+        call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
         prepared = self._prepare_run(skill_name, script_name, call)
         return prepared if isinstance(prepared, dict) else self._run(prepared)
 
@@ -157,7 +157,7 @@ class ScriptTools:
         inputs: Inputs | None = None,
     ) -> Payload:
         """`script_run` without blocking; cancelling the task kills the script."""
-        call = Call(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
+        call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
         prepared = await asyncio.to_thread(self._prepare_run, skill_name, script_name, call)
         return prepared if isinstance(prepared, dict) else await self._arun(prepared)
 
@@ -177,7 +177,7 @@ class ScriptTools:
         if untrusted is not None:
             return False, untrusted.reason
         try:
-            request = run_request(skill, script, digest, grants, Call((), False, limits=self._limits))
+            request = run_request(skill, script, digest, grants, RunCall((), False, limits=self._limits))
         except RefusedRequestError as error:
             return False, str(error)
         request = replace(request, command=command, shell=skill.shell or "bash")
@@ -245,7 +245,7 @@ class ScriptTools:
             )
         return skill, script
 
-    def _prepare_run(self, skill_name: str, script_name: str, call: Call) -> _Prepared | Payload:
+    def _prepare_run(self, skill_name: str, script_name: str, call: RunCall) -> _Prepared | Payload:
         found = self._find(skill_name, script_name)
         if isinstance(found, dict):
             return found

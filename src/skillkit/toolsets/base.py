@@ -9,9 +9,9 @@ from skillkit.core.grants import Limits
 from skillkit.core.text import escape_hidden
 from skillkit.disclosure.tools import Effect, Tool
 from skillkit.toolsets.arguments import ArgumentError
-from skillkit.toolsets.calls import ToolTimeoutError, Worker
+from skillkit.toolsets.calls import CallThreads, ToolTimeoutError
 from skillkit.toolsets.schema import Signature
-from skillkit.toolsets.values import Budget, TooLargeError, plain
+from skillkit.toolsets.values import SizeLimit, TooLargeError, plain
 
 logger = logging.getLogger(__name__)
 
@@ -99,19 +99,19 @@ def as_tool(method: Callable[..., Any], limits: Limits | None = None) -> Tool:
     )
 
 
-def _worker_of(method: Callable[..., Any]) -> Worker:
+def _worker_of(method: Callable[..., Any]) -> CallThreads:
     """One for all methods of a toolset."""
     owner = getattr(method, "__self__", None)
     if not isinstance(owner, AgentToolset):
-        return Worker()
-    worker: Worker = vars(owner).setdefault("_worker", Worker())
+        return CallThreads()
+    worker: CallThreads = vars(owner).setdefault("_worker", CallThreads())
     return worker
 
 
 def success_response(result: object, name: str, size: int) -> dict[str, object]:
     """`result` in the standard response; a method may also give that response itself."""
     if isinstance(result, Mapping) and isinstance(result.get("success"), bool):
-        given = plain(result, Budget(size))
+        given = plain(result, SizeLimit(size))
         return {"result": None, "message": "", **given} if isinstance(given, dict) else {}
     message = f"Executed {name}"
     if isinstance(result, str) and len(result) > size:
@@ -119,7 +119,7 @@ def success_response(result: object, name: str, size: int) -> dict[str, object]:
         result = f"{result[: size // 2]}\n… {cut} characters left out …\n{result[-(size // 2) :]}"
         message += f"; its result was cut, {cut} characters are missing"
         size = 2 * size
-    return {"success": True, "result": plain(result, Budget(size)), "message": message}
+    return {"success": True, "result": plain(result, SizeLimit(size)), "message": message}
 
 
 def failure_response(code: str, message: str) -> dict[str, object]:

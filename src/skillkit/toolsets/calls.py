@@ -14,7 +14,7 @@ from skillkit.toolsets.printed import capture_printed
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """What a method returned or raised, and what it printed meanwhile."""
 
     value: object = None
@@ -26,7 +26,7 @@ class ToolTimeoutError(Exception):
     """A method did not return in time."""
 
 
-class Worker:
+class CallThreads:
     """Calls the methods of one toolset in threads of its own.
 
     Threads that do not return are left behind: they are daemons, so they keep neither the caller nor
@@ -39,7 +39,7 @@ class Worker:
 
     async def call(
         self, method: Callable[..., object], arguments: Mapping[str, object], seconds: float
-    ) -> Outcome:
+    ) -> CallOutcome:
         """Call `method`; ToolTimeoutError after so many seconds."""
         try:
             async with asyncio.timeout(seconds):
@@ -53,8 +53,8 @@ class Worker:
             self._leave_loop()
             raise ToolTimeoutError(f"it did not return within {seconds:g} s") from error
 
-    async def _in_thread(self, method: Callable[..., object], arguments: Mapping[str, object]) -> Outcome:
-        future: Future[Outcome] = Future()
+    async def _in_thread(self, method: Callable[..., object], arguments: Mapping[str, object]) -> CallOutcome:
+        future: Future[CallOutcome] = Future()
         context = contextvars.copy_context()
 
         def work() -> None:
@@ -65,7 +65,7 @@ class Worker:
         threading.Thread(target=work, name="skillkit-toolset", daemon=True).start()
         return await asyncio.wrap_future(future)
 
-    async def _awaited(self, awaitable: Awaitable[object]) -> Outcome:
+    async def _awaited(self, awaitable: Awaitable[object]) -> CallOutcome:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_await(awaitable), self._running()))
 
     def _running(self) -> asyncio.AbstractEventLoop:
@@ -103,19 +103,19 @@ def _stop(loop: asyncio.AbstractEventLoop) -> None:
         loop.call_soon_threadsafe(loop.stop)
 
 
-def _call(method: Callable[..., object], arguments: Mapping[str, object]) -> Outcome:
+def _call(method: Callable[..., object], arguments: Mapping[str, object]) -> CallOutcome:
     with capture_printed() as printed:
         try:
-            return Outcome(method(**arguments), None, printed.text)
+            return CallOutcome(method(**arguments), None, printed.text)
         except BaseException as error:  # in this thread even KeyboardInterrupt is the method's own
-            return Outcome(None, error, printed.text)
+            return CallOutcome(None, error, printed.text)
 
 
-async def _await(awaitable: Awaitable[object]) -> Outcome:
+async def _await(awaitable: Awaitable[object]) -> CallOutcome:
     with capture_printed() as printed:
         try:
-            return Outcome(await awaitable, None, printed.text)
+            return CallOutcome(await awaitable, None, printed.text)
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            return Outcome(None, error, printed.text)
+            return CallOutcome(None, error, printed.text)

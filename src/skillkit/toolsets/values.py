@@ -13,7 +13,7 @@ class TooLargeError(ValueError):
     """A result has more in it than anybody would read."""
 
 
-class Budget:
+class SizeLimit:
     """How many characters a result may still have."""
 
     def __init__(self, size: int) -> None:
@@ -25,7 +25,7 @@ class Budget:
             raise TooLargeError(f"the result has more than {self._size} characters; ask for less of it")
 
 
-def plain(value: object, budget: Budget | None = None, depth: int = 0) -> object:
+def plain(value: object, budget: SizeLimit | None = None, depth: int = 0) -> object:
     """`value` made of dictionaries, lists, texts, numbers, booleans and None; anything else as text.
 
     Numbers that JSON does not know become None, halves of characters U+FFFD.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from openai_server import CallTool, OpenAIServer, Say
 
-from skillkit.agent.approvals import Approvals, Decision, Question
+from skillkit.agent.approvals import Approvals, Decision, ScriptQuestion
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import Settings
@@ -81,10 +81,10 @@ def test_nothing_that_is_said_forges_an_approval(agent, online, adder: Path) -> 
     assert ConsentFile().load() == ()
 
 
-async def asked_runtime(decisions: list[Decision], asked: list[Question]) -> AgentRuntime:
+async def asked_runtime(decisions: list[Decision], asked: list[ScriptQuestion]) -> AgentRuntime:
     from skillkit.agent.models.choice import choose
 
-    async def ask(question: Question) -> Decision:
+    async def ask(question: ScriptQuestion) -> Decision:
         asked.append(question)
         return decisions.pop(0)
 
@@ -100,7 +100,7 @@ async def asked_runtime(decisions: list[Decision], asked: list[Question]) -> Age
 async def test_once_session_and_always_last_as_long_as_they_say(
     online, adder: Path, decision: Decision, second_asks: bool, third_program_asks: bool
 ) -> None:
-    asked: list[Question] = []
+    asked: list[ScriptQuestion] = []
     runtime = await asked_runtime([decision, Decision.NO], asked)
     online.replies = [RUN, Say("5"), RUN, Say("again")]
     await runtime.answer("/adder add 2 and 3")
@@ -115,7 +115,7 @@ async def test_once_session_and_always_last_as_long_as_they_say(
 
 
 async def test_no_means_no(online, adder: Path) -> None:
-    asked: list[Question] = []
+    asked: list[ScriptQuestion] = []
     runtime = await asked_runtime([Decision.NO], asked)
     online.replies = [RUN, Say("refused")]
     await runtime.answer("/adder add 2 and 3")
@@ -124,7 +124,7 @@ async def test_no_means_no(online, adder: Path) -> None:
 
 
 async def test_a_script_that_does_not_exist_is_not_asked_about(online, adder: Path) -> None:
-    asked: list[Question] = []
+    asked: list[ScriptQuestion] = []
     runtime = await asked_runtime([], asked)
     call = CallTool("script_run", {"skill_name": "nobody", "script_name": "add"})
     online.replies = [call, Say("no such skill")]
@@ -135,7 +135,7 @@ async def test_a_script_that_does_not_exist_is_not_asked_about(online, adder: Pa
 
 
 async def test_help_runs_code_too_and_is_asked_about(online, adder: Path) -> None:
-    asked: list[Question] = []
+    asked: list[ScriptQuestion] = []
     runtime = await asked_runtime([Decision.NO], asked)
     online.replies = [CallTool("script_help", {"skill_name": "adder", "script_name": "add"}), Say("no")]
     await runtime.answer("/adder help")
@@ -146,7 +146,7 @@ async def test_help_runs_code_too_and_is_asked_about(online, adder: Path) -> Non
 async def test_once_is_known_to_the_task_that_asked_and_to_nobody_else(adder: Path) -> None:
     approvals = Approvals(DefaultAuthority(), ConsentFile())
     skill = find_enabled(print).manager.get_skill("adder")
-    question = Question(skill, "add", [], "sha256:1")
+    question = ScriptQuestion(skill, "add", [], "sha256:1")
     decided, looked = asyncio.Event(), asyncio.Event()
 
     async def first() -> bool:
@@ -167,7 +167,7 @@ async def test_once_is_known_to_the_task_that_asked_and_to_nobody_else(adder: Pa
 
 def test_an_approval_for_one_conversation_is_none_for_another(adder: Path) -> None:
     approvals = Approvals(DefaultAuthority(), ConsentFile())
-    question = Question(find_enabled(print).manager.get_skill("adder"), "add", [], "sha256:1")
+    question = ScriptQuestion(find_enabled(print).manager.get_skill("adder"), "add", [], "sha256:1")
     with asking_for(Requester(conversation="a")):
         approvals.decide(question, Decision.SESSION)
         assert approvals.approved(question.skill, question.digest)

@@ -16,10 +16,10 @@ WRITER = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from skillkit.journal import Event, Kind, SqliteJournal, at
+    from skillkit.journal import Event, Kind, SqliteJournal, in_turn
 
     journal = SqliteJournal(Path(sys.argv[1]))
-    with at(sys.argv[2], 1):
+    with in_turn(sys.argv[2], 1):
         for number in range(int(sys.argv[3])):
             journal.record(Event(Kind.LOADED, f"skill-{number}", data={"n": number}))
             if number == 50:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillkit.core.exceptions import StateFileError
-from skillkit.journal import Event, EventFilter, JournalReader, Kind, SqliteJournal, at
+from skillkit.journal import Event, EventFilter, JournalReader, Kind, SqliteJournal, in_turn
 from skillkit.journal.usage import usage_in
 
 
@@ -63,7 +63,7 @@ def test_pages_and_filters(path: Path) -> None:
 
 
 def test_an_event_takes_its_place_from_the_call_that_caused_it(path: Path) -> None:
-    with at("talk-1", 4):
+    with in_turn("talk-1", 4):
         reader = written(path, Event(Kind.LOADED, "pdf"), Event(Kind.READ, "csv"))
     [summary] = reader.conversations()
     assert (summary.id, summary.turns, summary.events, summary.skills) == ("talk-1", 1, 2, ("csv", "pdf"))

@@ -4,7 +4,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from skillkit.journal import Event, Kind, at
+from skillkit.journal import Event, Kind, in_turn
 from skillkit.journal.sensitive import described
 from skillkit.journal.telemetry import TelemetryWriter
 
@@ -15,7 +15,7 @@ def test_a_run_is_a_span_with_both_vocabularies() -> None:
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     writer = TelemetryWriter(provider)
     data = {"script": "status.py", "exit_code": 3, "duration_ms": 12.5, "error": "failed"}
-    with at("talk", 2):
+    with in_turn("talk", 2):
         writer.record(Event(Kind.SCRIPT_RUN, "pdf", "digest", data))
         writer.record(Event(Kind.MATCHED))
     [span] = exporter.get_finished_spans()

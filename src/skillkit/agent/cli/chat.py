@@ -15,7 +15,7 @@ from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
 from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.screen import AnswerScreen
 from skillkit.agent.cli.turns import LATEST, Options, TurnTree, runtime_for, visible, warn
-from skillkit.agent.cli.usage import Usage
+from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.providers import PROVIDERS
 from skillkit.agent.runtime import Observers
 from skillkit.agent.telemetry import Stopwatch
@@ -23,7 +23,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
-    from skillkit.agent.approvals import Question
+    from skillkit.agent.approvals import ScriptQuestion
     from skillkit.agent.cli.terminal import Terminal
     from skillkit.agent.runtime import AgentRuntime
 
@@ -79,7 +79,7 @@ class Chat:
     def status(self) -> str:
         """Model, active skills, tokens used."""
         runtime = self.runtime
-        used = Usage.of(runtime)
+        used = TokenTotals.of(runtime)
         skills = ", ".join(runtime.active_skills) or "no skill in use"
         return f"{runtime.provider.name}/{runtime.provider.model} · {skills} · {used.total:,} tokens"
 
@@ -222,7 +222,7 @@ class Chat:
             except EOFError:
                 return
 
-    async def _ask(self, question: "Question") -> "Decision":
+    async def _ask(self, question: "ScriptQuestion") -> "Decision":
         """Show each fact on a line of its own; what the model chose is quoted and cannot pass for one."""
         assert self.terminal is not None
         if self.screen is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.usage import Usage
+from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.conversations import as_markdown, text_of
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.availability import Refusal
@@ -188,7 +188,7 @@ def show_why(runtime: "AgentRuntime") -> None:
 
 
 def show_cost(runtime: "AgentRuntime") -> None:
-    usage = Usage.of(runtime)
+    usage = TokenTotals.of(runtime)
     output.say(str(usage))
     cost = usage.cost(runtime.provider.settings.price)
     if cost is not None:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from skillkit.agent.cli.turns import warn
-from skillkit.agent.cli.usage import Usage
+from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.runtime import Observers
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class TurnEvents:
             sys.stdout.flush()
 
     def document(self, runtime: "AgentRuntime", seconds: float, error: Exception | None) -> dict[str, Any]:
-        usage = Usage.of(runtime)
+        usage = TokenTotals.of(runtime)
         return {
             "answer": "".join(self._answer).strip(),
             "complete": error is None,

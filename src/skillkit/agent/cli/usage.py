@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenTotals:
     """The tokens that a conversation has cost in this program."""
 
     requests: int = 0
@@ -23,7 +23,7 @@ class Usage:
     estimated: bool = False
 
     @classmethod
-    def of(cls, runtime: "AgentRuntime") -> "Usage":
+    def of(cls, runtime: "AgentRuntime") -> "TokenTotals":
         counts = [step.tokens for step in runtime.trace.steps if step.tokens is not None]
         return cls(
             requests=len(counts),

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from skillkit.inspector.html import Markup, link, tag
 from skillkit.inspector.layout import facts, page, section
-from skillkit.inspector.managing import Action, Question
+from skillkit.inspector.managing import Action, PendingChange
 from skillkit.inspector.pages.skills import address
 from skillkit.install.proposal import ProposedSkill
 
@@ -13,7 +13,7 @@ def action_address(action: Action, name: str) -> str:
     return f"/manage/{action}/{quote(name, safe='')}"
 
 
-def show(action: Action, name: str, question: Question, token: str) -> str:
+def show(action: Action, name: str, question: PendingChange, token: str) -> str:
     """Return the question; `token` comes back with the answer and proves that this page asked."""
     form = tag(
         "form",

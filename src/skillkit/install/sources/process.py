@@ -45,7 +45,7 @@ class FolderLimit:
 
 
 @dataclass(slots=True)
-class Answer:
+class ProgramOutput:
     """What a program said; `stopped` tells why it was ended before it was done."""
 
     output: bytes
@@ -64,9 +64,9 @@ def run(
     timeout: float,
     watched: FolderLimit,
     stop: threading.Event,
-) -> Answer:
+) -> ProgramOutput:
     """Run `command` within limits of time, memory, answer and disk; nothing it started outlives it."""
-    answer = Answer(b"", "", -1)
+    answer = ProgramOutput(b"", "", -1)
     with _running(command, environment, cwd) as process:
         output = _Reader(process.stdout, limit)
         complaint = _Reader(process.stderr, 64 * 1024)

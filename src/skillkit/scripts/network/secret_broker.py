@@ -6,7 +6,7 @@ import h11
 
 from skillkit.scripts.network.relay import Allowance
 from skillkit.scripts.network.secrets import BrokeredSecret
-from skillkit.scripts.network.tls_end import Stream
+from skillkit.scripts.network.tls_end import ByteStream
 
 _CHUNK = 1 << 16
 _MAX_HEAD = 64 << 10
@@ -47,7 +47,12 @@ class SecretBroker:
     """One connection of a script to one host, request by request, in HTTP/1.1."""
 
     def __init__(
-        self, inside: Stream, outside: Stream, host: str, secrets: list[BrokeredSecret], allowance: Allowance
+        self,
+        inside: ByteStream,
+        outside: ByteStream,
+        host: str,
+        secrets: list[BrokeredSecret],
+        allowance: Allowance,
     ) -> None:
         self._inside, self._outside = inside, outside
         self._host = host.encode()
@@ -150,7 +155,7 @@ class SecretBroker:
         self._reply(script, h11.Data(data=body))
         self._reply(script, h11.EndOfMessage())
 
-    def _next(self, connection: h11.Connection, stream: Stream) -> object:
+    def _next(self, connection: h11.Connection, stream: ByteStream) -> object:
         while (event := connection.next_event()) is h11.NEED_DATA:
             received = stream.recv(_CHUNK)
             if stream is self._outside:

@@ -10,7 +10,7 @@ _CHUNK = 1 << 16
 T = TypeVar("T")
 
 
-class Stream(Protocol):
+class ByteStream(Protocol):
     """A connection whose bytes can be read."""
 
     def recv(self, size: int, /) -> bytes: ...

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.drivers.agent_framework import ScriptedClient
 from conformance.script import Call, Driver, Reply, Seen, Turn
-from skillkit.agent.approvals import Decision, Question
+from skillkit.agent.approvals import Decision, ScriptQuestion
 from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import INSTRUCTIONS
@@ -65,7 +65,7 @@ class ProgramDriver(Driver):
             client=ScriptedClient(self),
         )
 
-    async def _ask(self, question: Question) -> Decision:
+    async def _ask(self, question: ScriptQuestion) -> Decision:
         helping = question.arguments == ["--help"]
         self.model.turn.asked.append("script_help" if helping else "script_run")
         return Decision.ONCE if self.approve else Decision.NO
