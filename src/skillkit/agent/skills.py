@@ -10,7 +10,7 @@ from agent_framework import (
     Message,
 )
 
-from skillkit.agent.approvals import Approvals, Ask, ScriptQuestion
+from skillkit.agent.approvals import Approvals, Ask, Decision, ScriptQuestion
 from skillkit.agent.models.grounding import mentions_tool
 from skillkit.core.authority import Requester, current_requester
 from skillkit.core.digest_memo import tree_digests
@@ -173,8 +173,14 @@ class ScriptApproval:
         question = self._question(tool, arguments)
         if question is not None and self.ask is not None:
             data: dict[str, Json] = {"tool": tool, "script": question.script}
-            self.manager.journal.record(Event(Kind.SCRIPT_ASKED, question.skill.name, question.digest, data))
-            self.approvals.decide(question, await self.ask(question))
+            asked = Event(Kind.SCRIPT_ASKED, question.skill.name, question.digest, data)
+            self.manager.journal.record(asked)
+            decision = await self.ask(question)
+            if decision is not Decision.NO:  # a no is written down by whoever does not run the script
+                given: dict[str, Json] = {**data, "decision": decision.value}
+                granted = Event(Kind.SCRIPT_GRANTED, asked.skill, asked.digest, given)
+                self.manager.journal.record(granted)
+            self.approvals.decide(question, decision)
         return True
 
     def _question(self, tool: str, arguments: Mapping[str, object]) -> ScriptQuestion | None:

@@ -21,6 +21,8 @@ class Kind(StrEnum):
     READ = "read"
     """The model read a file of a skill."""
     SCRIPT_ASKED = "script_asked"
+    SCRIPT_GRANTED = "script_granted"
+    """The user said yes to a question."""
     SCRIPT_DENIED = "script_denied"
     SCRIPT_RUN = "script_run"
     TOOLSET_CALLED = "toolset_called"

@@ -62,25 +62,29 @@ class Journaled(WrappedTools):
             with in_turn(session.id, session.turn):
                 answer = await tool.handler(**arguments)
                 if tool.event is not None:
-                    self.journal.record(_call_event(tool, arguments, answer, time.monotonic() - started))
+                    took = time.monotonic() - started
+                    self.journal.record(_call_event(tool, arguments, answer, took, session))
             return answer
 
         return replace(tool, handler=recorded)
 
 
-def _call_event(tool: Tool, arguments: dict[str, object], answer: object, seconds: float) -> Event:
+def _call_event(
+    tool: Tool, arguments: dict[str, object], answer: object, seconds: float, session: SkillSession
+) -> Event:
     kind = tool.event or Kind.UNKNOWN
     data: dict[str, Json] = {"origin": "model", "duration_ms": round(seconds * 1000, 3)}
     failed = isinstance(answer, ToolResult) and answer.failed
     if tool.skill:  # its code ran, whatever became of it
         data["tool"] = tool.name
         data["failed"] = failed or (isinstance(answer, Mapping) and answer.get("success") is False)
-        return Event(kind, tool.skill, data=data)
+        return Event(kind, tool.skill, session.digest_of(tool.skill), data)
     if kind is Kind.READ:
         data["path"] = str(arguments.get("path", ""))[:512]
     if failed:
         data["wanted"], kind = kind.value, Kind.REFUSED
-    return Event(kind, str(arguments.get("skill_id") or "")[:128], data=data)
+    skill = str(arguments.get("skill_id") or "")
+    return Event(kind, skill[:128], session.digest_of(skill), data)
 
 
 def _scored(match: Match) -> dict[str, Json]:

@@ -7,6 +7,7 @@ from threading import RLock
 from typing import NotRequired, TypedDict
 from uuid import uuid4
 
+from skillkit.core.names import canonical_name
 from skillkit.disclosure.exceptions import SessionDataError
 
 VERSION = 1
@@ -103,6 +104,11 @@ class SkillSession:
     def get(self, skill_id: str) -> Activation | None:
         with self._lock:
             return self._active.get(skill_id)
+
+    def digest_of(self, name: str) -> str:
+        """Return the digest of the text in use under a name, however it is spelt; empty without one."""
+        activation = self.get(canonical_name(name))
+        return "" if activation is None else activation.digest
 
     def activate(self, activation: Activation) -> Activation:
         """Make a skill active; what was active under its id before is superseded.

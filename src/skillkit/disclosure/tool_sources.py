@@ -96,7 +96,7 @@ class Approved(WrappedTools):
     """Asks the user before each call of a tool that asks; without anybody to ask, refuses it.
 
     `approve` is given the arguments as the tool will get them; only a plain True is a yes. Each question
-    and each no is written into `journal`.
+    and each answer is written into `journal`.
     """
 
     def __init__(self, source: ToolSource, approve: Approve | None, journal: Writer = NO_JOURNAL) -> None:
@@ -118,8 +118,10 @@ class Approved(WrappedTools):
             question = question_event(tool.name, arguments, session)
             self.journal.record(question)
             answer = self.approve(tool.name, arguments)
-            if (await answer if inspect.isawaitable(answer) else answer) is not True:
-                self.journal.record(replace(question, kind=Kind.SCRIPT_DENIED, time=time.time()))
+            allowed = (await answer if inspect.isawaitable(answer) else answer) is True
+            kind = Kind.SCRIPT_GRANTED if allowed else Kind.SCRIPT_DENIED
+            self.journal.record(replace(question, kind=kind, time=time.time()))
+            if not allowed:
                 return refusal(tool.name)
             return await tool.handler(**arguments)
 
@@ -199,4 +201,5 @@ def question_event(tool: str, arguments: Mapping[str, object], session: SkillSes
     data: dict[str, Json] = {"tool": tool}
     if script := arguments.get("script_name"):
         data["script"] = str(script)[:512]
-    return Event(Kind.SCRIPT_ASKED, str(skill)[:128], data=data, conversation=session.id, turn=session.turn)
+    digest = session.digest_of(str(skill))
+    return Event(Kind.SCRIPT_ASKED, str(skill)[:128], digest, data, session.id, session.turn)

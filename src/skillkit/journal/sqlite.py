@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.core.events import Event, Kind
+from skillkit.core.names import canonical_name
 from skillkit.core.turn import current_turn
 from skillkit.journal.sensitive import secrets_in, without
 
@@ -256,7 +257,8 @@ def _row(event: Event, secrets: Sequence[tuple[str, str]]) -> Row:
     data = data.encode("utf-8", "replace").decode()
     if len(data) > MAX_DATA:
         data = json.dumps({"too_large": len(data)})
-    skill, conversation = _storable(event.skill), _storable(event.conversation)
+    # One skill, one name: models and headers spell it as they like.
+    skill, conversation = _storable(canonical_name(event.skill)), _storable(event.conversation)
     return event.time, event.kind.value, conversation, event.turn, skill, event.digest, data
 
 

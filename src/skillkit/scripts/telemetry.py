@@ -5,6 +5,7 @@ import logging
 import shlex
 
 from skillkit.core.events import Event, Json, Kind, Writer
+from skillkit.core.models import Permissions
 from skillkit.journal.sensitive import described, sensitive_data_enabled
 from skillkit.journal.telemetry import with_spans
 from skillkit.scripts.models import ScriptRequest
@@ -13,9 +14,9 @@ from skillkit.scripts.payloads import Payload
 logger = logging.getLogger("skillkit.scripts")
 
 
-def record_run(request: ScriptRequest, payload: Payload, journal: Writer) -> None:
-    """Write down what `payload` says of a run."""
-    with_spans(journal).record(_run_event(request, payload))
+def record_run(request: ScriptRequest, asked: Permissions, payload: Payload, journal: Writer) -> None:
+    """Write down what `payload` says of a run, and what its skill had asked for."""
+    with_spans(journal).record(_run_event(request, asked, payload))
     meta: Payload = payload["meta"]
     code = payload.get("error")
     logger.log(
@@ -40,11 +41,12 @@ def record_denial(skill: str, script: str, digest: str, reason: str, journal: Wr
     )
 
 
-def _run_event(request: ScriptRequest, payload: Payload) -> Event:
+def _run_event(request: ScriptRequest, asked: Permissions, payload: Payload) -> Event:
     """Return what became of a run; what it was given and what it said only as far as that may be kept."""
     meta: Payload = payload["meta"]
     data: dict[str, Json] = {name: _plain(value) for name, value in meta.items()}
     data["script"] = request.script
+    data["asked"] = _asked(asked)
     data["arguments"] = described(shlex.join(request.arguments))
     if code := payload.get("error"):
         data["error"] = str(code)
@@ -52,6 +54,17 @@ def _run_event(request: ScriptRequest, payload: Payload) -> Event:
     else:
         data["output"] = described(_text(payload.get("result")))
     return Event(Kind.SCRIPT_RUN, request.skill, request.digest, data)
+
+
+def _asked(permissions: Permissions) -> dict[str, Json]:
+    """Return what a header asks for, in the words of `meta.grants`."""
+    return {
+        "network": permissions.network,
+        "hosts": [*permissions.hosts],
+        "env": [*permissions.env],
+        **({"secrets": [each.name for each in permissions.secrets]} if permissions.secrets else {}),
+        "timeout": permissions.timeout,
+    }
 
 
 def _plain(value: object) -> Json:

@@ -11,7 +11,7 @@ from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillInvocationError, SkillNotFoundError, SkillsUseError
 from skillkit.core.grants import Grants, Limits
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import Permissions, SkillMetadata
 from skillkit.core.names import refusal
 from skillkit.core.text import escape_hidden, strip_hidden
 from skillkit.disclosure.session import SkillSession
@@ -37,6 +37,7 @@ class _Prepared:
 
     script: Script
     request: ScriptRequest
+    asked: Permissions
     as_json: bool = False
     help: bool = False
 
@@ -261,7 +262,7 @@ class ScriptTools:
             return failure(
                 getattr(error, "code", "permission_denied"), f"{error}\n{remedy}" if remedy else str(error)
             )
-        return _Prepared(script, request, as_json=call.as_json)
+        return _Prepared(script, request, skill.permissions, as_json=call.as_json)
 
     def _prepare_help(self, skill_name: str, script_name: str) -> _Prepared | Payload:
         found = self._find(skill_name, script_name)
@@ -277,7 +278,7 @@ class ScriptTools:
                 self._help.move_to_end((digest, script.file))
                 return known
         request = help_request(skill, script, digest, grants, self._limits)
-        return _Prepared(script, request, help=True)
+        return _Prepared(script, request, skill.permissions, help=True)
 
     def help_requests(self, skill_name: str) -> list[ScriptRequest]:
         """Return a request for the help of each script of a skill; SkillInvocationError says why not."""
@@ -315,7 +316,7 @@ class ScriptTools:
 
     def _recorded(self, prepared: _Prepared, result: ScriptResult) -> Payload:
         payload = self._payload(prepared, result)
-        telemetry.record_run(prepared.request, payload, self._skills.journal)
+        telemetry.record_run(prepared.request, prepared.asked, payload, self._skills.journal)
         return payload
 
     def _payload(self, prepared: _Prepared, result: ScriptResult) -> Payload:

@@ -37,6 +37,8 @@ def test_a_script_runs_once_its_skill_is_trusted(tmp_path: Path) -> None:
     data = json.loads(agent(tmp_path, "skill", "run", "--json", "copy", "greet", "Ada").stdout)
     assert data["result"] == {"greeting": "Hello, Ada!"}
     assert data["meta"]["backend"] != "none"
+    runs = agent(tmp_path, "journal", "export", "--skill", "Copy").stdout.splitlines()
+    assert [json.loads(line)["data"]["exit_code"] for line in runs if '"script_run"' in line] == [0, 0]
     assert agent(tmp_path, "skill", "run", "copy", "greet").returncode == 1
     assert agent(tmp_path, "skill", "run", "copy", "missing").returncode == 1
 

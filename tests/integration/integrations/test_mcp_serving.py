@@ -26,6 +26,7 @@ from skillkit import SkillManager
 from skillkit.core.exceptions import SkillSecurityError
 from skillkit.integrations.mcp import SkillServer
 from skillkit.integrations.mcp.http import http_app, is_loopback
+from skillkit.journal import JournalReader, Kind
 
 AGENT = str(Path(sys.executable).with_name("agent"))
 TOKEN = "a-token-of-some-length"
@@ -66,7 +67,10 @@ async def served(*arguments: str, **environment: str) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])
-async def test_a_client_starts_the_server_and_loads_a_skill(skills: Path, era: Any):
+async def test_a_client_starts_the_server_and_loads_a_skill(
+    skills: Path, era: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AGENT_HOME", str(tmp_path / "agent"))
     parameters = StdioServerParameters(
         command=AGENT, args=["serve", "--mcp", str(skills)], env=dict(os.environ), cwd=skills
     )
@@ -74,6 +78,10 @@ async def test_a_client_starts_the_server_and_loads_a_skill(skills: Path, era: A
         assert "- pdf-forms" in (client.session.instructions or "")
         answer: Any = await client.call_tool("load_skill", {"skill_id": "pdf-forms"})
         assert "Fill in" in answer.content[0].text
+    recorded = [
+        stored.event for stored in JournalReader(tmp_path / "agent" / "journal.sqlite").oldest_first()
+    ]
+    assert (Kind.LOADED, "pdf-forms") in [(event.kind, event.skill) for event in recorded]
 
 
 async def test_over_http_on_loopback(skills: Path):

@@ -69,10 +69,13 @@ async def test_a_turn_is_recorded_from_the_match_to_the_script(
         (1, Kind.READ, "release-notes"),
         (1, Kind.REFUSED, "release-notes"),
         (1, Kind.SCRIPT_ASKED, "release-notes"),
+        (1, Kind.SCRIPT_GRANTED, "release-notes"),
         (1, Kind.SCRIPT_RUN, "release-notes"),
         (2, Kind.MATCHED, ""),
     ]
-    matched, activated, _, _, read, refused, asked, ran, _ = [e for e in events if e.kind is not Kind.TOKENS]
+    matched, activated, _, loaded, read, refused, asked, _, ran, _ = [
+        e for e in events if e.kind is not Kind.TOKENS
+    ]
     assert matched.data["matched"][0]["id"] == "release-notes"
     assert matched.data["matched"][0]["reasons"]
     assert 0 < matched.data["line"] <= matched.data["matched"][0]["score"]
@@ -81,6 +84,8 @@ async def test_a_turn_is_recorded_from_the_match_to_the_script(
     assert activated.digest
     assert asked.data == {"tool": "script_run", "script": "count"}
     assert read.data["path"] == "style.md"
+    assert all(event.digest for event in (loaded, read, asked))
+    assert ran.data["asked"] == {"network": False, "hosts": [], "env": [], "timeout": None}
     assert refused.data["wanted"] == "read"
     assert (ran.data["script"], ran.data["exit_code"], ran.digest != "") == ("scripts/count.py", 0, True)
     tokens = next(event for event in events if event.kind is Kind.TOKENS)
@@ -105,9 +110,10 @@ async def test_a_no_of_the_user_and_one_of_the_authority_are_recorded(
         Kind.SCRIPT_ASKED,
         Kind.SCRIPT_DENIED,
         Kind.SCRIPT_ASKED,
+        Kind.SCRIPT_GRANTED,
         Kind.SCRIPT_DENIED,
     ]
-    by_user, by_authority = events[1], events[3]
+    by_user, by_authority = events[1], events[4]
     assert (by_user.data["script"], by_user.digest) == ("count", "")
     assert (by_authority.data["script"], by_authority.digest != "") == ("scripts/count.py", True)
     assert by_authority.data["reason"] == "Scripts are not allowed here"
@@ -137,6 +143,25 @@ async def test_a_call_of_a_toolset_is_recorded_with_the_skill_that_brings_it(
     ]
     [usage] = [row for row in usage_of(called) if row.skill == "clock-work"]
     assert (usage.called, usage.failed) == (2, 1)
+
+
+async def test_one_skill_has_one_name_however_it_is_spelt(
+    skills_dir: Path, write_skill, journal: SqliteJournal
+) -> None:
+    write_skill("Clock_Work", description="Tells the time of day.")
+    scripts = skills_dir / "Clock_Work" / "scripts"
+    scripts.mkdir()
+    (scripts / "tick.py").write_text("print(1)")
+    manager = SkillManager(
+        project_skill_dir=skills_dir, anthropic_config_dir="", journal=journal, authority=TrustEverySkill()
+    )
+    manager.discover()
+    tools = SkillTools(manager, approve=lambda name, arguments: True)
+    await tools.call("load_skill", {"skill_id": "CLOCK_work"})
+    await tools.call("script_run", {"skill_id": "Clock_Work", "script_name": "tick"})
+    assert journal.flush()
+    rows = usage_of(stored.event for stored in JournalReader(journal.path).oldest_first())
+    assert [(row.skill, row.loaded, row.run) for row in rows] == [("clock-work", 1, 1)]
 
 
 def test_texts_are_kept_only_when_the_user_allows_it(

@@ -11,6 +11,7 @@ import typer
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.journal import journal_path
+from skillkit.core.names import canonical_name
 from skillkit.journal import EventFilter, JournalReader, sqlite
 
 app = typer.Typer(name="journal", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -63,7 +64,7 @@ def export(
 ) -> None:
     """Print every event as a line of JSON, the oldest first."""
 
-    wanted = EventFilter(skill=skill, conversation=conversation)
+    wanted = EventFilter(skill=canonical_name(skill), conversation=conversation)
     for line in JournalReader(journal_path()).export(wanted):
         sys.stdout.write(line + "\n")
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.remedies import advise
+from skillkit.core.events import NO_JOURNAL
 from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.enabled import EnabledSkills
 
 if TYPE_CHECKING:
+    from skillkit.core.events import Writer
     from skillkit.core.models import Diagnostic, SkillMetadata
     from skillkit.install.record import InstalledSkill
     from skillkit.install.selection import Selection
@@ -61,11 +63,15 @@ def enabled_skills(
     paths: Iterable[Path] = (),
     *,
     selection: "Selection | None" = None,
+    journal: "Writer" = NO_JOURNAL,
 ) -> "EnabledSkills":
-    """The skills of the usual places, of skillkit itself and of `paths`, with what is active."""
+    """The skills of the usual places, of skillkit itself and of `paths`, with what is active.
+
+    Commands by which skills are used give a `journal`; those that only show them have nothing to record.
+    """
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
-    enabled = EnabledSkills(search=paths, selection=selection, advise=advise)
+    enabled = EnabledSkills(search=paths, selection=selection, journal=journal, advise=advise)
     for notice in enabled.registry.notices:
         output.remark(escape_hidden(notice), "yellow")
     return enabled

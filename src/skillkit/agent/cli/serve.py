@@ -14,6 +14,7 @@ import typer
 from skillkit.agent.cli import output
 from skillkit.agent.cli.outcome import INTERRUPTED
 from skillkit.agent.cli.overview import enabled_skills
+from skillkit.agent.journal import open_journal
 from skillkit.agent.script_answers import find_remedy
 from skillkit.core.authority import PerTenantAuthority
 from skillkit.core.disk import agent_home
@@ -134,7 +135,7 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
     except ImportError as error:
         raise ConfigurationError(str(error)) from error
 
-    enabled = enabled_skills(paths)
+    enabled = enabled_skills(paths, journal=open_journal())
     _say_what_is_not_served(enabled, paths)
     manager = enabled.manager
     if allow:

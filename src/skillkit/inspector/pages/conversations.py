@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from skillkit.core.events import Json
+from skillkit.core.names import canonical_name
 from skillkit.inspector.html import Markup, bar, link, table, tag
 from skillkit.inspector.layout import facts, nothing, page, section
 from skillkit.inspector.library import Library
@@ -103,9 +104,20 @@ def _why(wanted: str, events: list[StoredEvent]) -> Markup | None:
     for data in matched:
         for place, words in _PLACES:
             for one in _entries(data.get(place)):
-                if one.get("id") == wanted:
-                    return tag("p", f"{words}: {_score(one, data.get('line'))}.")
-    return tag("p", f"'{wanted}' had less in common with this request than the skills that are listed.")
+                if one.get("id") == canonical_name(wanted):
+                    behind = place == "near" and _reached(one, data.get("line"))
+                    why = "It reached the line and another skill was clearly ahead" if behind else words
+                    return tag("p", f"{why}: {_score(one, data.get('line'))}.")
+    return tag(
+        "p",
+        f"'{wanted}' had less in common with this request than the skills that are listed, "
+        "or was not on offer then.",
+    )
+
+
+def _reached(one: dict[str, Json], line: Json) -> bool:
+    score = one.get("score")
+    return isinstance(score, int | float) and isinstance(line, int | float) and score >= line
 
 
 def _score(one: dict[str, Json], line: Json) -> str:

@@ -10,6 +10,12 @@ from skillkit.inspector.html import Markup, link, tag
 from skillkit.inspector.pages.skills import address
 from skillkit.journal.reading import StoredEvent
 
+_ANSWERS = {
+    Kind.SCRIPT_ASKED: "asked about",
+    Kind.SCRIPT_GRANTED: "allowed",
+    Kind.SCRIPT_DENIED: "denied",
+}
+
 
 def conversation_address(identity: str) -> str:
     return f"/conversation/{quote(identity, safe='')}"
@@ -47,9 +53,8 @@ def summary(event: Event) -> list[object]:
                 skill,
                 f": {data.get('script', 'a script')} ended with {data.get('error') or data.get('exit_code')}",
             ]
-        case Kind.SCRIPT_ASKED | Kind.SCRIPT_DENIED:
-            word = "asked about" if event.kind is Kind.SCRIPT_ASKED else "denied"
-            return [skill, f": {word} {data.get('script', 'a script')}"]
+        case Kind.SCRIPT_ASKED | Kind.SCRIPT_GRANTED | Kind.SCRIPT_DENIED:
+            return [skill, f": {_ANSWERS[event.kind]} {data.get('script', 'a script')}"]
         case Kind.TOKENS:
             return [f"Skills added {data.get('total', '?')} tokens to the request"]
         case Kind.MODEL_CALLED:

@@ -256,7 +256,7 @@ def _neighbours(library: Library, skill: SkillMetadata) -> Markup | None:
 
 
 def _consents(library: Library, skill: SkillMetadata) -> Markup | None:
-    kinds = (Kind.CONSENTED, Kind.SCRIPT_ASKED, Kind.SCRIPT_DENIED)
+    kinds = (Kind.CONSENTED, Kind.SCRIPT_ASKED, Kind.SCRIPT_GRANTED, Kind.SCRIPT_DENIED)
     events = library.journal.events(EventFilter(kinds=kinds, skill=skill.canonical_name), limit=EVENTS)
     if not events:
         return None

@@ -8,6 +8,7 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Found, Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
+from skillkit.agent.journal import open_journal
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.names import canonical_name
 from skillkit.core.text import HIDDEN, escape_hidden
@@ -43,7 +44,8 @@ def run(
     """Run a script of a skill as an agent would: in the sandbox, with what its trust grants."""
 
     # Naming the skill selects it; whether it is trusted is another question.
-    enabled = enabled_skills(selection=Selection("names", frozenset({canonical_name(name)})))
+    selection = Selection("names", frozenset({canonical_name(name)}))
+    enabled = enabled_skills(selection=selection, journal=open_journal())
     if not json:
         get_loaded_skill(enabled, name)
     tools = ScriptTools(enabled.manager, outputs=ShownOutputs(output.remark), remedy=find_remedy)

@@ -54,14 +54,16 @@ def usage(
 
 def _show(rows: "list[SkillUsage]", *, unknown: bool) -> None:
     """`unknown`: the log of another agent says when a skill was loaded and no more."""
-    columns = ("Skill", "Matched", "Loaded", "Read", "Run", "Failed", "Last", "Remark")
+    columns = ("Skill", "Matched", "Loaded", "Read", "Run", "Failed", "Tokens", "Last", "Remark")
     cells = []
     for row in rows:
         last = f"{datetime.fromtimestamp(row.last):%Y-%m-%d}" if row.last else "never"
         counted = (
-            (row.loaded, row.read) if unknown else (row.matched, row.loaded, row.read, row.run, row.failed)
+            (row.loaded, row.read)
+            if unknown
+            else (row.matched, row.loaded, row.read, row.run, row.failed, f"{row.tokens:,}")
         )
-        shown = ("?", *counted, "?", "?") if unknown else counted
+        shown = ("?", *counted, "?", "?", "?") if unknown else counted
         cells.append((row.skill, *shown, last, _remark(row)))
     output.table(columns, cells, flexible="Remark")
 
