@@ -21,7 +21,12 @@ COLUMNS = {
     "mcp": "mcp",
 }
 """Extra, and the driver of its column."""
-PEERS = {"fastmcp": ("fastmcp", "tests/integration/integrations/test_mcp_client.py")}
+_WORKSPACES = "tests/integration/integrations/test_workspaces.py"
+PEERS = {
+    "fastmcp": ("fastmcp", "tests/integration/integrations/test_mcp_client.py"),
+    "adk": ("google-adk", _WORKSPACES),
+    "deepagents": ("deepagents", _WORKSPACES),
+}
 """Name, with the package and the tests that use it."""
 SUITE = "tests/integration/integrations/test_conformance.py"
 TOOLS = ("pytest>=8.3", "pytest-asyncio>=0.25", "uvicorn>=0.40")

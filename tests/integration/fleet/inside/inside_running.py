@@ -21,6 +21,7 @@ from skillkit.fleet.sealing import FleetKeys, Label, add_key
 from skillkit.fleet.tree_stores import open_tree_store
 from skillkit.scripts import LocalRunner, Outcome
 from skillkit.scripts.inputs import InputFile
+from skillkit.scripts.workspace import SandboxedWorkspace
 
 pytestmark = pytest.mark.usefixtures("machines")
 
@@ -69,6 +70,16 @@ def test_a_granted_path_of_this_machine_is_refused_and_named(fleet):
     assert "/srv/data is on this machine" in result.message
     assert fleet.runner().run(fleet.request(project=Path("/srv/project"))).outcome is Outcome.REFUSED
     assert fleet.starts(request) == 0
+
+
+async def test_a_workspace_on_the_fleet_lasts_from_one_command_to_the_next(fleet):
+    workspace = SandboxedWorkspace(fleet.runner(), folder=fleet.folder)
+    made = await workspace.run("echo one > file && hostname > /dev/null")
+    assert made.exit_code == 0, made
+    again = await workspace.run("cat file && echo two >> file")
+    assert (again.exit_code, again.stdout.data) == (0, b"one\n"), again
+    assert workspace.read("file") == b"one\ntwo\n"
+    workspace.close()
 
 
 def test_a_script_never_runs_without_a_sandbox(fleet):
