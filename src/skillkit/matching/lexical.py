@@ -1,9 +1,9 @@
 """Scores by shared words: of name, description and triggers, and of the instructions."""
 
-import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
@@ -37,6 +37,14 @@ class _Document:
     exclusions: list[tuple[str, ...]]
     lacking: float = 0.0
     """How much of usual instructions it lacks, 0 to 1."""
+    judged: frozenset[str] = frozenset()
+    """The terms of name, phrases and exclusions: where none is asked for, they say nothing."""
+
+    def __post_init__(self) -> None:
+        self.gather()
+
+    def gather(self) -> None:
+        self.judged = frozenset((*self.name, *chain(*self.phrases), *chain(*self.exclusions)))
 
 
 class LexicalScorer:
@@ -103,14 +111,15 @@ class LexicalScorer:
                 total.setdefault(key, 0.0)
         self._bodies.add_scores(in_bodies, total, share)
         if len(total) > CANDIDATES:
-            best = heapq.nlargest(CANDIDATES, total, key=total.__getitem__)
+            best = sorted(total, key=total.__getitem__, reverse=True)[:CANDIDATES]
             total = {key: total[key] for key in best}
         self._words.add_common(weighed, total, scale)
         self._bodies.add_common(in_bodies, total, share)
         asked = dict(weighed)
         for key in total:
             document = self._documents[key]
-            total[key] += self._judgement(document, asked, scale)
+            if not document.judged.isdisjoint(asked):
+                total[key] += self._judgement(document, asked, scale)
             if document.lacking:
                 total[key] *= 1 + self.weights.body_expected * document.lacking
         return {key: value for key, value in total.items() if value > 0}
@@ -133,7 +142,7 @@ class LexicalScorer:
         value = 0.0
         said = sum(asked[term] for term in document.name if term in asked)
         if said:
-            whole = sum(self._words.weight(term) for term in document.name)
+            whole = self._words.weight_of_all(document.name)
             value += settings.name_covered * said / max(whole, 1.0)  # an ordinary word is less than a name
         value += settings.phrase * scale * self._best_shared(document.phrases, asked)
         if document.exclusions:
@@ -144,9 +153,10 @@ class LexicalScorer:
         """Of the best one: what it shares with the request, times how much of it is shared."""
         best = 0.0
         for sentence in sentences:
-            shared = sum(asked[term] for term in sentence if term in asked)
-            if shared:
-                best = max(best, shared * shared / sum(self._words.weight(term) for term in sentence))
+            if not asked.keys().isdisjoint(sentence):
+                shared = sum([asked[term] for term in sentence if term in asked])
+                if shared:
+                    best = max(best, shared * shared / self._words.weight_of_all(sentence))
         return best
 
     def _text_of(self, skill: SkillMetadata) -> str:
@@ -160,9 +170,11 @@ class LexicalScorer:
         counts = count_terms(text)
         whole = sum(counts.values())
         length = self.weights.body.relative_length(whole)
-        self._bodies.add(key, {term: count / length for term, count in counts.items()})
+        self._bodies.add(key, counts, length)
         document = self._documents[key]
-        document.exclusions.extend(_term_sets(exclusions_of_body(text)))
+        if excluded := _term_sets(exclusions_of_body(text)):
+            document.exclusions.extend(excluded)
+            document.gather()
         document.lacking = max(0.0, 1 - whole / ENOUGH_TERMS)
 
 

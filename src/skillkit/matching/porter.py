@@ -1,9 +1,9 @@
 """Porter's stemmer: `optimises`, `optimised` and `optimising` are one word to a search."""
 
-import itertools
+import string
 from functools import lru_cache
 
-_VOWELS = frozenset("aeiou")
+_LETTERS = str.maketrans(string.ascii_lowercase, "vcccvcccvcccccvcccccvcccyc")
 
 _STEP_2 = {
     "ational": "ate",
@@ -36,10 +36,10 @@ _STEP_3 = {
     "ful": "",
     "ness": "",
 }
-_STEP_4 = (
-    *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
-    *("ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
-)
+_STEP_4 = tuple(
+    "ement able ance ence ible ment ant ate ent ion ism iti ive ize ous al er ic ou".split()
+)  # the longest first
+_ENDINGS = (*_STEP_2, *_STEP_3)
 _LONGEST = 7
 
 
@@ -88,6 +88,8 @@ def _mended(rest: str) -> str:
 
 
 def _replaced(word: str, table: dict[str, str]) -> str:
+    if not word.endswith(_ENDINGS):
+        return word
     for length in range(min(_LONGEST, len(word)), 2, -1):
         suffix = word[-length:]
         if suffix in table:
@@ -97,7 +99,11 @@ def _replaced(word: str, table: dict[str, str]) -> str:
 
 
 def _without_suffix(word: str) -> str:
-    for suffix in sorted((s for s in _STEP_4 if word.endswith(s)), key=len, reverse=True):
+    if not word.endswith(_STEP_4):
+        return word
+    for suffix in _STEP_4:
+        if not word.endswith(suffix):
+            continue
         rest = word[: -len(suffix)]
         fits = suffix != "ion" or rest.endswith(("s", "t"))
         return rest if fits and _measure(rest) > 1 else word
@@ -115,29 +121,28 @@ def _tidy(word: str) -> str:
     return word
 
 
-def _shape(word: str) -> list[bool]:
-    """For each letter whether it is a vowel; `y` is one after a consonant."""
-    shape: list[bool] = []
-    for letter in word:
-        follows_consonant = bool(shape) and not shape[-1]
-        shape.append(letter in _VOWELS or (letter == "y" and follows_consonant))
+def _shape(word: str) -> str:
+    """`v` for each vowel and `c` for each consonant; `y` is a vowel after a consonant."""
+    shape = word.translate(_LETTERS)
+    while (place := shape.find("y")) >= 0:
+        vowel = place > 0 and shape[place - 1] == "c"
+        shape = f"{shape[:place]}{'v' if vowel else 'c'}{shape[place + 1 :]}"
     return shape
 
 
 def _measure(word: str) -> int:
     """How many times a vowel is followed by a consonant."""
-    shape = _shape(word)
-    return sum(one and not other for one, other in itertools.pairwise(shape))
+    return _shape(word).count("vc")
 
 
 def _has_vowel(word: str) -> bool:
-    return any(_shape(word))
+    return "v" in _shape(word)
 
 
 def _double_consonant(word: str) -> bool:
-    return len(word) > 1 and word[-1] == word[-2] and not _shape(word)[-1]
+    return len(word) > 1 and word[-1] == word[-2] and _shape(word)[-1] == "c"
 
 
 def _short_end(word: str) -> bool:
     """Ends consonant, vowel, consonant, the last not w, x or y."""
-    return len(word) > 2 and _shape(word)[-3:] == [False, True, False] and word[-1] not in "wxy"
+    return word[-1:] not in ("w", "x", "y") and _shape(word)[-3:] == "cvc"

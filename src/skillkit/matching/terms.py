@@ -25,6 +25,10 @@ _HUMPS = re.compile(
     "(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 )
 LONGEST_WORD = 64
+# ASCII that is in no word, as spaces: a text is cut there without the regular expression.
+_ASCII_GAPS = bytes(
+    code if code > 127 or chr(code).isalnum() or chr(code) in "'+#" else ord(" ") for code in range(256)
+)
 
 # Function words of English, and the words that any request or any description is made of.
 STOP_WORDS = frozenset(
@@ -68,14 +72,26 @@ def terms(text: str) -> list[str]:
 def count_terms(text: str) -> dict[str, int]:
     """How often each search term occurs; a long text has few different words, and each is split once."""
     counts: dict[str, int] = {}
-    for word, count in Counter(_WORD.findall(text)).items():
-        for term in _terms_of_word(word):
-            counts[term] = counts.get(term, 0) + count
+    known = counts.get
+    pieces = text.encode("utf-8", "surrogatepass").translate(_ASCII_GAPS).split()
+    found = Counter(pieces)
+    for some, count in zip(map(_terms_of_piece, found), found.values(), strict=True):
+        for term in some:
+            counts[term] = known(term, 0) + count
     return counts
+
+
+@lru_cache(maxsize=131_072)
+def _terms_of_piece(piece: bytes) -> tuple[str, ...]:
+    """The terms between two gaps; beyond ASCII there may be several words."""
+    return tuple(terms(piece.decode("utf-8", "surrogatepass")))
 
 
 @lru_cache(maxsize=65_536)
 def _terms_of_word(word: str) -> tuple[str, ...]:
+    if len(word) <= LONGEST_WORD and word.isascii() and word[1:].islower() and word.isalpha():
+        whole = word.lower()  # as most words are: one part, nothing to fold
+        return () if whole in STOP_WORDS else (_stem(whole),)
     if not word.isascii() and _UNSPACED_RUN.search(folded := fold(word)):
         found: list[str] = []
         for piece in _UNSPACED_OR_NOT.findall(folded):
@@ -96,7 +112,7 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
 
 def _stem(word: str) -> str:
     """The stem, the same for `organise` and `organize`."""
-    return stem(_BRITISH.sub("iz", word))
+    return stem(_BRITISH.sub("iz", word) if "is" in word else word)
 
 
 def _pairs(run: str) -> list[str]:

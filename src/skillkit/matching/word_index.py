@@ -30,28 +30,32 @@ class WordIndex:
     _terms: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _weighed: dict[str, float] = field(default_factory=dict)
     """What was computed since the library last changed."""
+    _weighed_all: dict[tuple[str, ...], float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._terms)
 
-    def add(self, key: int, counts: Mapping[str, float]) -> None:
-        """Take in a text by how often each term occurs in it, its length already considered."""
-        saturation, few = self.weights.saturation, self._few
+    def add(self, key: int, counts: Mapping[str, float], length: float = 1.0) -> None:
+        """Take in a text by how often each term occurs in it; `length` is that of the text to the usual."""
+        known = self._few.get
+        worth = {count: self._worth(count / length) for count in set(counts.values())}
         for term, count in counts.items():
-            value = int(_STEPS * count / (count + saturation)) or 1
-            found = few.get(term)
+            value = worth[count]
+            found = known(term)
             if found is not None:
-                found[0].append(key)
-                found[1].append(value)
-                if len(found[0]) > COMMON:
+                keys, values = found
+                keys.append(key)
+                values.append(value)
+                if len(keys) > COMMON:
                     self._make_common(term)
             elif term in self._many:
                 _place(self._many[term], key, value)
                 self._occurs[term] += 1
             else:
-                few[term] = (array("I", (key,)), array("H", (value,)))
+                self._few[term] = (array("I", (key,)), array("H", (value,)))
         self._terms[key] = tuple(counts)
         self._weighed.clear()
+        self._weighed_all.clear()
 
     def remove(self, key: int) -> None:
         for term in self._terms.pop(key):
@@ -65,6 +69,7 @@ class WordIndex:
             if not keys:
                 del self._few[term]
         self._weighed.clear()
+        self._weighed_all.clear()
 
     def has(self, term: str, key: int) -> bool:
         return self._value(term, key) > 0
@@ -79,6 +84,13 @@ class WordIndex:
             rarity = math.log(1 + library / (occurs + 0.5)) / math.log(1 + library / 0.5)
             known = rarity * (1 - settings.commonness * commonness(term))
             self._weighed[term] = known
+        return known
+
+    def weight_of_all(self, terms: tuple[str, ...]) -> float:
+        """How much the terms of a sentence say together."""
+        known = self._weighed_all.get(terms)
+        if known is None:
+            known = self._weighed_all[terms] = sum(map(self.weight, terms))
         return known
 
     def telling(self, terms: Iterable[str]) -> list[tuple[str, float]]:
@@ -130,6 +142,9 @@ class WordIndex:
     def _unit(self) -> float:
         return (self.weights.saturation + 1) / _STEPS
 
+    def _worth(self, count: float) -> int:
+        return int(_STEPS * count / (count + self.weights.saturation)) or 1
+
     def _make_common(self, term: str) -> None:
         keys, values = self._few.pop(term)
         row = array("H", bytes(2 * (max(keys) + 1)))
@@ -142,7 +157,10 @@ class WordIndex:
         if (row := self._many.get(term)) is not None:
             return row[key] if key < len(row) else 0
         keys, values = self._few.get(term, _NOWHERE)
-        return values[keys.index(key)] if key in keys else 0
+        try:
+            return values[keys.index(key)]
+        except ValueError:
+            return 0
 
 
 _NOWHERE: tuple["array[int]", "array[int]"] = (array("I"), array("H"))
