@@ -32,7 +32,6 @@ from skillkit.disclosure.tool_sources import JoinedTools
 from skillkit.integrations.agent_framework import SkillsContextProvider, as_message
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.small_model import SmallModelTools
-from skillkit.scripts.model_tools import script_arguments
 
 if TYPE_CHECKING:
     from agent_framework import SupportsAgentRun
@@ -170,7 +169,7 @@ class ScriptApproval:
         """Ask where there is no word yet. Whether the script runs is then for the authority to say: it
         knows the user's answer, and why not."""
         self.approvals.forget_once()
-        question = self._question(tool, arguments)
+        question = self._question(arguments)
         if question is not None and self.ask is not None:
             data: dict[str, Json] = {"tool": tool, "script": question.script}
             asked = Event(Kind.SCRIPT_ASKED, question.skill.name, question.digest, data)
@@ -183,7 +182,7 @@ class ScriptApproval:
             self.approvals.decide(question, decision)
         return True
 
-    def _question(self, tool: str, arguments: Mapping[str, object]) -> ScriptQuestion | None:
+    def _question(self, arguments: Mapping[str, object]) -> ScriptQuestion | None:
         try:
             skill = self.manager.get_skill(str(arguments.get("skill_id")))
             digest = tree_digests.with_links(skill.base_dir).digest
@@ -191,10 +190,11 @@ class ScriptApproval:
             return None  # the tool answers what is wrong
         if self.approvals.approved(skill, digest):
             return None
+        given = arguments.get("args")
         return ScriptQuestion(
             skill,
             str(arguments.get("script_name")),
-            script_arguments(tool, arguments),
+            [str(each) for each in given] if isinstance(given, list) else [],
             digest,
             self.approvals.offered(skill, digest),
             current_requester().files,

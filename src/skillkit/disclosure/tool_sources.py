@@ -95,7 +95,7 @@ class Asking(WrappedTools):
 class Approved(WrappedTools):
     """Asks the user before each call of a tool that asks; without anybody to ask, refuses it.
 
-    `approve` is given the arguments as the tool will get them; only a plain True is a yes. Each question
+    `approve` is given the arguments as the tool will have them; only a plain True is a yes. Each question
     and each answer is written into `journal`.
     """
 
@@ -117,7 +117,7 @@ class Approved(WrappedTools):
                 return ToolResult.failure(tool.name, "permission_denied", message)
             question = question_event(tool.name, arguments, session)
             self.journal.record(question)
-            answer = self.approve(tool.name, arguments)
+            answer = self.approve(tool.name, {**tool.implied, **arguments})
             allowed = (await answer if inspect.isawaitable(answer) else answer) is True
             kind = Kind.SCRIPT_GRANTED if allowed else Kind.SCRIPT_DENIED
             self.journal.record(replace(question, kind=kind, time=time.time()))

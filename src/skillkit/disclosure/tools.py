@@ -55,7 +55,10 @@ class Tool:
     """Which values arguments can have among these skills, for a model that has to choose from a list."""
     unlisted: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Arguments that are accepted and not shown: hardly any call needs them, and every request would pay."""
-
+    implied: Mapping[str, object] = field(default_factory=dict)
+    """Arguments that every call has without saying so; the user who is asked sees them."""
+    about: str = ""
+    """Words of which one has to be said before a model that takes every tool may call it; empty for any."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names of arguments, with the name that the schema has."""
 

@@ -233,10 +233,10 @@ class _SkillTool(FunctionTool):
             input_model=_Arguments,
             approval_mode="always_require" if tool.asks and asked_by_framework else "never_require",
         )
-        self._neutral = tool
+        self.neutral = tool
 
     def parameters(self) -> dict[str, Any]:
-        return dict(self._neutral.parameters)
+        return dict(self.neutral.parameters)
 
 
 def _as_written(arguments: dict[str, object], tool: Tool) -> Arguments:

@@ -210,8 +210,7 @@ class ScriptSource:
         self._having: tuple[int, tuple[SkillMetadata, ...]] = (-1, ())
 
     def tool(self, name: str, session: SkillSession) -> Tool | None:
-        """One of the tools, also where there is no script: it answers so."""
-        return next((tool for tool in self.scripts.tools() if tool.name == name), None)
+        return self.scripts.tool(name)
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
         generation, having = self._having

@@ -1,6 +1,6 @@
 """The script tools as a model sees them: `script_list`, `script_help`, `script_run`, `script_file`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from skillkit.core.authority import current_requester
@@ -31,8 +31,8 @@ class ScriptCalls(Protocol):
     async def aread_output(self, uri: str, offset: int = 0) -> Payload: ...
 
 
-def model_tools(scripts: ScriptCalls, *, made_files: bool = False) -> tuple[Tool, ...]:
-    """Return the tools; with `made_files` also the one that reads what scripts made."""
+def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
+    """Return the tools; the last one reads what scripts made."""
     name = {"type": "string"}
 
     async def script_list(skill_id: str | None = None, **_: object) -> Payload:
@@ -64,6 +64,7 @@ def model_tools(scripts: ScriptCalls, *, made_files: bool = False) -> tuple[Tool
             script_list,
             Effect.READS,
             used_on=_has_scripts,
+            about="script",
             aliases=SKILL_ALIASES,
         ),
         Tool(
@@ -74,6 +75,8 @@ def model_tools(scripts: ScriptCalls, *, made_files: bool = False) -> tuple[Tool
             Effect.RUNS_CODE,
             asks=True,
             used_on=_has_scripts,
+            implied={"args": ["--help"]},
+            about="script help usage option argument parameter",
             aliases=SKILL_ALIASES,
         ),
         Tool(
@@ -96,14 +99,8 @@ def model_tools(scripts: ScriptCalls, *, made_files: bool = False) -> tuple[Tool
             aliases=SKILL_ALIASES,
             valid_choices=_script_names,
         ),
-        *((reading,) if made_files else ()),
+        reading,
     )
-
-
-def script_arguments(tool: str, arguments: Mapping[str, object]) -> list[str]:
-    """Return what a call of `script_help` or `script_run` gives to the script."""
-    given = arguments.get("args")
-    return ["--help"] if tool == "script_help" else [str(each) for each in given or ()]  # type: ignore[attr-defined]
 
 
 def _script_names(skills: Sequence[SkillMetadata]) -> dict[str, list[str]]:

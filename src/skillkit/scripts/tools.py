@@ -76,6 +76,7 @@ class ScriptTools:
         self._limits = limits
         self._help: OrderedDict[tuple[str, str], Payload] = OrderedDict()
         self._help_lock = Lock()
+        self._tools = model_tools(self)
 
     @property
     def authority(self) -> Authority:
@@ -191,7 +192,11 @@ class ScriptTools:
 
         Once a script of the conversation has made files there is one more, to read them.
         """
-        return model_tools(self, made_files=self.outputs.has_any(current_requester()))
+        return self._tools if self.outputs.has_any(current_requester()) else self._tools[:-1]
+
+    def tool(self, name: str, session: SkillSession | None = None) -> Tool | None:
+        """One of the tools, also where there is nothing to use it on: it answers so."""
+        return next((tool for tool in self._tools if tool.name == name), None)
 
     async def aread_output(self, uri: str, offset: int = 0) -> Payload:
         """A page of a file that a script made."""

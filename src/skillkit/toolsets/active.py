@@ -1,7 +1,7 @@
 """The toolsets of the skills that a conversation uses, and of no others."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 
 from skillkit.core.digest_memo import tree_digests
@@ -27,9 +27,26 @@ class ActiveToolsets:
         self._lock = Lock()
         self._loaded: dict[tuple[str, str], tuple[str, LoadedToolset | ToolsetError]] = {}
         """By skill and class, each with the digest of the tree that it was loaded from."""
+        self._collected: tuple[Sequence[LoadedToolset], Mapping[str, Tool]] = ((), {})
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
         """The tools of the active skills, in the order in which they became active."""
+        return self._collect(self._active(session))
+
+    def tool(self, name: str, session: SkillSession) -> Tool | None:
+        """One of the tools, made anew only where other toolsets are active than at the last look."""
+        loaded = self._active(session)
+        collected, by_name = self._collected
+        if loaded != collected:
+            by_name = {tool.name: tool for tool in self._collect(loaded)}
+        return by_name.get(name)
+
+    def _collect(self, loaded: list[LoadedToolset]) -> tuple[Tool, ...]:
+        tools = collect_tools(loaded, auto_prefix=self._loader.auto_prefix)
+        self._collected = (loaded, {tool.name: tool for tool in tools})
+        return tools
+
+    def _active(self, session: SkillSession) -> list[LoadedToolset]:
         loaded = []
         for activation in session.active:
             try:
@@ -40,11 +57,7 @@ class ActiveToolsets:
                 found = self._load(skill, definition)
                 if isinstance(found, LoadedToolset):
                     loaded.append(found)
-        return collect_tools(loaded, auto_prefix=self._loader.auto_prefix)
-
-    def tool(self, name: str, session: SkillSession) -> Tool | None:
-        """One of the tools; what is loaded already is not loaded again."""
-        return next((tool for tool in self.tools(session) if tool.name == name), None)
+        return loaded
 
     def _load(self, skill: SkillMetadata, definition: str) -> LoadedToolset | ToolsetError:
         """Load once for the same bytes; a failure is said once and not tried again in every turn."""

@@ -387,3 +387,19 @@ def test_a_toolset_is_judged_and_loaded_again_when_its_bytes_change(skills_dir, 
     authority.import_refusal = Distrust().import_refusal
     write("demo", "hello:Hello", **{"hello.py": HELLO.replace("greet", "obey")})
     assert source.tools(session) == ()
+
+
+def test_a_tool_is_found_by_name_without_making_all_of_them_again(skills_dir, write, monkeypatch):
+    write("demo", "hello:Hello", **{"hello.py": HELLO})
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="", plugin_dirs=[])
+    manager.discover()
+    source = ActiveToolsets(ToolsetLoader(manager, TrustAll()))
+    session = SkillSession()
+    session.activate(Activation("demo", "nonce", Origin.LOADED))
+    made: list[str] = []
+    monkeypatch.setattr(AgentToolset, "get_tools", lambda toolset: made.append("list") or [toolset.greet])
+    [greet] = source.tools(session)
+    assert source.tool("greet", session) is greet
+    assert source.tool("none", session) is None
+    assert made == ["list"]
+    assert source.tool("greet", SkillSession()) is None

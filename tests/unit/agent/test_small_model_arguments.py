@@ -27,7 +27,7 @@ RUN = ToolSpec(
     "",
     {
         "properties": {
-            "skill_name": {**TEXT, "enum": ["order-search"]},
+            "skill_id": {**TEXT, "enum": ["order-search"]},
             "script_name": {**TEXT, "enum": ["orderbook", "search"]},
             "args": {"type": "array", "items": TEXT},
         },
@@ -36,7 +36,9 @@ RUN = ToolSpec(
 )
 
 
-HELP = ToolSpec("script_help", "", {"properties": {"script_name": TEXT}, "required": ["script_name"]})
+HELP = ToolSpec(
+    "script_help", "", {"properties": {"script_name": TEXT}, "required": ["script_name"]}, "script option"
+)
 
 
 def run(*arguments: str) -> Call:
@@ -182,7 +184,7 @@ def test_the_nearest_example_comes_last() -> None:
     ]
 
 
-LIST = ToolSpec("script_list", "List the scripts of a skill, or of all skills.", {"properties": {}})
+LIST = ToolSpec("script_list", "List the scripts of a skill, or of all skills.", {"properties": {}}, "script")
 LANGUAGES = ToolSpec("list_languages", "The languages that can be greeted in.", {"properties": {}})
 
 

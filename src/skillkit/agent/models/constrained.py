@@ -16,6 +16,8 @@ class ToolSpec:
     name: str
     description: str
     parameters: Mapping[str, Any]
+    about: str = ""
+    """Words of which one has to be said before it may be called; empty for any."""
 
     def line(self) -> str:
         """`name(argument: type, …): what it does`, in few tokens."""

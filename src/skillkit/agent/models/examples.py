@@ -21,7 +21,7 @@ MOST = 3
 _ARROW = "=>"
 _MAX_LINE = 300
 _IDENTIFIER = re.compile(r"\b[A-Z][A-Z0-9]+(?:[-_.][A-Z0-9]+)+\b")
-SCRIPT_RUN = "script_run"
+_RUN = "script_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _example(line: str, skill: str, scripts: Collection[str]) -> Example | None:
         arguments: dict[str, Any] = {"skill_id": skill, "script_name": name}
         if values:
             arguments["args"] = values
-        return Example(request, call_text(SCRIPT_RUN, arguments), SCRIPT_RUN)
+        return Example(request, call_text(_RUN, arguments), _RUN)
     return Example(request, call_text(name, _named(values)), name)
 
 

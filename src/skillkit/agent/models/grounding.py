@@ -18,8 +18,6 @@ _NOBODY = (STOP_WORDS | {"anybody", "anyone", "somebody"}) - {"i", "me", "us", "
 _ALIKE = 0.66
 _HARMLESS = "--json"
 _ANY_TOOL = frozenset(terms("list show get tool skill"))
-_SCRIPTS = frozenset(terms("script"))
-_USAGE = frozenset(terms("help usage option argument parameter"))
 COMMAND_LINE = "args"
 """The argument that holds the words of a script's command line."""
 
@@ -31,6 +29,7 @@ class MadeUp:
     tool: str
     question: str
     """What to ask the user for it."""
+    runs_script: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +56,17 @@ def callable_tools(tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
     That is a tool for which nothing has to be filled in, what only tells of scripts, and any tool where the
     request is about skills.
     """
-    words = set(terms(_without(spoken.said, _choices(tools, "skill_name"))))
+    words = set(terms(_without(spoken.said, _choices(tools, "skill_id"))))
     script_names = set(terms(" ".join(_choices(tools, "script_name")).replace("_", " ")))
-    told_of_scripts = {"script_list": _SCRIPTS, "script_help": _SCRIPTS | _USAGE | script_names}
     about_skills = re.search(r"\bskills\b", spoken.request.casefold()) is not None
 
     def is_callable(tool: ToolSpec) -> bool:
         if tool.name in spoken.said:
             return True
-        if tool.name in told_of_scripts:
-            return not words.isdisjoint(told_of_scripts[tool.name])
-        required = tool.parameters.get("required")
+        required = tool.parameters.get("required", ())
+        if tool.about:
+            named = script_names if "script_name" in required else ()
+            return not words.isdisjoint([*terms(tool.about), *named])
         spoken_of = bool(required) or mentions_tool(spoken.said, tool.name, tool.description)
         return spoken_of and not about_skills
 
@@ -93,7 +92,8 @@ def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Ca
         if name == COMMAND_LINE and value and not kept and not _names_script(call, tools, spoken):
             kept = _MADE_UP  # nothing that was to be given was said, and the script was not spoken of
         if kept is _MADE_UP and (required or name == COMMAND_LINE):
-            return MadeUp(call.tool, _question(call, name, schema))
+            runs_script = COMMAND_LINE in spec.parameters.get("properties", {})
+            return MadeUp(call.tool, _question(call, name, schema), runs_script)
         if kept is _MADE_UP or (not required and _is_code(value)):
             others = {other: given for other, given in call.arguments.items() if other != name}
             if not _is_implied(spec, others, spoken.request):
@@ -127,7 +127,7 @@ def _without(text: str, names: Iterable[str]) -> str:
 
 def _names_script(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> bool:
     script = set(terms(str(call.arguments.get("script_name") or "").replace("_", " ")))
-    return not script.isdisjoint(terms(_without(spoken.request, _choices(tools, "skill_name"))))
+    return not script.isdisjoint(terms(_without(spoken.request, _choices(tools, "skill_id"))))
 
 
 def _is_implied(spec: ToolSpec, others: Mapping[str, Any], request: str) -> bool:

@@ -39,13 +39,14 @@ from skillkit.agent.models.constrained import (
     reply_schema,
 )
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
-from skillkit.agent.models.examples import SCRIPT_RUN, Example, choose
+from skillkit.agent.models.examples import Example, choose
 from skillkit.agent.models.grounding import MadeUp, Spoken, callable_tools, check_arguments
 from skillkit.agent.models.results import answer_from_result
 from skillkit.agent.models.skill_answers import asks_only_about, describable, describe, is_named
 from skillkit.agent.models.turns import Prompt, conversation_text, latest_request, make_prompt
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.envelope import is_for_model
+from skillkit.disclosure.tools import Tool
 from skillkit.integrations.agent_framework import INSERTED
 
 MAX_TOOL_CALLS = 6
@@ -123,7 +124,7 @@ class LocalChatClient(
                 repeated = is_repeated(outcome, messages)
                 outcome = Repeated() if repeated else check_arguments(outcome, tools, spoken)
             match outcome:
-                case MadeUp(tool=tool) if tool == SCRIPT_RUN:  # whoever comes near a script wants it to run
+                case MadeUp(runs_script=True):  # whoever comes near a script wants it to run
                     forms = (ASK,)
                 case MadeUp():  # it may have been the wrong idea
                     forms = () if named else (ASK, ANSWER)
@@ -250,10 +251,15 @@ def disclosed(options: Mapping[str, Any]) -> list[ToolSpec]:
         return []
     tools = options.get("tools") or ()
     return [
-        ToolSpec(tool.name, tool.description, tool.parameters())
+        ToolSpec(tool.name, tool.description, tool.parameters(), _about(tool))
         for tool in tools
         if isinstance(tool, FunctionTool)
     ]
+
+
+def _about(tool: FunctionTool) -> str:
+    neutral = getattr(tool, "neutral", None)
+    return neutral.about if isinstance(neutral, Tool) else ""
 
 
 def is_repeated(call: Call, messages: Sequence[Message]) -> bool:

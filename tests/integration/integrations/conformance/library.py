@@ -33,7 +33,7 @@ from skillkit.toolsets import AgentToolset
 class Counter(AgentToolset):
     def count_words(self, text: str) -> dict[str, object]:
         '''Count the words of a text.'''
-        return {"success": True, "result": len(text.split()), "message": "Counted"}
+        return {"success": True, "result": len(text.split()), "message": f"Counted {text}"}
 """
 REFUSED = {"not-trusted": "untrusted", "switched-off": "disabled"}
 
