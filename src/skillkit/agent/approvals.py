@@ -50,6 +50,10 @@ class ScriptQuestion:
         parts += [f"to read {grants.project}, without its keys"] if grants.project is not None else []
         packages = [line.split("==")[0].split()[0] for line in grants.packages.splitlines() if "==" in line]
         parts += [f"the packages {', '.join(packages)}"] if packages else []
+        from skillkit.scripts.node_environments import locked_names
+
+        npm = locked_names(grants.node_packages)
+        parts += [f"the packages of Node.js {', '.join(npm)}"] if npm else []
         return [*parts, "and nothing else: it runs in the sandbox"]
 
     @property

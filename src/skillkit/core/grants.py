@@ -95,6 +95,8 @@ class Grants:
     """Patterns of names in lower case; with a slash, of the end of a path."""
     packages: str = ""
     """Lock, with hashes, of packages for scripts that declare none themselves."""
+    node_packages: str = ""
+    """The same for Node.js, as npm locks them: JSON, by the folder that has the `package.json`."""
     unsandboxed: bool = False
     """May run where no sandbox holds."""
     source_builds: bool = False

@@ -29,6 +29,8 @@ class ConsentKind(str, Enum):
     """Its files may be taken from a server."""
     PACKAGES = "packages"
     """Its scripts get the packages of a lock."""
+    NPM = "npm"
+    """Its scripts get the packages of Node.js of a lock."""
     PROJECT = "project"
     """Its scripts may read the folder `place`, without its keys."""
     HOST = "host"
@@ -49,7 +51,7 @@ class Consent:
     """Whose skill it is, for those taken from a server."""
     granted_at: str = ""
     detail: str = ""
-    """The lock of packages, or patterns of names that a project hides, one a line."""
+    """The lock of packages, for Node.js as JSON, or patterns of names that a project hides, one a line."""
 
     @staticmethod
     def from_data(data: Any) -> "Consent":

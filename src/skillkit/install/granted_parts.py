@@ -1,5 +1,7 @@
 """What the user granted to a digest besides running: packages, hosts, a project folder to read."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,8 @@ def add_parts(grants: Grants, digest: str, consents: ConsentFile, folder: Path |
             continue
         if each.kind is ConsentKind.PACKAGES:
             grants = replace(grants, packages=each.detail)
+        elif each.kind is ConsentKind.NPM:
+            grants = replace(grants, node_packages=each.detail)
         elif each.kind is ConsentKind.HOST:
             grants = replace(grants, hosts=tuple(dict.fromkeys((*grants.hosts, each.place))))
         elif each.kind is ConsentKind.PROJECT and here.is_relative_to(each.place):
@@ -26,6 +30,12 @@ def add_parts(grants: Grants, digest: str, consents: ConsentFile, folder: Path |
 def packages_consent(skill: str, digest: str, requirements: list[str], lock: str) -> Consent:
     """Return the user's yes to a lock; what it was made from is shown as its place."""
     return Consent(ConsentKind.PACKAGES, digest, skill, place=", ".join(requirements), detail=lock)
+
+
+def npm_consent(skill: str, digest: str, requirements: list[str], locks: Mapping[str, object]) -> Consent:
+    """Return the user's yes to locks of npm, by the folder of the skill that has the `package.json`."""
+    detail = json.dumps(locks, sort_keys=True)
+    return Consent(ConsentKind.NPM, digest, skill, place=", ".join(requirements), detail=detail)
 
 
 def project_consent(skill: str, digest: str, folder: Path, hidden: list[str]) -> Consent:

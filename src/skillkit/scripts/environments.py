@@ -131,18 +131,10 @@ class EnvironmentStore:
                 reachable=reachable,
                 cancellation=cancellation,
             )
-            try:
-                descriptor = os.open(environment.folder / _USED, os.O_RDWR | os.O_CLOEXEC)
-            except FileNotFoundError:
-                continue  # collected a moment ago: build it again
-            with os.fdopen(descriptor):
-                fcntl.flock(descriptor, fcntl.LOCK_SH)
-                if not (environment.folder / _READY).exists():
-                    continue
-                if time.time() - os.fstat(descriptor).st_mtime > _DAY:
-                    os.utime(descriptor)
-                yield environment
-                return
+            with hold_folder(environment.folder, _READY) as held:
+                if held:
+                    yield environment
+                    return
 
     def lock(self, name: str, metadata: InlineMetadata, *, reachable: bool = False) -> str:
         """Return every package that `metadata` needs, by version and hash, wheels only.
@@ -176,12 +168,13 @@ class EnvironmentStore:
                     continue
                 doomed = folder.with_name(f".removed-{folder.name}-{os.getpid()}")
                 folder.rename(doomed)
-            _remove(doomed)
+            remove_folder(doomed)
             removed.append(folder)
         for left in (*self.folder.glob(".removed-*"), *self.folder.glob(".building-*")):
             if time.time() - left.stat().st_mtime > _DAY:
-                _remove(left)
-        shutil.rmtree(self.folder / "uv-cache", ignore_errors=True)
+                remove_folder(left)
+        for cache in ("uv-cache", "npm-cache"):
+            shutil.rmtree(self.folder / cache, ignore_errors=True)
         return removed
 
     def _lock(self, building: "_Building") -> str:
@@ -223,10 +216,10 @@ class EnvironmentStore:
             (scratch / _USED).touch()
             configuration = f"home = {python.program.parent}\ninclude-system-site-packages = false\n"
             (scratch / _READY).write_text(configuration)
-            _make_read_only(scratch)
+            make_folder_read_only(scratch)
             scratch.rename(environment.folder)
         except BaseException:
-            _remove(scratch)
+            remove_folder(scratch)
             raise
 
     def _alone(self, name: str) -> contextlib.AbstractContextManager[None]:
@@ -298,7 +291,7 @@ class _Building:
             "--cache-dir",
             str(self.cache),
         ]
-        _claim(self.cache)
+        claim_cache(self.cache)
         settings = uv_settings()
         command = [
             *uv,
@@ -338,8 +331,24 @@ class _Building:
         return reason
 
 
-def _claim(cache: Path) -> None:
-    """Make sure that the packages in uv's cache were put there by us: it is used without being checked."""
+@contextlib.contextmanager
+def hold_folder(folder: Path, ready: str) -> Iterator[bool]:
+    """Keep `collect` away from a folder; False for one that was collected a moment ago, to be built again."""
+    try:
+        descriptor = os.open(folder / _USED, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield False
+        return
+    with os.fdopen(descriptor):
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        is_there = (folder / ready).exists()
+        if is_there and time.time() - os.fstat(descriptor).st_mtime > _DAY:
+            os.utime(descriptor)
+        yield is_there
+
+
+def claim_cache(cache: Path) -> None:
+    """Make sure that the packages in a cache were put there by us: uv uses its own without checking."""
     with contextlib.suppress(FileExistsError):
         cache.mkdir(mode=0o700, parents=True)
     found = cache.lstat()
@@ -350,7 +359,7 @@ def _claim(cache: Path) -> None:
         cache.mkdir(mode=0o700)
 
 
-def _make_read_only(folder: Path) -> None:
+def make_folder_read_only(folder: Path) -> None:
     for where, _, files in os.walk(folder):
         for name in files:
             path = os.path.join(where, name)
@@ -360,7 +369,7 @@ def _make_read_only(folder: Path) -> None:
         os.chmod(where, 0o755 if where == os.fspath(folder) else 0o555)
 
 
-def _remove(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
     for where, _, _ in os.walk(folder):
         os.chmod(where, 0o755)
     shutil.rmtree(folder, ignore_errors=True)

@@ -13,6 +13,7 @@ _SHOWN = 5
 
 _NO_SEMAPHORE = b"SemLock"
 _MISSING_MODULE = re.compile(rb"ModuleNotFoundError: No module named '([A-Za-z_][A-Za-z0-9_.]{0,200})'\s*$")
+_MISSING_NODE = re.compile(rb"Cannot find (?:package|module) '((?:@[\w.~-]{1,100}/)?\w[\w.~-]{0,100})[/']")
 _OWN_FOLDER = "scripts"
 _IMPORTS_OWN_FOLDER = (
     "The script imports its own folder by name, so it is meant to be run as a module of the skill"
@@ -40,11 +41,14 @@ def find_hint(result: ScriptResult) -> Hint | None:
     if (missing := _MISSING_MODULE.search(said)) is not None:
         name = missing[1].decode()
         if name.partition(".")[0] == _OWN_FOLDER:
-            text = (
-                "The script imports its own folder by name, so it is meant to be run as a module of the skill"
-            )
-            return Hint("own_folder", text)
+            return Hint("own_folder", _IMPORTS_OWN_FOLDER)
         return Hint(MISSING_PACKAGE, _missing_package(name))
+    if (missing := _MISSING_NODE.search(said)) is not None:
+        text = (
+            f"The script imports '{missing[1].decode()}', a package of Node.js. Nothing is installed "
+            "by a guess: accept what the skill's package.json names and its scripts import, once"
+        )
+        return Hint(MISSING_PACKAGE, text)
     if result.backend == "landlock" and _NO_SEMAPHORE in said:
         return Hint("shared_memory", SHARED_MEMORY.format(result.backend))
     return None

@@ -43,6 +43,8 @@ class ScriptRequest:
     hidden: tuple[str, ...] = ()
     packages: str = ""
     """Lock, with hashes, of what the user accepted for scripts that declare nothing themselves."""
+    node_packages: str = ""
+    """The same for Node.js: JSON, by the folder of the skill that has the `package.json`."""
     requires_python: str = ""
     """What the skill's header says; a script's own word counts more."""
     unsandboxed: bool = False

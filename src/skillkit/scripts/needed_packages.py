@@ -167,6 +167,18 @@ def _forgives(handler: ast.ExceptHandler) -> bool:
     return True
 
 
+def chosen_requirements(needed: list[NeededPackage], added: list[str], left_out: list[str]) -> list[str]:
+    """Return what the user takes of `needed`, with what he names himself in place of the same name."""
+    skipped = {normalised(name) for name in (*left_out, *added)}
+    kept = [
+        each.requirement
+        for each in needed
+        if each.requirement is not None
+        and not skipped & {normalised(each.requirement), normalised(each.module)}
+    ]
+    return [*dict.fromkeys((*kept, *added))]
+
+
 def packages_of(skill: SkillMetadata) -> list[NeededPackage]:
     """Return what the scripts of a skill on disk need and do not declare."""
     files: dict[str, bytes] = {}

@@ -27,6 +27,8 @@ _CODES = {
 }
 # Sequences that move the cursor, recolour, retitle or link; anything left of them is a control character.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_USAGE = re.compile(rb"^[ \t]*usage\b[ \t]*(?::|\(|$)", re.IGNORECASE | re.MULTILINE)
+_TRACE = b"Traceback (most recent call last)"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -98,11 +100,15 @@ def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_j
 def help_payload(name: str, request: ScriptRequest, result: ScriptResult) -> Payload:
     """The answer of `script_help`."""
     meta = run_meta(request, result)
-    if (failed := _failed(result, meta)) is not None:
-        return failed
+    failed = _failed(result, meta)
     said = result.stdout if result.stdout.total else result.stderr
+    if failed is not None:
+        if (told := _told_usage(result)) is None:
+            return failed
+        said = told
     text = plain_text(said.data).strip()
-    message = f"Retrieved help for {name}{_truncation(said)}"
+    ended = "" if failed is None else f" (it ended with exit code {result.exit_code})"
+    message = f"Retrieved help for {name}{ended}{_truncation(said)}"
     return success({"help_text": text, "usage": _usage(text)}, message, meta)
 
 
@@ -134,6 +140,14 @@ def _failed(result: ScriptResult, meta: Payload) -> Payload | None:
         failed = failure("execution_failed", f"{message}{_tails(result)}{text}", meta)
         return failed if hint is None else {**failed, "cause": hint.cause}
     return failure(_CODES[result.outcome], f"{result.message}{_tails(result)}", meta)
+
+
+def _told_usage(result: ScriptResult) -> Captured | None:
+    """The stream in which a script that knows no `--help` says how it is used, as many do."""
+    if result.outcome is not Outcome.EXITED:
+        return None
+    streams = (result.stdout, result.stderr)
+    return next((each for each in streams if _USAGE.search(each.head) and _TRACE not in each.data), None)
 
 
 def _parsed_failure(result: ScriptResult) -> Payload:

@@ -10,7 +10,7 @@ from pathlib import Path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.hosts import HostRule
 from skillkit.scripts.capture import Cancellation
-from skillkit.scripts.environments import Environment
+from skillkit.scripts.environments import DependencyError, Environment
 from skillkit.scripts.inputs import INPUT_FOLDER, InputFile, InputsError, check_project, find_hidden
 from skillkit.scripts.interpreters import Interpreter
 from skillkit.scripts.models import ScriptRequest
@@ -60,6 +60,9 @@ class PinnedRun:
     is_module: bool = False
     """Whether it writes `from .x import …`, so that it runs only as `python -m`."""
 
+    node_modules: Path | None = None
+    """Packages for a script of Node.js."""
+
     def gateway(self) -> Gateway | None:
         """Return what serves the hosts that were granted by name, if any; HostsError if it cannot be."""
         request = self.request
@@ -89,17 +92,36 @@ class PinnedRun:
         with ExitStack() as held:
             read = [_granted(path, held) for path in request.read_paths]
             read += [_given(each, held, in_place=not self.backend.mounts) for each in request.inputs]
-            hidden: list[Path] = []
+            hidden = self._foreign_modules([mount.target for mount in read])
             if request.project is not None:
                 project = self._project(request.project)
                 read.append(_granted(project, held))
-                hidden = find_hidden(project, request.hidden)
+                hidden += find_hidden(project, request.hidden)
+                hidden += self._foreign_modules([project])
             yield GrantedPaths(
                 tuple(read),
                 tuple(_granted(path, held) for path in request.write_paths),
                 # The skill's own files are shown as they were approved, wherever the skill is.
                 tuple(path for path in hidden if not path.is_relative_to(request.base_dir)),
             )
+
+    def _foreign_modules(self, shown: list[Path]) -> list[Path]:
+        """Packages above the skill that Node.js would load by itself, and that nobody approved."""
+        if not self.backend.mounts:
+            return []
+        above = (parent / "node_modules" for parent in self.request.base_dir.parents)
+        return [each for each in above if each.is_dir() and any(each.is_relative_to(top) for top in shown)]
+
+    def _node_mounts(self) -> tuple[Mount, ...]:
+        """Where Node.js looks last, because nothing can be mounted into a tree that is read-only."""
+        if self.node_modules is None:
+            return ()
+        if not self.backend.mounts:
+            raise DependencyError(
+                f"The sandbox '{self.backend.name}' cannot show packages of Node.js to a script; "
+                "install bubblewrap"
+            )
+        return (Mount(self.node_modules, Path("/node_modules")),)
 
     def _project(self, folder: Path) -> Path:
         if not self.backend.mounts:
@@ -162,6 +184,7 @@ class PinnedRun:
             limits=request.limits,
             read_only=(
                 Mount(self.tree, base_dir),
+                *self._node_mounts(),
                 *(Mount(path, path) for path in sorted(readable)),
                 *granted.read,
             ),

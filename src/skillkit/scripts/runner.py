@@ -45,6 +45,7 @@ from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResu
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.network.run_authority import MissingLibraryError
+from skillkit.scripts.node_environments import NodeStore
 from skillkit.scripts.pinned_run import HostsError, LinkedPathError, PinnedRun
 from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, Running, needs_reachable_files
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
@@ -83,6 +84,7 @@ class LocalRunner:
         """Is told each line that a script prints, on either stream, while it runs."""
         state = writable_folder(home or agent_home())
         self.environments = EnvironmentStore(state / "environments", progress)
+        self.node = NodeStore(state / "environments", progress)
         self._wide = None if home is not None else EnvironmentStore(_WIDE_STORE, progress)
         self.sandbox = SandboxSelection(state / "cache", sandbox)
         self._concurrency = concurrency or max(4, 2 * (os.cpu_count() or 1))
@@ -179,7 +181,8 @@ class LocalRunner:
             message = f"{request.script}: {head.lacking}"
             return ScriptResult(Outcome.REFUSED, run.backend.name, message=message)
         if interpreter.kind != PYTHON:
-            return start(run, interpreter, None)
+            with self.node.in_use(request.node_packages, request.script, run.cancellation) as modules:
+                return start(replace(run, node_modules=modules), interpreter, None)
         with self._store_for(run.backend).in_use(
             run.tree / request.script,
             replace(head.metadata, requires_python=head.metadata.requires_python or request.requires_python),

@@ -323,6 +323,26 @@ def test_help_that_fails_is_an_error_and_is_asked_again(workshop):
     assert tools.script_help("demo", "bad") is not answer
 
 
+@pytest.mark.parametrize(
+    ("printed", "answers"),
+    [
+        ("Usage: tell.sh INPUT", True),
+        ("Error: no such file: --help\n  usage: tell.sh INPUT", True),
+        ("Usage:\n  tell.sh INPUT", True),
+        ("the disk usage is high", False),
+        ("Traceback (most recent call last):\nusage: not this", False),
+    ],
+)
+@pytest.mark.parametrize("stream", [1, 2])
+def test_usage_that_is_told_before_a_failure_is_help(workshop, printed, answers, stream):
+    workshop.skill(tell_sh=f"cat >&{stream} <<'END'\n{printed}\nEND\nexit 2")
+    answer = workshop.tools().script_help("demo", "tell")
+    assert answer["success"] is answers
+    if answers:
+        assert answer["result"]["help_text"].endswith("tell.sh INPUT")
+        assert "it ended with exit code 2" in answer["message"]
+
+
 def test_help_gets_neither_network_nor_variables_nor_more_than_ten_seconds(workshop, monkeypatch):
     monkeypatch.setenv("SECRET_KEY", "secret")
     workshop.skill(tell_py="import os; print('usage', os.environ.get('SECRET_KEY'))")

@@ -1,5 +1,6 @@
-"""The Python packages of a skill's scripts that declare none: packages."""
+"""The packages that a skill's scripts need and bring no lock for: packages."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,12 +10,14 @@ from skillkit.agent.cli.options import Found, Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.journal import open_journal
 from skillkit.core.digest_memo import tree_digests
+from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
-from skillkit.install.consents import ConsentFile
-from skillkit.install.granted_parts import packages_consent
-from skillkit.scripts.distributions import normalised
+from skillkit.install.consents import Consent, ConsentFile, ConsentKind
+from skillkit.install.granted_parts import npm_consent, packages_consent
 from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError
-from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, packages_of
+from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, chosen_requirements, packages_of
+from skillkit.scripts.node_environments import locked_names
+from skillkit.scripts.node_packages import NodeProject, node_projects_of
 from skillkit.scripts.runner import LocalRunner
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     app.command(
         "packages",
-        short_help="Accept or correct the Python packages of a skill's scripts.",
+        short_help="Accept or correct the packages of a skill's scripts.",
         epilog=examples(
             "agent skill packages pdf",
             "agent skill packages pdf --with 'pypdf<6' --without cv2",
@@ -51,54 +54,69 @@ def packages(  # noqa: PLR0917 -- the options of a command
     """Accept or correct the packages that a skill's scripts import and do not declare, for its exact bytes.
 
     They are locked by version and hash, and only ready-made wheels are taken: nothing is built, and nothing
-    is ever installed by a guess.
+    is ever installed by a guess. For Node.js they are those that its package.json names or its scripts
+    import, from npm, whose scripts never run.
     """
 
     skill = get_loaded_skill(enabled_skills(), name)
     needed = packages_of(skill)
-    chosen = _chosen(needed, with_ or [], without or [])
+    projects = node_projects_of(skill)
+    chosen = chosen_requirements(needed, with_ or [], without or [])
+    npm = [*dict.fromkeys(each for project in projects for each in project.requirements)]
+    view: dict[str, object] = {
+        "needed": [_view(each) for each in needed],
+        "npm": [_project_view(project) for project in projects],
+        "accepted": None,
+    }
     if not json:
         _show(needed)
-    if not chosen and not json:
+        _show_projects(projects)
+    listed = [*chosen, *npm]
+    if not listed and not json:
         output.say("There is nothing to accept.")
-    if not chosen or not (yes or _confirmed(chosen, json=json)):
+    if not listed or not (yes or _confirmed(listed, json=json)):
         if json:
-            output.print_json({"needed": [_view(each) for each in needed], "accepted": None})
+            output.print_json(view)
         raise typer.Exit(outcome.OK)
     digest = tree_digests.with_links(skill.base_dir).digest
-    lock = _accept(skill.canonical_name, digest, chosen, before)
+    given = _lock(skill, digest, chosen, projects if npm else [], before)
+    ConsentFile(journal=open_journal()).grant(*given)
     if json:
-        output.print_json({"needed": [_view(each) for each in needed], "accepted": chosen, "lock": lock})
-    else:
-        count = sum(1 for line in lock.splitlines() if "==" in line)
-        output.say(
-            f"Scripts of {escape_hidden(skill.name)} get {output.count(count, 'package')}, locked by hash."
-        )
-        output.remark(f"To take it back: agent config revoke {skill.canonical_name} --kind packages")
+        locks = {each.kind.value: each.detail for each in given}
+        lock = {"lock": locks.get("packages", ""), "npm_lock": locks.get("npm", "")}
+        output.print_json({**view, "accepted": listed, **lock})
+        return
+    for each in given:
+        if each.kind is ConsentKind.NPM:
+            words = f"{output.count(len(locked_names(each.detail)), 'package')} of Node.js"
+        else:
+            words = output.count(sum(1 for line in each.detail.splitlines() if "==" in line), "package")
+        output.say(f"Scripts of {escape_hidden(skill.name)} get {words}, locked by hash.")
+        output.remark(f"To take it back: agent config revoke {skill.canonical_name} --kind {each.kind.value}")
 
 
-def _accept(skill: str, digest: str, requirements: list[str], before: str) -> str:
+def _lock(
+    skill: SkillMetadata, digest: str, requirements: list[str], projects: list[NodeProject], before: str
+) -> list[Consent]:
+    """Resolve everything before anything is granted."""
     runner = LocalRunner()
+    name = skill.canonical_name
+    given = []
     try:
-        metadata = InlineMetadata.of(requirements, before)
-        lock = runner.environments.lock(skill, metadata)
+        if requirements:
+            metadata = InlineMetadata.of(requirements, before)
+            metadata = replace(metadata, requires_python=skill.requires.python or "")
+            lock = runner.environments.lock(name, metadata)
+            given.append(packages_consent(name, digest, requirements, lock))
+        if projects:
+            locks = {project.folder: runner.node.lock(project, before) for project in projects}
+            npm = [each for project in projects for each in project.requirements]
+            given.append(npm_consent(name, digest, npm, locks))
     except InlineMetadataError as error:
         raise typer.BadParameter(str(error), param_hint="'--with'") from error
     finally:
         runner.close()
-    ConsentFile(journal=open_journal()).grant(packages_consent(skill, digest, requirements, lock))
-    return lock
-
-
-def _chosen(needed: "list[NeededPackage]", added: list[str], left_out: list[str]) -> list[str]:
-    skipped = {normalised(name) for name in (*left_out, *added)}
-    kept = [
-        each.requirement
-        for each in needed
-        if each.requirement is not None
-        and not skipped & {normalised(each.requirement), normalised(each.module)}
-    ]
-    return [*dict.fromkeys((*kept, *added))]
+    return given
 
 
 def _show(needed: "list[NeededPackage]") -> None:
@@ -115,6 +133,35 @@ def _show(needed: "list[NeededPackage]") -> None:
         output.table(("Import", "Package", "Because", "Scripts"), rows, flexible="Scripts")
     if any(each.requirement is None for each in needed):
         output.remark("For those marked ? name the package yourself: --with REQUIREMENT", "yellow")
+
+
+def _show_projects(projects: list[NodeProject]) -> None:
+    rows = [
+        (
+            escape_hidden(project.folder or "."),
+            escape_hidden(", ".join(project.requirements) or "-"),
+            escape_hidden(", ".join(project.scripts)),
+        )
+        for project in projects
+    ]
+    if rows:
+        output.table(("Folder", "Packages of Node.js", "Scripts"), rows, flexible="Scripts")
+    undeclared = [each for project in projects for each in project.undeclared]
+    if undeclared:
+        shown = escape_hidden(", ".join(undeclared))
+        output.remark(f"Imported, named in no package.json, and so of any version: {shown}", "yellow")
+    for elsewhere in (each for project in projects for each in project.elsewhere):
+        output.remark(f"Not from the registry, so it cannot be taken: {escape_hidden(elsewhere)}", "yellow")
+
+
+def _project_view(project: NodeProject) -> dict[str, object]:
+    return {
+        "folder": project.folder,
+        "packages": project.requirements,
+        "undeclared": list(project.undeclared),
+        "elsewhere": list(project.elsewhere),
+        "scripts": list(project.scripts),
+    }
 
 
 def _reason(each: "NeededPackage") -> str:

@@ -1,0 +1,280 @@
+"""Ask every script of real skills for its help, before and after the packages it needs were accepted.
+
+    python3 dev.py scripts FOLDER …     folders of skills as they are published, such as clones
+
+Everything runs in the sandbox of this machine with nothing granted. Packages are those that `agent skill
+packages --yes` accepts, wheels and no build; `--corrections FILE` stands for a user who names the rest, and
+`--results FILE` gets what came of every script. The exit code is 0 when no run was given anything.
+"""
+
+import argparse
+import ast
+import json
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from skillkit.core.digest_memo import tree_digests
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.grants import Grants
+from skillkit.core.models import SkillMetadata
+from skillkit.core.parser import SkillParser
+from skillkit.core.walk import SkillWalk
+from skillkit.scripts import LocalRunner
+from skillkit.scripts.catalogue import Script, find_scripts
+from skillkit.scripts.distributions import normalised
+from skillkit.scripts.granted_requests import help_request
+from skillkit.scripts.inline_metadata import InlineMetadata
+from skillkit.scripts.needed_packages import chosen_requirements, packages_of
+from skillkit.scripts.node_packages import node_projects_of
+from skillkit.scripts.payloads import help_payload
+
+_HAS_HELP = re.compile(
+    r"argparse|optparse|\bclick\b|typer|docopt|\bfire\b|absl|OptionParser|commander|yargs|parseArgs|--help|\busage\b",
+    re.IGNORECASE,
+)
+_MODULE_BODY = (
+    ast.Import,
+    ast.ImportFrom,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Assign,
+    ast.AnnAssign,
+    ast.AugAssign,
+    ast.Try,
+)
+
+
+@dataclass(slots=True)
+class Asked:
+    """One script and what it answered."""
+
+    repository: str
+    skill: str
+    script: str
+    is_module: bool
+    """Other files import it, and it starts nothing itself."""
+    has_help: bool
+    """Whether its text says anything of a help or of usage."""
+    before: bool = False
+    after: bool = False
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Report:
+    """What came of all scripts of one run."""
+
+    asked: list[Asked] = field(default_factory=list)
+    gained: list[str] = field(default_factory=list)
+    """Runs that were given something; there should be none."""
+    unresolved: dict[str, str] = field(default_factory=dict)
+    """Skills whose packages could not be accepted, and why."""
+
+    def lines(self) -> Iterator[str]:
+        for name in sorted({each.repository for each in self.asked}):
+            yield _counts(name, [each for each in self.asked if each.repository == name])
+        yield _counts("all", self.asked)
+        reasons = Counter(_kind(each.reason) for each in self.asked if not each.is_module and not each.after)
+        yield from (f"  {count:4} {reason}" for reason, count in reasons.most_common())
+        yield f"packages not accepted: {len(self.unresolved)}; given what was not granted: {len(self.gained)}"
+
+
+def _counts(name: str, asked: list[Asked]) -> str:
+    scripts = [each for each in asked if not each.is_module]
+    helpful = [each for each in scripts if each.has_help]
+    text = f"{name}: {len(asked)} files, {len(scripts)} scripts, {len(helpful)} with a help"
+    for title, group in (("of scripts", scripts), ("of those with a help", helpful)):
+        if group:
+            before, after = (sum(getattr(each, when) for each in group) for when in ("before", "after"))
+            share = 100 / len(group)
+            text += f"; {title} {before} ({before * share:.0f} %) -> {after} ({after * share:.0f} %)"
+    return text
+
+
+def _kind(reason: str) -> str:
+    """The same words for the same cause."""
+    if missing := re.search(r"No module named '([^'.]+)", reason):
+        return f"No module named '{missing[1]}'"
+    lines = [line for line in reason.splitlines() if line.strip()]
+    return re.sub(r"/\S+", "…", lines[-1] if lines else "nothing was printed")[:110]
+
+
+class Walk:
+    """Asks the scripts of every skill beneath the folders, each tree once."""
+
+    def __init__(self, runner: LocalRunner, corrections: dict[str, str]) -> None:
+        self._runner = runner
+        self._corrections = corrections
+        self._seen: set[str] = set()
+        self.report = Report()
+
+    def add(self, folder: Path, pattern: str) -> None:
+        for found in SkillWalk(folder.absolute(), include_nested=True, max_depth=64):
+            try:
+                skill = SkillParser(recover=True).parse_skill_file(Path(found.path))
+                digest = tree_digests.with_links(skill.base_dir).digest
+            except SkillsUseError:
+                continue
+            if digest not in self._seen and re.search(pattern, str(skill.base_dir)):
+                self._seen.add(digest)
+                self._ask_skill(folder.name, skill, digest)
+
+    def _ask_skill(self, repository: str, skill: SkillMetadata, digest: str) -> None:
+        scripts = find_scripts(skill)
+        texts = {each.relative_path: each.path.read_text("utf-8", "replace") for each in scripts}
+        asked = {
+            each: Asked(
+                repository, skill.name, each.relative_path, is_module(each, texts), has_help(each, texts)
+            )
+            for each in scripts
+        }
+        waiting = [each for each, about in asked.items() if not about.is_module]
+        for script, (answers, reason) in zip(
+            waiting, self._help(skill, digest, waiting, Grants()), strict=True
+        ):
+            asked[script].before = asked[script].after = answers
+            asked[script].reason = reason
+        waiting = [each for each in waiting if not asked[each].before]
+        if waiting and (grants := self._accept(skill)) != Grants():
+            for script, (answers, reason) in zip(
+                waiting, self._help(skill, digest, waiting, grants), strict=True
+            ):
+                asked[script].after, asked[script].reason = answers, reason
+        self.report.asked += asked.values()
+        if asked:
+            good = sum(each.after for each in asked.values())
+            print(f"{repository} {skill.name}: {good} of {len(asked)}", file=sys.stderr, flush=True)
+
+    def _help(
+        self, skill: SkillMetadata, digest: str, scripts: list[Script], grants: Grants
+    ) -> Iterable[tuple[bool, str]]:
+        def ask(script: Script) -> tuple[bool, str]:
+            request = help_request(skill, script, digest, grants, None)
+            payload = help_payload(script.name, request, self._runner.run(request))
+            given = payload["meta"]["grants"]
+            if given["network"] or given["hosts"] or given["env"] or given["write"] or len(given["read"]) > 1:
+                self.report.gained.append(f"{skill.name} {script.relative_path}: {given}")
+            if not payload["success"]:
+                return False, str(payload["message"])
+            return bool(payload["result"]["help_text"]), "nothing was printed"
+
+        with ThreadPoolExecutor(2) as pool:
+            return list(pool.map(ask, scripts))
+
+    def _accept(self, skill: SkillMetadata) -> Grants:
+        """What the user's yes to the proposed packages gives, without those that no index has."""
+        return Grants(packages=self._python_lock(skill), node_packages=self._node_lock(skill))
+
+    def _node_lock(self, skill: SkillMetadata) -> str:
+        try:
+            projects = [each for each in node_projects_of(skill) if each.dependencies]
+            locks = {project.folder: self._runner.node.lock(project) for project in projects}
+        except SkillsUseError as error:
+            self.report.unresolved[f"{skill.name}: npm"] = str(error)
+            return ""
+        return json.dumps(locks) if locks else ""
+
+    def _python_lock(self, skill: SkillMetadata) -> str:
+        needed = packages_of(skill)
+        added = [fix for each in needed if (fix := self._correction(each.module))]
+        left_out = [each.module for each in needed if self._correction(each.module) is not None]
+        while requirements := chosen_requirements(needed, added, left_out):
+            try:
+                metadata = InlineMetadata.of(requirements)
+                metadata = replace(metadata, requires_python=skill.requires.python or "")
+                return self._runner.environments.lock(skill.name, metadata)
+            except SkillsUseError as error:
+                self.report.unresolved[f"{skill.name}: {', '.join(requirements)}"] = str(error)
+                print(f"  {skill.name}: {str(error)[-600:]}", file=sys.stderr)
+                missing = [each for each in requirements if _is_named(each, str(error))]
+                if not missing or set(missing) <= set(left_out):
+                    return ""
+                left_out += missing
+        return ""
+
+    def _correction(self, module: str) -> str | None:
+        names = (".".join(module.split(".")[:length]) for length in range(module.count(".") + 1, 0, -1))
+        return next((self._corrections[name] for name in names if name in self._corrections), None)
+
+
+def _is_named(requirement: str, error: str) -> bool:
+    name = re.escape(normalised(requirement))
+    return (
+        re.search(
+            rf"(?:Because|and|that) {name} (?:was not found|has no usable wheels)|\b{name}\b[^\n]* no wheels",
+            error,
+        )
+        is not None
+    )
+
+
+def is_module(script: Script, texts: dict[str, str]) -> bool:
+    """Whether a file is there to be imported: nothing happens when it is started."""
+    text = texts[script.relative_path]
+    if script.path.suffix == ".py":
+        try:
+            body = ast.parse(text).body
+        except (SyntaxError, ValueError):
+            return False
+        if any(map(_refuses_to_start, body)):
+            return True
+        documented = (
+            node for node in body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        )
+        return all(isinstance(node, _MODULE_BODY) for node in documented)
+    others = (other for path, other in texts.items() if path != script.relative_path)
+    imported = re.compile(rf"(?:import|from|require|source|\.)[ (][^\n]*\b{re.escape(script.path.name)}\b")
+    starts = r"\$[1@#*]|\$\{[1@#*]|getopts" if script.path.suffix in (".sh", ".bash") else r"\bargv\b"
+    return not re.search(starts, text) and any(imported.search(other) for other in others)
+
+
+def _refuses_to_start(node: ast.stmt) -> bool:
+    """Whether all that happens when a file is started is an error."""
+    return (
+        isinstance(node, ast.If)
+        and "__main__" in ast.dump(node.test)
+        and all(isinstance(statement, ast.Raise) for statement in node.body)
+    )
+
+
+def has_help(script: Script, texts: dict[str, str]) -> bool:
+    """Whether a script's own text speaks of a help."""
+    return _HAS_HELP.search(texts[script.relative_path]) is not None
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", nargs="+", type=Path)
+    parser.add_argument("--only", default="", metavar="PATTERN", help="skills whose path matches")
+    parser.add_argument("--corrections", type=Path, help="JSON of modules and the packages that have them")
+    parser.add_argument("--results", type=Path, help="where to write what came of every script")
+    parser.add_argument("--home", type=Path, help="where environments are kept for the next time")
+    options = parser.parse_args(arguments)
+    corrections = json.loads(options.corrections.read_text()) if options.corrections else {}
+    with tempfile.TemporaryDirectory(prefix="skillkit-scripts-") as scratch:
+        os.chmod(scratch, 0o755)
+        runner = LocalRunner(options.home or Path(scratch), concurrency=2)
+        walk = Walk(runner, corrections)
+        try:
+            for folder in options.folder:
+                walk.add(folder, options.only)
+        finally:
+            runner.close()
+    print("\n".join(walk.report.lines()))
+    if options.results:
+        options.results.write_text(json.dumps(asdict(walk.report), indent=1))
+    return 1 if walk.report.gained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

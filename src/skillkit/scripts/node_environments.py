@@ -1,0 +1,181 @@
+"""Packages of Node.js for scripts: locked by npm with integrity, installed once, never written again.
+
+npm runs nothing of a package: neither its scripts nor git, and it sees a `package.json` of ours that holds
+names and versions only.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from skillkit.core.disk import locked
+from skillkit.core.grants import Limits
+from skillkit.scripts.capture import Cancellation, run_to_end
+from skillkit.scripts.environments import (
+    CancelledError,
+    DependencyError,
+    claim_cache,
+    hold_folder,
+    make_folder_read_only,
+    remove_folder,
+    say_on_stderr,
+)
+from skillkit.scripts.models import Outcome
+from skillkit.scripts.node_packages import PACKAGE_FILE, NodeProject, nearest_folder
+from skillkit.scripts.programs import find_program, safe_folders
+from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
+
+MODULES = "node_modules"
+_FORMAT = "skillkit node 1"
+_USED = "used"
+_SECONDS = 300.0
+_LOCK_FILE = "package-lock.json"
+_INTEGRITY = re.compile(r"sha(?:512|384|256|1)-[A-Za-z0-9+/=]{20,}(?: sha[0-9]+-[A-Za-z0-9+/=]{20,})*")
+_OPTIONS = (
+    *("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--omit=dev", "--no-bin-links"),
+    *("--omit-lockfile-registry-resolved", "--install-links=false", "--loglevel=error", "--git=/bin/false"),
+    *("--progress=false", "--workspaces=false", "--legacy-peer-deps=false"),
+)
+
+
+class NodeStore:
+    """Folders of packages, one for each lock; safe for many threads and processes."""
+
+    def __init__(self, folder: Path, progress: Callable[[str], None] = say_on_stderr) -> None:
+        self.folder = folder
+        self._progress = progress
+
+    def lock(self, project: NodeProject, before: str = "") -> dict[str, Any]:
+        """Return every package that a project needs, by version and integrity; else DependencyError."""
+        if project.elsewhere:
+            raise DependencyError(
+                f"Only names and versions are accepted, and {project.folder or 'the skill'}/{PACKAGE_FILE} "
+                f"asks for {project.elsewhere[0]}"
+            )
+        with tempfile.TemporaryDirectory(prefix="skillkit-npm-") as scratch:
+            folder = Path(scratch)
+            _write_package(folder, project.dependencies)
+            if author := _without_addresses(project.author_lock):
+                (folder / _LOCK_FILE).write_text(json.dumps(author))
+            dated = (f"--before={before}",) if before else ()
+            self._npm(folder, "install", "--package-lock-only", *dated)
+            lock: dict[str, Any] = json.loads((folder / _LOCK_FILE).read_text(encoding="utf-8"))
+        check_lock(lock)
+        return lock
+
+    @contextlib.contextmanager
+    def in_use(
+        self, locks: str, script: str, cancellation: Cancellation | None = None
+    ) -> Iterator[Path | None]:
+        """The `node_modules` for a script, installed if it is the first; None where none was accepted."""
+        accepted: dict[str, Any] = json.loads(locks) if locks else {}
+        folder = nearest_folder(script, accepted)
+        if folder is None:
+            yield None
+            return
+        lock = accepted[folder]
+        check_lock(lock)
+        text = json.dumps([_FORMAT, lock], sort_keys=True)
+        target = self.folder / hashlib.sha256(text.encode()).hexdigest()
+        while True:
+            self._install(lock, target, cancellation)
+            with hold_folder(target, _USED) as held:
+                if held:
+                    yield target / MODULES
+                    return
+
+    def _install(self, lock: Mapping[str, Any], target: Path, cancellation: Cancellation | None) -> None:
+        if (target / _USED).exists():
+            return
+        with locked(self.folder / "locks" / f".{target.name}.lock"):
+            if (target / _USED).exists():
+                return
+            self._progress(f"Installing packages of Node.js: {len(lock['packages']) - 1}")
+            scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=self.folder))
+            try:
+                _write_package(scratch, lock["packages"][""].get("dependencies", {}))
+                (scratch / _LOCK_FILE).write_text(json.dumps(lock))
+                self._npm(scratch, "ci", cancellation=cancellation)
+                (scratch / MODULES).mkdir(exist_ok=True)
+                (scratch / _USED).touch()
+                make_folder_read_only(scratch)
+                scratch.rename(target)
+            except BaseException:
+                remove_folder(scratch)
+                raise
+
+    def _npm(self, folder: Path, *words: str, cancellation: Cancellation | None = None) -> None:
+        npm = find_program("npm", system_first=False)
+        if npm is None:
+            raise DependencyError(
+                "The scripts need packages of Node.js, and the program 'npm' is not installed"
+            )
+        cache = self.folder / "npm-cache"
+        claim_cache(cache)
+        command = (npm, *words, *_OPTIONS, f"--cache={cache}")
+        # npm is a script of Node.js, and no folder of a skill may say which.
+        environment = {**os.environ, "PATH": os.pathsep.join(safe_folders())}
+        environment = {name: value for name, value in environment.items() if name != "NODE_OPTIONS"}
+        limits = Limits(timeout=_SECONDS)
+        running = GroupRunning.spawn([*command], Confinement(command, folder, environment, limits))
+        own = cancellation or Cancellation()
+        try:
+            ended = run_to_end(running, limits, own)
+        finally:
+            if own is not cancellation:
+                own.close()
+        if ended.outcome is Outcome.CANCELLED:
+            raise CancelledError("The installation of packages of Node.js was cancelled")
+        if ended.outcome is not Outcome.EXITED or ended.exit_code != 0:
+            said = ended.stderr.data.decode("utf-8", "replace").strip()[-1500:]
+            raise DependencyError(f"npm cannot get the packages: {said or ended.outcome.value}")
+
+
+def check_lock(lock: Any) -> None:
+    """Raise DependencyError for a lock that names anything but packages of the registry by integrity."""
+    packages = lock.get("packages") if isinstance(lock, dict) else None
+    if not isinstance(packages, dict) or "" not in packages:
+        raise DependencyError("npm made a lock that cannot be read; a newer npm is needed")
+    for place, entry in packages.items():
+        if not place:
+            continue
+        plain = place.startswith(f"{MODULES}/") and ".." not in place.split("/")
+        known = entry.get("inBundle") or _INTEGRITY.fullmatch(str(entry.get("integrity", "")))
+        if not plain or not known or entry.get("link") or "resolved" in entry:
+            raise DependencyError(f"The package {place[:200]} comes from elsewhere than the registry")
+
+
+def locked_names(locks: str) -> list[str]:
+    """Return the packages of accepted locks, each once, as `name@version`."""
+    found = {
+        f"{place.rpartition(f'{MODULES}/')[2]}@{entry.get('version')}"
+        for lock in (json.loads(locks) if locks else {}).values()
+        for place, entry in lock["packages"].items()
+        if place
+    }
+    return sorted(found)
+
+
+def _without_addresses(lock: Mapping[str, Any]) -> dict[str, Any]:
+    """An author's lock without where to get what: that is for this machine to say."""
+    packages = lock.get("packages")
+    if not isinstance(packages, dict) or not all(isinstance(entry, dict) for entry in packages.values()):
+        return {}
+    if not all(entry.get("integrity") or entry.get("inBundle") for place, entry in packages.items() if place):
+        return {}  # as good as none
+    kept = {
+        place: {name: value for name, value in entry.items() if name != "resolved"}
+        for place, entry in packages.items()
+    }
+    return {"lockfileVersion": 3, "requires": True, "packages": kept}
+
+
+def _write_package(folder: Path, dependencies: Mapping[str, str]) -> None:
+    data = {"name": "scripts", "version": "1.0.0", "private": True, "dependencies": dict(dependencies)}
+    (folder / PACKAGE_FILE).write_text(json.dumps(data))

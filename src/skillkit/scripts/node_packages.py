@@ -1,0 +1,121 @@
+"""What a skill's Node.js scripts need: what the `package.json` above them names, and what they import."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from skillkit.core.digest import open_tree
+from skillkit.core.digest_memo import MAX_FILES
+from skillkit.core.models import SkillMetadata
+from skillkit.core.pinned_trees import links_of
+from skillkit.scripts.catalogue import find_scripts
+from skillkit.scripts.node_imports import imported_packages
+
+PACKAGE_FILE = "package.json"
+_LOCK_FILE = "package-lock.json"
+_MAX_FILE = 4 << 20
+_MAX_DEPENDENCIES = 200
+_SUFFIXES = (".js", ".mjs", ".cjs", ".ts")
+_NAME = re.compile(r"(?:@[A-Za-z0-9~-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*")
+_VERSIONS = re.compile(r"[A-Za-z0-9.^~<>=|*+ -]{0,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeProject:
+    """A folder of a skill with a `package.json`, or the skill's own, and the scripts beneath it."""
+
+    folder: str
+    """Beneath the skill; empty for the skill's own."""
+    dependencies: Mapping[str, str]
+    scripts: tuple[str, ...]
+    elsewhere: tuple[str, ...] = ()
+    """Dependencies that come from a URL, a path or git, which are never taken."""
+    undeclared: tuple[str, ...] = ()
+    """Of the dependencies, those that scripts import and no `package.json` of the skill names."""
+    author_lock: Mapping[str, Any] = field(default_factory=dict)
+    """The skill's own `package-lock.json`."""
+
+    @property
+    def requirements(self) -> list[str]:
+        return [f"{name}@{versions}" for name, versions in sorted(self.dependencies.items())]
+
+
+def node_projects(files: Mapping[str, bytes], scripts: Iterable[str]) -> list[NodeProject]:
+    """Return what scripts need of the registry, by the folder in which they look for it."""
+    above: dict[str, list[str]] = {}
+    folders = [path.rpartition("/")[0] for path in files if _is_package(path)]
+    for script in sorted(scripts):
+        if is_node_script(script, files.get(script, b"")):
+            above.setdefault(nearest_folder(script, folders) or "", []).append(script)
+    found = (_project(folder, files, tuple(started)) for folder, started in sorted(above.items()))
+    return [project for project in found if project.dependencies or project.elsewhere]
+
+
+def nearest_folder(script: str, folders: Iterable[str]) -> str | None:
+    """Return that of `folders` in which Node.js looks first for what `script` imports."""
+    parts = script.split("/")[:-1]
+    wanted = set(folders)
+    ancestors = ("/".join(parts[:length]) for length in range(len(parts), -1, -1))
+    return next((folder for folder in ancestors if folder in wanted), None)
+
+
+def node_projects_of(skill: SkillMetadata) -> list[NodeProject]:
+    """Return the projects of a skill on disk."""
+    scripts = [script.relative_path for script in find_scripts(skill)]
+    if not any(script.endswith(_SUFFIXES) or "." not in script for script in scripts):
+        return []
+    files: dict[str, bytes] = {}
+    links = frozenset(links_of(skill.base_dir))
+    for path, descriptor in open_tree(skill.base_dir, max_files=MAX_FILES, skipped=links):
+        is_read = path.endswith((*_SUFFIXES, ".json")) or path in scripts
+        files[path] = os.pread(descriptor, _MAX_FILE + 1, 0) if is_read else b""
+    return node_projects(files, scripts)
+
+
+def is_node_script(script: str, content: bytes) -> bool:
+    """Whether Node.js, or what runs TypeScript in its place, starts this file."""
+    first = content[:200].partition(b"\n")[0]
+    return script.endswith(_SUFFIXES) or (first.startswith(b"#!") and b"node" in first)
+
+
+def _is_package(path: str) -> bool:
+    return path.rpartition("/")[2] == PACKAGE_FILE and "node_modules" not in path.split("/")
+
+
+def _project(folder: str, files: Mapping[str, bytes], scripts: tuple[str, ...]) -> NodeProject:
+    prefix = f"{folder}/" if folder else ""
+    data = _object(files.get(f"{prefix}{PACKAGE_FILE}", b""))
+    taken: dict[str, str] = {}
+    elsewhere = []
+    for section in ("dependencies", "optionalDependencies"):
+        named = data.get(section)
+        for name, versions in named.items() if isinstance(named, dict) else ():
+            if not _NAME.fullmatch(name) or not isinstance(versions, str) or len(name) > 214:
+                elsewhere.append(name[:100])
+            elif _VERSIONS.fullmatch(versions):
+                taken[name] = versions
+            else:
+                elsewhere.append(f"{name}@{versions[:100]}")
+    imported = {name for script in scripts for name in imported_packages(script, files)}
+    known = {*taken, *(each.partition("@")[0] if each[:1] != "@" else each for each in elsewhere)}
+    own = data.get("name")
+    undeclared = sorted(imported - known - {own if isinstance(own, str) else ""})
+    taken |= dict.fromkeys(undeclared, "*")
+    if len(taken) > _MAX_DEPENDENCIES:
+        elsewhere.append(f"{len(taken)} dependencies, more than {_MAX_DEPENDENCIES}")
+        taken = {}
+    lock = _object(files.get(f"{prefix}{_LOCK_FILE}", b""))
+    return NodeProject(folder, taken, scripts, tuple(elsewhere), tuple(undeclared), lock)
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    if len(content) > _MAX_FILE:
+        return {}
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
