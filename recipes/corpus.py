@@ -105,7 +105,7 @@ class Inspection:
     def matching(self, skills: list[SkillMetadata]) -> None:
         """Index a group of skills and ask for each of them by its own words."""
         here = skills[0].skill_path
-        matcher = self.step("index", here, lambda: SkillMatcher(skills, mode="lexical"))
+        matcher = self.step("index", here, lambda: _index(skills))
         if matcher is None:
             return
         for skill in skills:
@@ -130,6 +130,12 @@ class Inspection:
 
     def differ(self, path: Path, how: str) -> None:
         self.report.disagreements.append(f"{path}: {how}")
+
+
+def _index(skills: list[SkillMetadata]) -> SkillMatcher:
+    matcher = SkillMatcher(skills, mode="lexical")
+    matcher.prepare()  # else the first request would pay for reading the whole group
+    return matcher
 
 
 def inspect(folder: Path) -> Report:
