@@ -12,6 +12,7 @@ from typing import Any
 
 from skillkit.agent.exceptions import ConversationError
 from skillkit.core.disk import agent_home, make_folder, replace_file
+from skillkit.core.foreign_json import parse_json, read_plain
 from skillkit.core.text import one_line
 
 FORMAT = 1
@@ -108,7 +109,7 @@ class ConversationStore:
         """The conversation with this id or unambiguous beginning of one; without an id the newest."""
         found = self._find(identity)
         try:
-            data = json.loads(found.read_bytes().decode("utf-8", "surrogatepass"))
+            data = parse_json(read_plain(found).decode("utf-8", "surrogatepass"))
             if data["version"] != FORMAT:
                 raise ValueError(f"format {data['version']}")
             return SavedConversation(

@@ -9,6 +9,8 @@ from typing import Any
 
 from agent_framework import ChatResponse, ChatResponseUpdate, ResponseStream
 
+from skillkit.core.foreign_json import parse_json
+
 Answer = Awaitable[ChatResponse[Any]] | ResponseStream[ChatResponseUpdate, ChatResponse[Any]]
 
 
@@ -81,4 +83,4 @@ def _whole_lines(path: Path) -> list[dict[str, Any]]:
     whole = [line for line in lines if line.endswith(b"\n")]
     if len(whole) != len(lines):
         path.write_bytes(b"".join(whole))
-    return [json.loads(line) for line in whole]
+    return [parse_json(line) for line in whole]

@@ -9,6 +9,7 @@ from typing import Any
 from skillkit.agent.exceptions import SettingsError
 from skillkit.agent.providers import PROVIDERS
 from skillkit.core.disk import agent_home, locked, make_folder, replace_file
+from skillkit.core.foreign_json import read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class SettingsFile:
 
     def load(self) -> Settings:
         try:
-            return Settings.from_data(json.loads(self.path.read_bytes()))
+            return Settings.from_data(read_json(self.path))
         except FileNotFoundError:
             return Settings()
         except (OSError, ValueError, TypeError, AttributeError) as error:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.exceptions import StateFileError
+from skillkit.core.foreign_json import read_json
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.[A-Za-z0-9_.-]+\.[0-9a-f]{16}")
-MAX_JSON = 64 * 1024 * 1024
 
 
 def agent_home() -> Path:
@@ -180,17 +180,12 @@ class JsonFile:
         Raises DamagedFileError, or StateFileError for a file of a newer skillkit.
         """
         try:
-            with open(self.path, "rb") as file:
-                data = file.read(MAX_JSON + 1)
+            content = read_json(self.path)
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self.error(f"Cannot read {self.path}: {error.strerror}") from error
-        if len(data) > MAX_JSON:
-            raise DamagedFileError("larger than any real one")
-        try:
-            content = json.loads(data)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise DamagedFileError(f"not JSON ({type(error).__name__})") from error
         version = content.get("version") if isinstance(content, dict) else None
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:

@@ -14,6 +14,7 @@ from skillkit.core.exceptions import (
     ManifestParseError,
     ManifestValidationError,
 )
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.path_resolver import open_file
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
 
@@ -127,7 +128,7 @@ def _read(manifest_path: Path) -> Mapping[str, Any]:
             raw = file.read(MAX_MANIFEST_SIZE + 1)
         if len(raw) > MAX_MANIFEST_SIZE:
             raise ManifestParseError(f"Manifest too large: {where} (max {MAX_MANIFEST_SIZE:,} bytes)", where)
-        data = json.loads(raw.decode("utf-8-sig"))
+        data = parse_json(raw.decode("utf-8-sig"))
     except FileNotFoundError as error:
         raise ManifestNotFoundError(
             f"Plugin manifest not found: {where}. Expected location: {MANIFEST.as_posix()}"

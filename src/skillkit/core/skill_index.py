@@ -6,7 +6,7 @@ from typing import NamedTuple
 from skillkit.core.exceptions import SkillNotFoundError
 from skillkit.core.models import QualifiedSkillName, SkillMetadata
 from skillkit.core.names import canonical_name
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import shown
 
 _MAX_NAMED = 20
 
@@ -91,18 +91,18 @@ class SkillIndex:
         return skill
 
     def _not_found(self, name: str) -> str:
-        shown = escape_hidden(name)
         try:
             parsed = QualifiedSkillName.parse(name)
         except ValueError as error:
-            return f"Skill '{shown}' not found: {error}"
+            return f"Skill '{shown(name)}' not found: {error}"
         if parsed.plugin is None:
-            return f"Skill '{shown}' not found. {_offer(shown, self._by_name, 'Available skills')}"
+            offer = _offer(shown(name), self._by_name, "Available skills")
+            return f"Skill '{shown(name)}' not found. {offer}"
         if parsed.plugin not in self._by_source:
-            offer = _offer(parsed.plugin, self._by_source, "Available plugins and sources")
-            return f"Plugin '{escape_hidden(parsed.plugin)}' not found. {offer}"
-        offer = _offer(parsed.skill, self._by_source[parsed.plugin], "Available skills there")
-        return f"Skill '{escape_hidden(parsed.skill)}' not found in plugin '{parsed.plugin}'. {offer}"
+            offer = _offer(shown(parsed.plugin), self._by_source, "Available plugins and sources")
+            return f"Plugin '{shown(parsed.plugin)}' not found. {offer}"
+        offer = _offer(shown(parsed.skill), self._by_source[parsed.plugin], "Available skills there")
+        return f"Skill '{shown(parsed.skill)}' not found in plugin '{parsed.plugin}'. {offer}"
 
 
 def _shortest_free(parts: tuple[str, ...], taken: dict[str, SkillMetadata]) -> str:

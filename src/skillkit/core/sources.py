@@ -12,7 +12,7 @@ from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import Diagnostic, SkillSource, SourceType
 from skillkit.core.packages import missing_packages, package_skill_folders
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import escape_hidden, shown
 
 logger = logging.getLogger(__name__)
 
@@ -178,7 +178,7 @@ def _existing(folder: Folder, parameter: str) -> Path:
     path = Path(folder)
     if not os.path.isdir(path):
         raise ConfigurationError(
-            f"Explicitly configured directory does not exist: {parameter}='{path}'. "
+            f"Explicitly configured directory does not exist: {parameter}='{shown(str(path))}'. "
             "Create it, correct the path, or pass '' (for a list: []) to do without.",
             parameter_name=parameter,
             invalid_path=str(path),

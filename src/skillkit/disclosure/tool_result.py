@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from skillkit.core.foreign_json import parse_json
 from skillkit.disclosure.fence import attribute, defanged, error_element, fenced, nonce_for
 
 _OUTPUT = re.compile(
@@ -60,7 +61,7 @@ def brief_text(tool: str, result: str) -> str:
     """
     payload: Any = None
     with suppress(ValueError):
-        payload = json.loads(unfence(result) or result)
+        payload = parse_json(unfence(result) or result)
     match payload:
         case {"success": True, "result": dict(skills)} if lists_scripts(skills):
             text = f"Result of {tool}: {'; '.join(scripts_of(*listed) for listed in skills.items())}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from skillkit.core.disk import replace_file
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.foreign_json import read_json
 from skillkit.evaluation.report import Report
 
 KEPT = 100
@@ -35,6 +36,6 @@ class ReportArchive:
         if not _NAME.fullmatch(name):
             return None
         try:
-            return Report.from_data(json.loads((self.folder / name).read_text(encoding="utf-8")))
+            return Report.from_data(read_json(self.folder / name))
         except (OSError, ValueError, ConfigurationError):
             return None

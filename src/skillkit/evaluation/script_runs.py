@@ -1,6 +1,5 @@
 """The scripts tier: scripts of a skill, run in the sandbox with known input, against what must come of it."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from skillkit.core.authority import Authority, DefaultAuthority, Requester
 from skillkit.core.availability import Refusal
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.cases import Case, ScriptCall
@@ -156,7 +156,7 @@ def _observe(
 
 def _parsed(text: str) -> object:
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return None
 

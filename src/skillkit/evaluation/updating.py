@@ -6,6 +6,7 @@ from pathlib import Path
 
 from skillkit.core.disk import replace_file
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.foreign_json import parse_json
 from skillkit.evaluation.script_runs import Observed
 
 LONGEST_TEXT = 500
@@ -14,7 +15,7 @@ LONGEST_TEXT = 500
 def updated_document(path: Path, observed: Mapping[str, Observed]) -> str | None:
     """The text of a file with what was seen as what is expected; None where nothing would change."""
     before = path.read_text(encoding="utf-8")
-    document = json.loads(before)
+    document = parse_json(before)
     items = document if isinstance(document, list) else document.get("scripts") or document.get("cases")
     if not isinstance(items, list):
         raise ConfigurationError(f"{path} has no list of script cases that could be updated")
@@ -27,7 +28,7 @@ def updated_document(path: Path, observed: Mapping[str, Observed]) -> str | None
         if identity in observed:
             _write(item, observed[identity])
     after = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    return after if json.loads(before) != document else None
+    return after if parse_json(before) != document else None
 
 
 def write_document(path: Path, text: str) -> None:

@@ -1,6 +1,5 @@
 """How the tenants of a fleet share it: weights, bounds, rates; a file on the head's machine."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -9,6 +8,7 @@ from typing import Any
 
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.foreign_json import read_json
 
 SETTING = "SKILLKIT_FLEET_POLICY"
 
@@ -45,7 +45,7 @@ class Policy:
         """Return the policy in a JSON file; without the file everybody has the same share."""
         path = path or policy_path()
         try:
-            data = json.loads(path.read_bytes())
+            data = read_json(path)
         except FileNotFoundError:
             return cls()
         except (OSError, ValueError) as error:

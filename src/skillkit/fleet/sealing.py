@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from skillkit.core.disk import agent_home, make_folder, replace_file
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
+from skillkit.core.foreign_json import parse_json
 
 SETTING = "SKILLKIT_FLEET_KEYS"
 MAX_AGE = 3600.0
@@ -105,7 +106,7 @@ class FleetKeys:
         size = int.from_bytes(sealed[:4], "big")
         head, body = sealed[4 : 4 + size], sealed[4 + size :]
         try:
-            words = json.loads(head)
+            words = parse_json(head)
             key = self._keys.get(words.pop("key"))
             label = Label(**words)
             if key is None:

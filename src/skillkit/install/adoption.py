@@ -1,6 +1,5 @@
 """Skills that other tools put into clients' folders, and where those tools say they came from."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.foreign_json import parse_json, read_plain
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
@@ -79,7 +79,7 @@ def _of_clawhub(tree: SkillTree) -> _Origin | None:
     if _ORIGIN not in tree.files:
         return None
     try:
-        data = json.loads(tree.files[_ORIGIN].content)
+        data = parse_json(tree.files[_ORIGIN].content)
         fields = {"slug": data["slug"], "owner": data.get("ownerHandle"), "registry": data.get("registry")}
         source = ClawHubSource.from_data({key: value for key, value in fields.items() if value})
         return source, str(data["installedVersion"]), ("installed by ClawHub",)
@@ -109,8 +109,7 @@ def _of_global_lock() -> dict[str, _Origin]:
     state = os.environ.get("XDG_STATE_HOME")
     path = Path(state, "skills") if state else Path.home() / ".agents"
     try:
-        with open(path / ".skill-lock.json", "rb") as file:
-            content = json.loads(file.read(MAX_LOCK))
+        content = parse_json(read_plain(path / ".skill-lock.json", MAX_LOCK))
         entries: dict[str, Any] = content["skills"] if content["version"] >= _GLOBAL_VERSION else {}
         return {
             canonical_name(name): _parsed(ForeignEntry(name, {"computedHash": "-", **fields}), path)

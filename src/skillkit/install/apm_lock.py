@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.foreign_json import read_plain
 from skillkit.core.text import escape_hidden
 from skillkit.core.yaml_header import load_yaml
 from skillkit.install.exceptions import InstallError, LockFileError
@@ -26,10 +27,7 @@ _DEPLOYED = re.compile(r"(?:^|.*/)skills/(?P<name>[^/]+)(?:/(?P<file>.+))?")
 def read_apm_lock(path: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
     """Return the skills of the lock and what of it cannot be restored. Raises LockFileError."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_LOCK + 1)
-        if len(data) > MAX_LOCK:
-            raise LockFileError(f"{path} is larger than {MAX_LOCK:,} bytes")
+        data = read_plain(path, MAX_LOCK)
         fields = {field.key: field.value for field in load_yaml(data.decode("utf-8-sig"), 1, frozenset())}
     except OSError as error:
         raise LockFileError(f"Cannot read {path}: {error.strerror}") from error

@@ -1,6 +1,5 @@
 """What runs without being told to, and what is named and not there: facts for the card."""
 
-import json
 import posixpath
 import re
 from collections.abc import Container, Iterator, Mapping
@@ -8,6 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from skillkit.core.commands import commands_in, files_in
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.install.tree import SKILL_FILE, SkillTree
@@ -45,7 +45,9 @@ _UNREADABLE = ("wrong-type", "broken-field")
 """What is said of a field in the header that is left out."""
 _LINK = re.compile(r"\]\(\s*<?([^)\s>#?]+)")
 _NAMED_FILE = re.compile(r"`((?:scripts|references|assets|resources|templates)/[\w./-]+\.\w{1,8})`")
-_SKILL_LINK = re.compile(r"\]\(\s*<?(?:\.\./)+(?:[\w.-]+/)*?([\w-]+)/(?:SKILL\.md)?[)>#\s]")
+_SKILL_LINK = re.compile(
+    r"\]\(\s*<?(?:\.\./){1,16}(?:\.?\w[\w.-]{0,99}/){0,16}?([\w-]{1,100})/(?:SKILL\.md)?[)>#\s]"
+)
 _NAMED_SKILL = re.compile(
     r"`/?([a-z0-9]+(?:-[a-z0-9]+)+)`\s+skill\b|\bskill:?\s+`/?([a-z0-9]+(?:-[a-z0-9]+)+)`", re.IGNORECASE
 )
@@ -87,8 +89,8 @@ def _of_file(tree: SkillTree, path: str) -> Iterator[str]:
 
 def _package_scripts(text: str) -> Iterator[str]:
     try:
-        scripts = json.loads(text).get("scripts")
-    except (ValueError, AttributeError, RecursionError):
+        scripts = parse_json(text).get("scripts")
+    except (ValueError, AttributeError):
         yield "cannot be read"
         return
     if isinstance(scripts, dict):

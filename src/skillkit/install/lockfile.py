@@ -5,6 +5,7 @@ What is read from a lock is somebody else's word.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from skillkit.core.digest import FileDigest, TreeDigest
 from skillkit.core.disk import replace_file
+from skillkit.core.foreign_json import parse_json, read_plain
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, LockFileError, Remedy, SourceError
@@ -68,16 +70,15 @@ def find_lock(folder: Path) -> Path:
 def read_lock(path: Path) -> Lock:
     """Return the locked skills by name. Raises LockFileError for anything that cannot be used."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(MAX_LOCK + 1)
+        data = read_plain(path, MAX_LOCK)
     except FileNotFoundError:
         raise LockFileError(f"There is no {path}", remedy=Remedy.WRITE_LOCK) from None
     except OSError as error:
         raise LockFileError(f"Cannot read {path}: {error.strerror}") from error
-    if len(data) > MAX_LOCK:
-        raise LockFileError(f"{path} is larger than {MAX_LOCK:,} bytes")
+    except ValueError as error:
+        raise LockFileError(f"{path} is {error}") from error
     try:
-        content = json.loads(data, object_pairs_hook=_without_doubles)
+        content = parse_json(data, object_pairs_hook=_without_doubles)
         if content["version"] not in _READ:
             raise LockFileError(
                 f"{path} has the format {escape_hidden(str(content['version']))[:20]}; "
@@ -91,7 +92,7 @@ def read_lock(path: Path) -> Lock:
         locked = [_locked(name, entry.get("skillkit", entry)) for name, entry in ours]
     except LockFileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, InstallError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, InstallError) as error:
         raise LockFileError(
             f"{path} is not a lock file that can be used: {escape_hidden(str(error))[:200]}"
         ) from error
@@ -121,7 +122,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON; of two entries of one name it would be the last that counts, unseen."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        doubles = sorted({key for key, _ in pairs if sum(key == other for other, _ in pairs) > 1})
+        doubles = sorted(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise ValueError(f"it says {', '.join(doubles[:3])} twice")
     return found
 

@@ -6,13 +6,13 @@ mcp-consents.json   {"server": {"uri": "sha256:…"}}
 skills/registry.json   "trusted_digest" in the record of each version
 """
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.disk import MAX_JSON, sync_folder
+from skillkit.core.disk import sync_folder
+from skillkit.core.foreign_json import read_json
 
 _FORMAT = 1
 Record = dict[str, Any]
@@ -41,8 +41,8 @@ class OlderConsents:
             if not os.path.lexists(path):
                 continue
             try:
-                found = list(reader(_content(path)))
-            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                found = list(reader(read_json(path)))
+            except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
                 notice(
                     f"{path} cannot be read ({type(error).__name__}) and is kept aside; nothing in it "
                     "counts: approve again what you trust."
@@ -50,8 +50,8 @@ class OlderConsents:
                 continue
             records.update({_key(record): record for record in found})
         try:
-            found = list(_from_registry(_content(self.registry)))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            found = list(_from_registry(read_json(self.registry)))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             found = []  # the registry repairs itself, and says so
         return [*records.values(), *(record for record in found if _key(record) not in records)]
 
@@ -61,14 +61,6 @@ class OlderConsents:
             if os.path.lexists(path):
                 os.replace(path, path.with_name(f"{path.name}.carried-over"))
         sync_folder(self.home)
-
-
-def _content(path: Path) -> Any:
-    with open(path, "rb") as file:
-        data = file.read(MAX_JSON + 1)
-    if len(data) > MAX_JSON:
-        raise ValueError("larger than any real one")
-    return json.loads(data)
 
 
 def _key(record: Record) -> tuple[str, ...]:

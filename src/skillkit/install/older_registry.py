@@ -6,7 +6,6 @@
 Its skills are carried over into the store with where they came from. Trust is not: it was bound to no bytes.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,6 +14,7 @@ from typing import Any
 
 from skillkit.core.disk import make_folder, sync_folder
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.names import canonical_name
 from skillkit.install.paths import installable
 from skillkit.install.record import InstalledSkill
@@ -28,8 +28,8 @@ _TEXTS = ("git_url", "commit_sha", "branch", "tag")
 def older_records(data: bytes) -> list[dict[str, Any]] | None:
     """The records of a registry of the older form; None when `data` is something else."""
     try:
-        content = json.loads(data)
-    except (ValueError, RecursionError):
+        content = parse_json(data)
+    except ValueError:
         return None
     if isinstance(content, dict) and "version" not in content:
         content = content.get("skills", content)

@@ -103,7 +103,7 @@ AskConsent = Callable[[Proposal], bool]
 
 def refuse_unattended(proposal: Proposal) -> bool:
     """The answer where there is nobody to ask and nothing was said beforehand."""
-    names = ", ".join(offer.name for offer in proposal.offers)
+    names = _listed([offer.name for offer in proposal.offers], 5)
     raise ConsentError(
         f"Not done: {proposal.action} {names} needs your consent and there is nobody to ask.",
         remedy=_REMEDIES[proposal.action],

@@ -11,6 +11,7 @@ from typing import Any
 
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked, sync_folder
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
+from skillkit.core.foreign_json import read_plain
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Place
@@ -297,7 +298,7 @@ class InstallRegistry:
     def _carry_over(self) -> RegistryState | None:
         """The state that a registry of the form before versions becomes; None when it is none."""
         try:
-            records = older_records(self.file.path.read_bytes())
+            records = older_records(read_plain(self.file.path))
         except FileNotFoundError:
             return None
         if records is None:

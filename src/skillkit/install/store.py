@@ -26,6 +26,7 @@ from skillkit.core.disk import (
     write_new,
 )
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.foreign_json import read_json
 from skillkit.install.changes import FileChange, file_changes
 from skillkit.install.exceptions import DiskSpaceError, DriftError
 
@@ -101,7 +102,7 @@ class SkillStore:
     def record(self, path: Path) -> dict[str, Any] | None:
         """Where the version in `path` came from."""
         try:
-            data = json.loads(path.with_name(f"{path.name}.json").read_bytes())
+            data = read_json(path.with_name(f"{path.name}.json"))
         except (OSError, ValueError):
             return None
         return data if isinstance(data, dict) else None

@@ -1,7 +1,6 @@
 """One conversation with a model: what every integration translates into the words of its framework."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from typing import TypeVar
 
 from skillkit.core.authority import Requester, asking_for
 from skillkit.core.events import Writer
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure import (
@@ -278,6 +278,6 @@ def _parsed(arguments: Arguments) -> object:
     if not isinstance(arguments, str):
         return {} if arguments is None else arguments
     try:
-        return json.loads(arguments or "{}")
+        return parse_json(arguments or "{}")
     except ValueError:
         return arguments

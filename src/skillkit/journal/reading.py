@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from skillkit.core.events import Event, Json, Kind
 from skillkit.core.exceptions import StateFileError
+from skillkit.core.foreign_json import parse_json
 from skillkit.journal.sqlite import check_format, size_of
 
 Answer = TypeVar("Answer")
@@ -200,7 +201,7 @@ def _stored(row: tuple[int, float, str, str, int, str, str, str]) -> StoredEvent
 def _data(text: str) -> dict[str, Json]:
     """Return what another process may have written by hand as a mapping, whatever it is."""
     try:
-        data = json.loads(text)
+        data = parse_json(text)
     except ValueError:
         return {"unreadable": text}
     return data if isinstance(data, dict) else {"value": data}

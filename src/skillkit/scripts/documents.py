@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.foreign_json import parse_json
 from skillkit.scripts.models import ScriptRequest, ScriptResult
 
 VERSION = 1
@@ -54,8 +55,8 @@ def _dump(form: str, value: object) -> bytes:
 
 def _load(form: str, document: bytes, kind: type[T], local: Mapping[str, object]) -> T:
     try:
-        data = json.loads(document)
-    except (ValueError, RecursionError) as error:
+        data = parse_json(document)
+    except ValueError as error:
         raise DocumentError(f"Not a {form}: not JSON") from error
     data = data if isinstance(data, dict) else {}
     found, _, version = str(data.pop("format", "")).rpartition("/")

@@ -1,9 +1,9 @@
 """What a caller is answered: success with a result, or an error with a code, and what held the run."""
 
-import json
 import re
 from typing import Any
 
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import strip_hidden
 from skillkit.scripts.hints import find_hint
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
@@ -12,8 +12,6 @@ Payload = dict[str, Any]
 
 TAIL = 500
 _SHOWN = 200
-_MAX_DEPTH = 100
-"""Whatever encodes the answer again must not run out of stack."""
 _CODES = {
     Outcome.TIMEOUT: "timeout",
     Outcome.OUTPUT_LIMIT: "execution_failed",
@@ -90,7 +88,7 @@ def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_j
         message = f"Expected JSON output, but it is incomplete{warning}{_stderr(result)}"
         return failure("parse_error", message, meta)
     try:
-        parsed = parse_json(stdout.data)
+        parsed = _document(stdout.data)
     except ValueError:
         shown = plain_text(stdout.head[: 4 * _SHOWN])[:_SHOWN]
         return failure("parse_error", f"Expected JSON output, got: {shown}{_stderr(result)}", meta)
@@ -112,15 +110,10 @@ def help_payload(name: str, request: ScriptRequest, result: ScriptResult) -> Pay
     return success({"help_text": text, "usage": _usage(text)}, message, meta)
 
 
-def parse_json(data: bytes) -> object:
-    """One JSON document of UTF-8; ValueError if it is anything else, or too deep to be one."""
+def _document(data: bytes) -> object:
+    """One JSON document of UTF-8; ValueError if it is anything else."""
     text = data.decode("utf-8-sig", "replace")
-    try:
-        parsed = json.loads(text, parse_constant=_no_constant)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    if text.count("[") + text.count("{") > _MAX_DEPTH and _deeper_than(parsed, _MAX_DEPTH):
-        raise ValueError("nested too deeply")
+    parsed = parse_json(text, parse_constant=_no_constant)
     return _encodable(parsed) if _ESCAPED_SURROGATE.search(text) else parsed
 
 
@@ -155,7 +148,7 @@ def _parsed_failure(result: ScriptResult) -> Payload:
     if result.stdout.truncated or not result.stdout.total:
         return {}
     try:
-        return {"result": parse_json(result.stdout.data)}
+        return {"result": _document(result.stdout.data)}
     except ValueError:
         return {}
 
@@ -191,18 +184,6 @@ def _usage(text: str) -> str:
         return lines[0] if lines else ""
     end = next((number for number, line in enumerate(wanted) if not line.strip()), len(wanted))
     return "\n".join(wanted[:end])
-
-
-def _deeper_than(value: object, limit: int) -> bool:
-    level = [value]
-    for _ in range(limit):
-        below: list[object] = []
-        for item in level:
-            below.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
-        if not below:
-            return False
-        level = below
-    return True
 
 
 def _no_constant(name: str) -> object:

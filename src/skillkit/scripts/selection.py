@@ -15,6 +15,7 @@ from typing import cast
 from skillkit.core.disk import make_folder, replace_file
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.extensions import Extensions
+from skillkit.core.foreign_json import read_json
 from skillkit.scripts.sandbox.backend import Backend
 from skillkit.scripts.sandbox.unconfined import Unconfined
 from skillkit.scripts.self_test import self_test
@@ -139,7 +140,7 @@ class SandboxSelection:
 
     def _read(self) -> dict[str, dict[str, str | None]]:
         try:
-            known = json.loads(self._file.read_text(encoding="utf-8"))
+            known = read_json(self._file)
         except (OSError, ValueError):
             return {}
         return known if isinstance(known, dict) else {}

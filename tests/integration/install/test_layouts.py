@@ -47,6 +47,14 @@ def test_grouped_and_nested_skills_are_found(
     assert installer.add(source, skills=["one"])[0].subpath == "skills/cloud/one"
 
 
+def test_of_two_versions_the_one_among_the_skills_is_taken(installer: SkillInstaller, tmp_path: Path) -> None:
+    """As a public library has them, with `preview` before `skills` in the alphabet."""
+    files = {f"{folder}/one/SKILL.md": skill_text("one", folder) for folder in ("preview", "skills")}
+    added = installer.add(write(tmp_path / "folder", files), everything=True)
+    assert [skill.subpath for skill in added] == ["skills/one"]
+    assert [left.path for left in added.left_out] == ["preview/one"]
+
+
 @pytest.mark.parametrize("kind", ["git", "folder"])
 def test_what_is_left_out_is_named_with_the_reason(
     kind: str, installer: SkillInstaller, person: Person, repository: Repository, tmp_path: Path

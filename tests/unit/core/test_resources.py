@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillkit import SkillManager
 from skillkit.core import resources
-from skillkit.core.exceptions import ContentLoadError, PathSecurityError
+from skillkit.core.exceptions import ContentLoadError, PathSecurityError, SkillsUseError
 from skillkit.core.path_resolver import FilePathResolver, open_beneath
 from skillkit.core.resources import MAX_PAGE, Resource, list_resources, read_resource
 
@@ -477,3 +478,15 @@ def test_a_page_of_a_file_that_changes_meanwhile_is_read_again(
         return
     with pytest.raises(ContentLoadError, match="keeps changing"):
         read_resource(root, "notes.md")
+
+
+def test_a_long_name_makes_no_long_message(root: Path) -> None:
+    manager = SkillManager(root)
+    manager.discover()
+    for name in ("a" * 1_000_000, "a" * 1_000_000 + ":b", "project:" + "a" * 1_000_000):
+        with pytest.raises(SkillsUseError) as raised:
+            manager.get_skill(name)
+        assert len(str(raised.value)) < 2000
+    with pytest.raises(SkillsUseError) as raised:
+        SkillManager("/" + "a" * 1_000_000)
+    assert len(str(raised.value)) < 2000

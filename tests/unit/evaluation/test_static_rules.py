@@ -84,6 +84,28 @@ def test_a_defect_is_found_and_nothing_else(tester, sound, rule):
     assert found[rule][0].path in (path, "SKILL.md")
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("deep.json", "[ " * 100_000),
+        ("deep.yaml", '{"a":' * 50_000),
+        ("digits.json", "9" * 6000),
+        ("digits.toml", "a = " + "9" * 6000),
+    ],
+)
+def test_data_that_no_parser_reads_is_a_problem_and_no_more(tester, sound, name, content):
+    """Deep YAML took minutes: the time for a token grows with the depth."""
+    (sound / "assets" / name).write_text(content)
+    (problem,) = (problem for problems in failures(tester).values() for problem in problems)
+    assert problem.path == f"assets/{name}"
+
+
+@pytest.mark.parametrize("named", ["../x:Y", "/etc/x:Y", "a:b:c", "nothing"])
+def test_a_toolset_outside_the_skill_is_a_problem(tester, sound, named):
+    changed(sound / "SKILL.md", "description:", f"toolsets: ['{named}']\ndescription:")
+    assert any("must be written as module:Class" in each.message for each in failures(tester)["toolsets"])
+
+
 def test_a_misspelled_reference_names_the_nearest_file(tester, sound):
     changed(sound / "SKILL.md", "references/format.md", "references/formatt.md")
     (problem,) = failures(tester)["files-exist"]

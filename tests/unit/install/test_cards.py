@@ -198,6 +198,17 @@ def test_hooks_that_cannot_be_read_are_on_the_card_too(hooks: bytes) -> None:
     assert [fact for fact in found.automatic if fact.startswith("hook: ")]
 
 
+def test_links_upwards_without_end_cost_no_time() -> None:
+    """The expression that finds links to other skills would try every way to divide them: hours."""
+    text = (
+        b"---\nname: x\ndescription: d\n---\n]("
+        + b"../" * 200_000
+        + b"\n[y](../../pdf/) [z](../a/b.c/y/SKILL.md)"
+    )
+    found = card_of({"SKILL.md": text})
+    assert found.missing_skills == ("pdf", "y")
+
+
 def test_a_fence_before_many_blank_lines_costs_no_time() -> None:
     assert card({"SKILL.md": b"```!" + b"\n" * 1_000_000}).automatic == ()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from skillkit.agent.cli.turns import warn
 from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.runtime import Observers
+from skillkit.core.foreign_json import parse_json
 
 if TYPE_CHECKING:
     from skillkit.agent.runtime import AgentRuntime
@@ -111,6 +112,6 @@ def _who(runtime: "AgentRuntime") -> dict[str, str]:
 
 def _parsed(arguments: str) -> object:
     try:
-        return json.loads(arguments)
+        return parse_json(arguments)
     except ValueError:
         return arguments

@@ -1,12 +1,12 @@
 """Tool calls for a model not trained for them: a grammar admits the disclosed tools or an answer."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from skillkit.agent.models.demonstration import DEMONSTRATION, NOW_THE_REAL_ONE, Turn
+from skillkit.core.foreign_json import parse_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def reply_schema(
 def parse(text: str) -> Outcome:
     """The reply; one that was cut off is still an answer as far as it goes."""
     try:
-        reply = json.loads(text)
+        reply = parse_json(text)
     except ValueError:
         return Answer(AnswerStream().feed(text.replace(f'"{ASK}"', f'"{ANSWER}"', 1)) or text)
     match reply:
@@ -148,7 +148,7 @@ class AnswerStream:
             return ""
         self.started = True
         whole = _WHOLE.match(self._raw, opening.end())
-        text = json.loads(f'"{whole.group()}"', strict=False) if whole else ""
+        text = parse_json(f'"{whole.group()}"', strict=False) if whole else ""
         if text and "\ud800" <= text[-1] <= "\udbff":
             text = text[:-1]
         fresh = text[self._shown :]

@@ -1,9 +1,9 @@
 """What a tool returned as the answer to the user: a small model would retell it wrongly."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from skillkit.core.foreign_json import parse_json
 from skillkit.disclosure.tool_result import lists_scripts, scripts_of, unfence
 
 MAX_ITEMS = 12
@@ -32,7 +32,7 @@ def answer_from_result(result: str) -> str:
 
 def _payload(result: str) -> Any:
     try:
-        return json.loads(unfence(result) or result)
+        return parse_json(unfence(result) or result)
     except ValueError:
         return None
 

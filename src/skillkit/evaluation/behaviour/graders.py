@@ -1,7 +1,6 @@
 """Checks against what a run did: passed, failed, or not judged."""
 
 import ast
-import json
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.names import canonical_name
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript
 from skillkit.evaluation.cases import Check, CheckKind
@@ -151,7 +151,7 @@ def _document(check: Check, run: Transcript) -> object:
     fenced = re.search(r"```(?:json)?\s*\n(.*?)\n```", text, re.DOTALL)
     for candidate in (text, fenced.group(1) if fenced else ""):
         try:
-            return json.loads(candidate)
+            return parse_json(candidate)
         except ValueError:
             continue
     raise ValueError
@@ -285,7 +285,7 @@ def evaluate(text: str, names: Mapping[str, object]) -> object:
     """The value of an expression of names, texts, numbers, comparisons and a few methods of texts."""
     try:
         return _value(ast.parse(text[:LONGEST_PATTERN], mode="eval").body, names)
-    except (SyntaxError, TypeError, ValueError, KeyError, RecursionError) as error:
+    except (SyntaxError, TypeError, ValueError, KeyError, RecursionError, MemoryError) as error:
         raise NotJudgedError(f"the expression cannot be evaluated: {error}") from error
 
 

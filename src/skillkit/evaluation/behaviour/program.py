@@ -11,6 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.foreign_json import parse_json
 from skillkit.evaluation.behaviour.executor import Task
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
 
@@ -107,7 +108,7 @@ def _events(output: str) -> Iterator[Mapping[str, object]]:
     """Lines of JSON, when every line is one; the events of both programs."""
     lines = [line for line in output.splitlines() if line.strip()]
     try:
-        events = [json.loads(line) for line in lines]
+        events = [parse_json(line) for line in lines]
     except ValueError:
         return
     if events and all(isinstance(event, dict) and "type" in event for event in events):

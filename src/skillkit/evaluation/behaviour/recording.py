@@ -12,6 +12,7 @@ from pathlib import Path
 from skillkit.core.digest import TreeDigest, tree_digest
 from skillkit.core.disk import replace_file
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.foreign_json import read_json
 from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.behaviour.transcript import Transcript
 
@@ -142,7 +143,7 @@ class Recordings:
 
     def _read(self, path: Path) -> dict[str, object] | None:
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = read_json(path)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:

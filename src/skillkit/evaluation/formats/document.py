@@ -1,6 +1,5 @@
 """A file of cases as plain data: JSON, JSON lines or YAML, bounded and without surprises."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
@@ -8,6 +7,7 @@ from typing import cast
 import yaml
 
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.foreign_json import parse_json
 
 LARGEST_FILE = 64 * 1024 * 1024
 LARGEST_YAML = 4 * 1024 * 1024
@@ -48,15 +48,15 @@ def _parse(path: Path, text: str) -> object:
     if path.suffix in (".yaml", ".yml"):
         return yaml.load(text, _NoAliasLoader)
     if path.suffix == ".jsonl":
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [parse_json(line) for line in text.splitlines() if line.strip()]
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) < 2:
             raise
         try:
-            return [json.loads(line) for line in lines]
+            return [parse_json(line) for line in lines]
         except ValueError:
             pass
         raise

@@ -4,12 +4,16 @@ import json
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 
+from skillkit.core.foreign_json import parse_json
 from skillkit.evaluation.report import Problem
 
 LARGEST = 4 << 20
+_MAX_DEPTH = 100
+_YAML: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TEMPLATE_MARKS = ("{{", "{%", "<%", "${", "$(", "[[", "<YOUR", "__")
 _COMMENTED = ("tsconfig", "jsconfig", "devcontainer", ".eslintrc", ".vscode/")
 """Files that may have comments, whatever their suffix says."""
@@ -27,12 +31,11 @@ def broken_data(folder: Path, path: Path) -> Iterator[Problem]:
     try:
         if suffix == ".json":
             if not any(line.lstrip().startswith(("//", "/*", "#")) for line in text.splitlines()):
-                json.loads(text)
+                parse_json(text)
         elif suffix == ".toml":
             tomllib.loads(text)
         else:
-            for _ in yaml.parse(text, yaml.SafeLoader):
-                pass
+            _read_yaml(text)
     except json.JSONDecodeError as error:
         yield Problem(f"is no JSON: {error.msg}", shown, error.lineno)
     except tomllib.TOMLDecodeError as error:
@@ -41,5 +44,13 @@ def broken_data(folder: Path, path: Path) -> Iterator[Problem]:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
         yield Problem(f"is no YAML: {reason}", shown, mark.line + 1 if mark else None)
-    except RecursionError:
-        yield Problem("is nested too deeply", shown)
+    except (RecursionError, ValueError) as error:  # a number of 5,000 digits is JSON and TOML
+        yield Problem(f"cannot be read: {str(error)[:120]}", shown)
+
+
+def _read_yaml(text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, _YAML):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:  # the time for a token grows with the depth
+            raise ValueError("nested too deeply")

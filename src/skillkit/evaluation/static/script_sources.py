@@ -41,9 +41,9 @@ def compile_problems(folder: Path, path: Path) -> Iterator[Problem]:
     if suffix == ".py":
         try:
             ast.parse(source_of(path), shown)
-        except (SyntaxError, ValueError, RecursionError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             line = error.lineno if isinstance(error, SyntaxError) else None
-            text = error.msg if isinstance(error, SyntaxError) else str(error)
+            text = error.msg if isinstance(error, SyntaxError) else str(error) or "nested too deeply"
             yield Problem(f"does not compile: {text}", shown, line)
         try:
             parse_inline_metadata(source_of(path))
@@ -68,7 +68,7 @@ def compile_problems(folder: Path, path: Path) -> Iterator[Problem]:
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
         line = next(
-            (int(number) for text in said for number in re.findall(r"(?:line |:)(\d+)", text)[:1]), None
+            (int(number) for text in said for number in re.findall(r"(?:line |:)(\d{1,9})", text)[:1]), None
         )
         reason = next((text for text in said if "rror" in text), said[0] if said else "unknown")
         yield Problem(f"does not compile: {reason.replace(str(path), shown)[:200]}", shown, line)
@@ -90,7 +90,7 @@ def undeclared_imports(folder: Path, path: Path, text: str) -> Iterator[Problem]
     try:
         tree = ast.parse(source)
         declared = parse_inline_metadata(source).dependencies
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     known = _declared(folder, path, declared)
     prose = _plain(text)
@@ -109,7 +109,7 @@ def foreign_imports(folder: Path, path: Path) -> list[str]:
     """Return the modules that a Python script imports from neither Python nor its own skill."""
     try:
         tree = ast.parse(source_of(path)) if path.suffix == ".py" else ast.Module([], [])
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     return [
         module

@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.report import Problem
 from skillkit.evaluation.static.script_sources import compile_problems, source_of
+from skillkit.toolsets.exceptions import ToolsetError
+from skillkit.toolsets.loader import definition_parts
 
 
 def toolset_problems(skill: SkillMetadata) -> Iterator[Problem]:
     for named in skill.toolsets:
-        module, _, name = named.partition(":")
+        try:
+            module, name = definition_parts(skill, named)
+        except ToolsetError as error:
+            yield Problem(str(error), "SKILL.md")
+            continue
         path = skill.base_dir.joinpath(*module.split(".")).with_suffix(".py")
         shown = path.relative_to(skill.base_dir).as_posix()
         if not path.is_file():

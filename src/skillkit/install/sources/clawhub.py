@@ -1,6 +1,5 @@
 """A skill of a registry that speaks the protocol of ClawHub."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import NetworkError, SourceError
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
@@ -87,7 +87,7 @@ class ClawHubSource(Source):
     def _newest(self, page: bytes) -> tuple[str, tuple[str, ...]]:
         """The version to fetch, and what the registry says about the skill."""
         try:
-            content = json.loads(page)
+            content = parse_json(page)
             newest = (content.get("latestVersion") or {}).get("version")
             moderation = content.get("moderation") or {}
         except (ValueError, AttributeError) as error:

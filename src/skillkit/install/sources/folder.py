@@ -91,8 +91,8 @@ class OpenFolder(OpenSource):
     def headers(self, paths: Sequence[str]) -> list[bytes]:
         found = []
         for path in paths:
-            with open(self._root / path / SKILL_FILE, "rb") as file:
-                found.append(file.read(MAX_HEADER_FILE))
+            with open_beneath(self._root / path, SKILL_FILE) as descriptor:
+                found.append(os.read(descriptor, MAX_HEADER_FILE))
         return found
 
     def read_file(self, path: str) -> bytes | None:

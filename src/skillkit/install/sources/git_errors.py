@@ -39,6 +39,8 @@ def git_error(shown: str, complaint: str) -> GitError | DiskSpaceError:
     last = escape_hidden(_telling_line(complaint))
     if "not our ref" in said:
         return RefNotFoundError(f"{shown} does not have that commit: {last}")
+    if "corruption on the remote side" in said:
+        return GitError(f"{shown} is damaged where it is kept: {escape_hidden(_said_by_remote(complaint))}")
     if "no space left" in said:
         return DiskSpaceError(f"The disk is full: {last}")
     if any(sign in said for sign in _AUTHENTICATION):
@@ -51,6 +53,11 @@ def git_error(shown: str, complaint: str) -> GitError | DiskSpaceError:
     if "remote ref" not in said and any(sign in said for sign in _NOT_FOUND):
         return RepositoryNotFoundError(f"Repository not found: {shown}. {last}")
     return GitError(f"git failed for {shown}: {last}")
+
+
+def _said_by_remote(complaint: str) -> str:
+    lines = [line.strip() for line in complaint.splitlines()]
+    return next((line for line in lines if line.startswith("remote:")), _telling_line(complaint))[:300]
 
 
 def _telling_line(complaint: str) -> str:

@@ -81,7 +81,7 @@ def find_skills(look: Look, start: str = "") -> Listing:
     return Listing(tuple(sorted(found, key=_directness)), tuple(left_out))
 
 
-def _directness(path: str) -> tuple[bool, int, str]:
-    """Folders of clients last: what lies there is often a copy."""
+def _directness(path: str) -> tuple[bool, int, bool, str]:
+    """Folders of clients last: what lies there is often a copy. `skills/a` stands before `preview/a`."""
     parts = path.split("/")
-    return parts[0].startswith("."), len(parts) if path else 0, path
+    return parts[0].startswith("."), len(parts) if path else 0, parts[0] != "skills", path

@@ -1,10 +1,10 @@
 """Plugins of a marketplace, in the shapes of Claude, Cursor and Codex, and the skills in them."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, SourceError
 from skillkit.install.sources.archive import ArchiveSource
@@ -61,10 +61,10 @@ def find_plugins(market: OpenSource, wanted: str = "") -> list[Plugin]:
 def read_plugins(data: bytes, shown: str) -> list[Plugin]:
     """Return what a marketplace.json lists; an entry that cannot be used says why."""
     try:
-        content = json.loads(data)
+        content = parse_json(data)
         entries = content["plugins"]
         root = (content.get("metadata") or {}).get("pluginRoot") or content.get("pluginRoot") or ""
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SourceError(f"{shown} is no list of plugins: {escape_hidden(str(error))[:100]}") from error
     if isinstance(entries, dict):
         entries = [{"name": name, **entry} for name, entry in entries.items() if isinstance(entry, dict)]

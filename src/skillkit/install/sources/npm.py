@@ -1,6 +1,5 @@
 """An npm package that carries skills, fetched by the machine's own npm; nothing of it is run."""
 
-import json
 import os
 import re
 import shutil
@@ -11,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import NetworkError, SourceError
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
@@ -76,7 +76,7 @@ class NpmSource(Source):
         }
         manifest = files.get("package.json")
         try:
-            version = str(json.loads(manifest.content)["version"]) if manifest else ""
+            version = str(parse_json(manifest.content)["version"]) if manifest else ""
         except (ValueError, KeyError, TypeError) as error:
             raise SourceError(f"{self} has no package.json that can be read") from error
         yield OpenFiles(self, files, version or None)

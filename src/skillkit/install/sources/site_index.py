@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden, one_line
 from skillkit.install.exceptions import InstallError, NetworkError, NotThereError, SourceError
@@ -61,8 +62,8 @@ def read_index(data: bytes, url: str) -> SiteIndex:
     """Return what the index at `url` says. Raises SourceError for what is no index at all."""
     shown = escape_hidden(url)
     try:
-        content = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(data)
+    except ValueError as error:
         raise SourceError(f"{shown} is not JSON") from error
     entries = content.get("skills") if isinstance(content, dict) else content
     if isinstance(entries, dict):

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from skillkit.core.digest import MAX_BYTES, MAX_FILES, FileDigest, TreeDigest
 from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.names import refusal as name_refusal
 from skillkit.core.path_resolver import safe_parts
 from skillkit.integrations.mcp.manifest import INDEX_URI, MANIFEST, SCHEME, SKILL_FILE, written_header
@@ -122,7 +122,7 @@ async def _indexed(client: Client) -> list[Mapping[str, object]]:
     """The older dialect: an index without digests, so that each SKILL.md has to be read to know its own."""
     try:
         contents = (await client.read_resource(INDEX_URI)).contents
-        listed = json.loads(content_bytes(contents[0])).get("skills", [])
+        listed = parse_json(content_bytes(contents[0])).get("skills", [])
     except (MCPError, ValueError, AttributeError, IndexError) as error:
         entries = await _with_manifests(client)
         if not entries:
@@ -159,7 +159,7 @@ async def _with_manifests(client: Client) -> list[Mapping[str, object]]:
             continue
         root = uri.removesuffix(MANIFEST)
         try:
-            files = json.loads(content_bytes((await client.read_resource(uri)).contents[0]))["files"]
+            files = parse_json(content_bytes((await client.read_resource(uri)).contents[0]))["files"]
             raw = content_bytes((await client.read_resource(root + SKILL_FILE)).contents[0])
             resources = [
                 {"uri": root + quote(each["path"]), "digest": each["hash"], "size": each["size"]}

@@ -1,11 +1,12 @@
 """Reading logs that another program may be writing right now."""
 
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from skillkit.core.foreign_json import parse_json
 
 MAX_LINE = 4 << 20
 """A longer line is an attachment, not a mention of a skill."""
@@ -16,8 +17,8 @@ def read_entries(path: Path) -> Iterator[dict[str, Any]]:
     try:
         with open(path, "rb") as file:
             while line := file.readline(MAX_LINE):
-                with suppress(ValueError, RecursionError):
-                    entry = json.loads(line)
+                with suppress(ValueError):
+                    entry = parse_json(line)
                     if isinstance(entry, dict):
                         yield entry
     except OSError:

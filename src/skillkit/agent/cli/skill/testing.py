@@ -18,6 +18,7 @@ from skillkit.core.disk import agent_home, replace_file
 from skillkit.core.events import Event, Kind
 from skillkit.core.events import Json as JsonValue
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.foreign_json import read_json
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.archive import ReportArchive
 from skillkit.evaluation.comparison import compare
@@ -299,6 +300,13 @@ def _run_scripts(tester: "SkillTester", asker: Asker, *, update: bool) -> "Repor
     return report
 
 
+def _earlier(path: Path) -> "Report":
+    try:
+        return Report.from_data(read_json(path))
+    except ValueError as error:
+        raise ConfigurationError(f"{path} is no report of a test: {error}", "against", str(path)) from error
+
+
 def _finish(
     found: "Report",
     *,
@@ -315,7 +323,7 @@ def _finish(
     _record(found)
     difference: Comparison | None = None
     if against is not None:
-        difference = compare(Report.from_data(codec.loads(against.read_text(encoding="utf-8"))), found)
+        difference = compare(_earlier(against), found)
     data = found.as_data()
     if difference is not None:
         data["comparison"] = difference.as_data()

@@ -1,0 +1,53 @@
+"""JSON that somebody else wrote: whatever is wrong with it is a ValueError, and a file never blocks."""
+
+import errno
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+MAX_BYTES = 64 * 1024 * 1024
+_MAX_DEPTH = 100
+"""Whatever encodes or walks the value afterwards must not run out of stack."""
+
+
+def parse_json(text: str | bytes, **options: Any) -> Any:
+    """The value of one document; `options` are those of `json.loads`."""
+    try:
+        value = json.loads(text, **options)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    opening = ("[", "{") if isinstance(text, str) else (b"[", b"{")
+    if sum(map(text.count, opening)) > _MAX_DEPTH and _deeper_than(value, _MAX_DEPTH):  # type: ignore[arg-type]
+        raise ValueError("nested too deeply")
+    return value
+
+
+def read_json(path: Path) -> Any:
+    """The value in a file; raises OSError for what cannot be read or is no plain file."""
+    return parse_json(read_plain(path))
+
+
+def read_plain(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """All bytes of a plain file; OSError for a FIFO, a device or a folder, ValueError for too many."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "Not a plain file", os.fspath(path))
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ValueError(f"larger than {limit:,} bytes")
+    return data
+
+
+def _deeper_than(value: object, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit):
+        below: list[object] = []
+        for item in level:
+            below.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+        if not below:
+            return False
+        level = below
+    return True
