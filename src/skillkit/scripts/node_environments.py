@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.disk import locked
+from skillkit.core.foreign_json import parse_json, read_json
 from skillkit.core.grants import Limits
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.environments import (
@@ -65,7 +66,7 @@ class NodeStore:
                 (folder / _LOCK_FILE).write_text(json.dumps(author))
             dated = (f"--before={before}",) if before else ()
             self._npm(folder, "install", "--package-lock-only", *dated)
-            lock: dict[str, Any] = json.loads((folder / _LOCK_FILE).read_text(encoding="utf-8"))
+            lock: dict[str, Any] = read_json(folder / _LOCK_FILE)
         check_lock(lock)
         return lock
 
@@ -74,7 +75,7 @@ class NodeStore:
         self, locks: str, script: str, cancellation: Cancellation | None = None
     ) -> Iterator[Path | None]:
         """The `node_modules` for a script, installed if it is the first; None where none was accepted."""
-        accepted: dict[str, Any] = json.loads(locks) if locks else {}
+        accepted: dict[str, Any] = parse_json(locks) if locks else {}
         folder = nearest_folder(script, accepted)
         if folder is None:
             yield None
@@ -155,7 +156,7 @@ def locked_names(locks: str) -> list[str]:
     """Return the packages of accepted locks, each once, as `name@version`."""
     found = {
         f"{place.rpartition(f'{MODULES}/')[2]}@{entry.get('version')}"
-        for lock in (json.loads(locks) if locks else {}).values()
+        for lock in (parse_json(locks) if locks else {}).values()
         for place, entry in lock["packages"].items()
         if place
     }

@@ -1,6 +1,5 @@
 """What a skill's Node.js scripts need: what the `package.json` above them names, and what they import."""
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -9,6 +8,7 @@ from typing import Any
 
 from skillkit.core.digest import open_tree
 from skillkit.core.digest_memo import MAX_FILES
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.core.pinned_trees import links_of
 from skillkit.scripts.catalogue import find_scripts
@@ -115,7 +115,7 @@ def _object(content: bytes) -> dict[str, Any]:
     if len(content) > _MAX_FILE:
         return {}
     try:
-        data = json.loads(content)
-    except (ValueError, RecursionError):
+        data = parse_json(content)
+    except ValueError:
         return {}
     return data if isinstance(data, dict) else {}
