@@ -243,9 +243,7 @@ class AgentRuntime:
         from agent_framework import Agent
 
         from skillkit.agent.history import ConversationHistory, FinishedCalls, Recollection
-        from skillkit.agent.middleware import RequestTracer, ToolTracer
-        from skillkit.agent.retries import RetryingRequests
-        from skillkit.agent.tool_errors import ToolErrors, describe_tool_errors
+        from skillkit.agent.tool_errors import describe_tool_errors
         from skillkit.agent.turn_limits import TurnLimits
 
         skills = self.skills
@@ -264,17 +262,24 @@ class AgentRuntime:
             name="agent",
             default_options=dict(self.provider.options),
             context_providers=providers,
-            middleware=[
-                RequestTracer(self.trace, self._skills_text, self.observers.activity),
-                FinishedCalls(self),
-                ToolTracer(self.trace, self.observers.activity),
-                ToolErrors(),
-                self._limits,
-                RetryingRequests(self.provider.name, self.observers.problem),
-            ],
+            middleware=[FinishedCalls(self), *self._watchers()],
             require_per_service_call_history_persistence=True,
         )
         return self._agent
+
+    def _watchers(self) -> list[Any]:
+        """What traces, limits and repeats the requests of the agent, and of skills that run beside it."""
+        from skillkit.agent.middleware import RequestTracer, ToolTracer
+        from skillkit.agent.retries import RetryingRequests
+        from skillkit.agent.tool_errors import ToolErrors
+
+        return [
+            RequestTracer(self.trace, self._skills_text, self.observers.activity),
+            ToolTracer(self.trace, self.observers.activity),
+            ToolErrors(),
+            self._limits,
+            RetryingRequests(self.provider.name, self.observers.problem),
+        ]
 
     def _build_skills(self) -> "ProgramSkills":
         from skillkit.agent.script_answers import ShownOutputs, find_remedy
@@ -316,6 +321,9 @@ class AgentRuntime:
             said_before=lambda: self.conversation.said,
             history=self._sent,
             requester=self._requester,
+            models=self.provider.settings.models_of_skills(),
+            effort_options=self.provider.effort_options,
+            fork_middleware=self._watchers,
         )
         problem = skills.restore(self.conversation.state.get("skills"))
         if problem is not None:

@@ -26,9 +26,17 @@ class ProviderSettings:
     """The tokens that the model can read, when that is not what the provider assumes."""
     price: str | None = None
     """`READ/WRITTEN`: what a million tokens cost, for the cost of a conversation."""
+    skill_models: str | None = None
+    """`haiku=MODEL,opus=MODEL`: which model is used for a skill that asks for one by this name."""
+
+    def models_of_skills(self) -> dict[str, str]:
+        """The models that skills may ask for, by the name that they ask with."""
+        pairs = (pair.partition("=") for pair in (self.skill_models or "").split(","))
+        return {name.strip(): model.strip() for name, _, model in pairs if model.strip()}
 
 
 _PRICE = re.compile(r"\d+(\.\d+)?/\d+(\.\d+)?")
+_MODELS = re.compile(r"\s*[^\s=,]+\s*=\s*[^\s=,]+\s*(,\s*[^\s=,]+\s*=\s*[^\s=,]+\s*)*")
 _NUMBERS = ("timeout", "context")
 _GENERAL = ("provider", "memory", "verbose", "tool_calls", "turn_tokens")
 NO_SETTINGS = ProviderSettings()
@@ -82,6 +90,8 @@ class Settings:
             raise SettingsError(
                 f"A price is READ/WRITTEN for a million tokens, such as 0.25/2, not '{value}'"
             )
+        if parsed is not None and detail == "skill_models" and not _MODELS.fullmatch(value):
+            raise SettingsError(f"Models of skills are NAME=MODEL,NAME=MODEL, not '{value}'")
         mended = replace(self.of(provider), **{detail: parsed})
         return replace(self, providers={**self.providers, provider: mended})
 

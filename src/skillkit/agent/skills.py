@@ -29,7 +29,7 @@ from skillkit.disclosure import (
 )
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.tool_sources import JoinedTools
-from skillkit.integrations.agent_framework import SkillsContextProvider, as_message
+from skillkit.integrations.agent_framework import EffortOptions, SkillsContextProvider, as_message
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.small_model import SmallModelTools
 
@@ -74,8 +74,19 @@ class ProgramSkills(SkillsContextProvider):
         said_before: Callable[[], str] = str,
         history: Callable[[], Sequence[object]] = tuple,
         requester: Requester | None = None,
+        models: Mapping[str, str] | None = None,
+        effort_options: EffortOptions | None = None,
+        fork_middleware: Callable[[], list[Any]] = list,
     ) -> None:
-        super().__init__(provider, STATE, approve=self._ask, wrap=self._narrowed)
+        super().__init__(
+            provider,
+            STATE,
+            approve=self._ask,
+            wrap=self._narrowed,
+            models=models,
+            effort_options=effort_options,
+        )
+        self._fork_middleware = fork_middleware
         self.approvals = approvals
         self.observer = observer
         self.requester = requester
@@ -113,6 +124,9 @@ class ProgramSkills(SkillsContextProvider):
             requester=self.requester,
             journal=NO_JOURNAL,  # most calls ask nobody: `approve` writes down those that do
         )
+
+    def fork_middleware(self) -> list[Any]:
+        return self._fork_middleware()
 
     async def _ask(self, tool: str, arguments: Mapping[str, object]) -> bool:
         with in_turn(self.session.id, self.session.turn):

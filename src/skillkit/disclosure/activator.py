@@ -27,6 +27,7 @@ from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.commands import InlineCommands, RunCommand
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.fence import nonce_for
+from skillkit.disclosure.files_in_play import counts
 from skillkit.disclosure.session import Activation, Origin, SkillSession
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 
@@ -82,6 +83,13 @@ class Activator:
                 "disabled",
                 f"Skill '{skill.name}' is for the user to start with /{skill.name}; a model may not load it",
             )
+        waits = not by_user and not counts(skill, session, self.manager.project_dir)
+        if waits and session.get(self.id_of(skill, name)) is None:
+            raise SkillRefusedError(
+                "unavailable",
+                f"Skill '{skill.name}' is only for files that fit {', '.join(skill.paths)}, and the "
+                "conversation is about none of them",
+            )
         return skill
 
     def id_of(self, skill: SkillMetadata, asked: str) -> str:
@@ -109,7 +117,9 @@ class Activator:
         nonce = nonce_for(text, before.nonce if before is not None and same else None)
         wanted = Activation(identity, nonce, origin, arguments, digest)
         activation = session.activate(wanted)
-        shown = envelope.skill_context(identity, text, resources, activation.nonce)
+        skill = self.manager.find_skill(identity)
+        inline = skill is not None and skill.context == "fork" and session.fork_of != identity
+        shown = envelope.skill_context(identity, text, resources, activation.nonce, inline=inline)
         return Delivery(activation, shown, fresh=activation is wanted)
 
     def page(self, name: str, path: str, offset: int, limit: int, session: SkillSession) -> ResourcePage:

@@ -43,6 +43,37 @@ def user_text(message: object) -> str:
     return "\n".join(said).strip()
 
 
+def call_texts(message: object) -> Iterable[str]:
+    """What the calls of tools in a message were given, apart from files of skills."""
+    for part in _parts(message):
+        function = _field(part, "function")
+        called = part if function is None else function
+        given = _field(called, "arguments", "input", "args")
+        if given is not None and _field(called, "name") not in _OF_SKILLS:
+            yield from _strings(given)
+
+
+def _parts(message: object) -> Iterable[object]:
+    """A message, and what it is made of."""
+    yield message
+    for name in ("content", "contents", "parts", "tool_calls"):
+        inner = None if isinstance(message, str) else _field(message, name)
+        if isinstance(inner, list | tuple):
+            yield from (part for part in inner if not isinstance(part, str))
+
+
+def _strings(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _strings(inner)
+
+
+_OF_SKILLS = frozenset({"read_skill_resource", "search_skills"})
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "function": "tool"}
 _RESULTS = frozenset({"tool_result", "function_result", "function_call_output"})
 

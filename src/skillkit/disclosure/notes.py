@@ -53,6 +53,20 @@ def withdrawn(identity: str, code: str) -> str:
     return f"Skill {_named([identity])} is no longer available ({code}); do not follow it any more."
 
 
+def runs_alone(identity: str) -> str:
+    """A skill matched that runs as a conversation of its own."""
+    return (
+        f"Skill {_named([identity])} fits and runs as a conversation of its own, which sees nothing of this "
+        "one: load_skill starts it, with all that it has to know in `arguments`, and returns its result."
+    )
+
+
+def ordered(identity: str, arguments: str) -> str:
+    """The user named a skill that runs as a conversation of its own."""
+    given = f"<arguments>{escaped_line(arguments)}</arguments>" if arguments else "no arguments"
+    return f"The user orders the skill {_named([identity])}: call load_skill with this id and {given}."
+
+
 def nearby(matches: Sequence[Match], counter: TokenCounter, budget: int) -> str:
     """The skills nearest to a request, in lines, as many as `budget` tokens hold."""
     text = "Perhaps useful for this request; load_skill loads them:"

@@ -17,6 +17,8 @@ from skillkit.disclosure.catalogue import (
     render_catalogue,
     skill_id,
 )
+from skillkit.disclosure.files_in_play import counts
+from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tokens import TokenCounter
 
 
@@ -29,9 +31,19 @@ class Offer:
     catalogue: Catalogue
     digest: str
     """Of everything the catalogue depends on."""
+    library: tuple[SkillMetadata, ...] = ()
+    """These skills and those that wait for files that fit their `paths`."""
+    waiting: frozenset[str] = frozenset()
+    """The ids of those that wait."""
+
+    def admits(self, skill: SkillMetadata) -> bool:
+        """Whether a skill of the library is on offer."""
+        return skill_id(skill) not in self.waiting
 
 
 NO_OFFER = Offer((), (), NO_SKILLS, "")
+_PARTS = 64
+"""Offers without some of the skills that wait for files, which are remembered."""
 
 
 class Offers:
@@ -53,18 +65,43 @@ class Offers:
         self.rank = rank
         self._offer = NO_OFFER
         self._skills: list[SkillMetadata] = []
+        self._waiting: tuple[SkillMetadata, ...] = ()
+        self._parts: dict[frozenset[str], Offer] = {}
         self._lock = RLock()
 
-    def current(self) -> Offer:
-        """What is offered now; a manager that was never filled is filled first."""
+    def current(self, session: SkillSession | None = None) -> Offer:
+        """What is offered now; a manager that was never filled is filled first.
+
+        To a `session`, skills with `paths` are offered while a file that fits is in play.
+        """
         with self._lock:
             if self.manager.init_mode is InitMode.UNINITIALIZED:
                 self.manager.discover()
             skills = self.manager.offered_skills()
             if skills != self._skills:
                 self._skills = skills
+                self._waiting = tuple(skill for skill in skills if skill.paths)
+                self._parts = {}
                 self._offer = self._made(skills)
+            return self._offer if session is None or not self._waiting else self._part(session)
+
+    def wait_for_files(self) -> bool:
+        """Whether skills on offer count only while certain files are in play."""
+        self.current()
+        return bool(self._waiting)
+
+    def _part(self, session: SkillSession) -> Offer:
+        project = self.manager.project_dir
+        absent = frozenset(skill_id(skill) for skill in self._waiting if not counts(skill, session, project))
+        if not absent:
             return self._offer
+        known = self._parts.get(absent)
+        if known is None:
+            if len(self._parts) >= _PARTS:
+                self._parts.clear()
+            present = [skill for skill in self._skills if skill_id(skill) not in absent]
+            known = self._parts[absent] = self._made(present, absent)
+        return known
 
     def in_full(self, budget: int | None = None) -> Catalogue:
         """The current offer as XML, under this budget, the one that was chosen or the usual one."""
@@ -72,15 +109,17 @@ class Offers:
         chosen = self.budget if budget is None else budget
         return self._rendered(self.current().skills, chosen, style)
 
-    def _made(self, skills: list[SkillMetadata]) -> Offer:
-        if not skills:
+    def _made(self, skills: list[SkillMetadata], absent: frozenset[str] = frozenset()) -> Offer:
+        if not self._skills:
             return NO_OFFER
         ordered = sorted(skills, key=skill_id)
         return Offer(
             skills=tuple(ordered),
             ids=tuple(skill_id(skill) for skill in ordered),
             catalogue=self._rendered(ordered, self.budget, self.style),
-            digest=self._digest(ordered),
+            digest=self._digest(ordered) if ordered else "",
+            library=self._offer.library if absent else tuple(ordered),
+            waiting=absent,
         )
 
     def _rendered(

@@ -21,9 +21,11 @@ from skillkit.disclosure.commands import RunCommand
 from skillkit.disclosure.compaction import plan_compaction
 from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
+from skillkit.disclosure.files_in_play import named_files, note_files
 from skillkit.disclosure.journaling import Journaled, activation_event, match_event, token_event
 from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
 from skillkit.disclosure.messages import Messages, latest_user_text
+from skillkit.disclosure.model_choice import ModelChoice, choice_of
 from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
 from skillkit.disclosure.placement import (
     Insertion,
@@ -102,7 +104,7 @@ class SkillContextProvider(SkillTexts):
             manager, counter=self.counter, budget=budget, style=CatalogueStyle(style), rank=rank
         )
         self._matcher = RememberingMatcher(matcher) if matcher is not None else None
-        self._matched_offer = NO_OFFER
+        self._matched_library: tuple[SkillMetadata, ...] = ()
         self._quick_at: int | None = None
         """The generation of the manager at which a request took no time."""
         self._lock = RLock()
@@ -164,17 +166,23 @@ class SkillContextProvider(SkillTexts):
     def _disclosure(
         self, messages: Messages, session: SkillSession, *, whole_history: bool, elsewhere: bool
     ) -> Disclosure:
-        offer = self._offers.current()
+        if self._offers.wait_for_files():
+            note_files(messages, session, self.manager.project_dir)
+        offer = self._offers.current(session)
         if not session.catalogue_digest:
             listed = offer.ids if offer.catalogue.listed else ()
             session.show(self._framed(offer.catalogue.text), offer.digest, listed)
         request = latest_user_text(messages)
+        news = request is not None and session.begin_request(request)
         remarks: list[str] = []
         delivered: dict[str, Delivery] = {}
-        refused = self._use_named_skill(request, session, delivered)
+        begun: dict[str, str] = {}
+        refused = self._use_named_skill(request, session, delivered, begun)
         # An order that is refused is not taken for a request that happens to have the same words.
-        matched, left_out = ([], []) if refused else self._match(request, offer, session)
-        matched = self._activate(matched, session, delivered, remarks)
+        matched, left_out = ([], []) if refused else self._match(request, offer, session, news=news)
+        matched = self._activate(matched, session, delivered, remarks, begun)
+        if begins_turn(messages):
+            remarks += begun.values()
         if left_out:
             remarks.append(notes.left_out(self.max_skills, left_out))
         if not elsewhere:
@@ -216,6 +224,19 @@ class SkillContextProvider(SkillTexts):
         delivery = self._activator.deliver(name, arguments, session, Origin.INVOKED, by_user=True)
         session.pin(delivery.activation.skill_id)
 
+    def forkable(self, name: str, arguments: str, session: SkillSession) -> tuple[SkillMetadata, str]:
+        """A skill that `session` may start as a conversation of its own, and its id there; else
+        raises SkillRefusedError."""
+        session.add_files(named_files(arguments), self.manager.project_dir)
+        skill = self.manager.find_skill(name)
+        identity = name if skill is None else self._activator.id_of(skill, name)
+        usable = self._activator.usable(name, session, by_user=session.is_ordered(identity))
+        return usable, identity
+
+    def model_choice(self, session: SkillSession) -> ModelChoice:
+        """Which model, and how much effort, the skills want that came into use since the user spoke."""
+        return choice_of(self.manager.find_skill(identity) for identity in reversed(session.of_turn))
+
     def insertions(
         self, messages: Messages, session: SkillSession, note: str = "", *, elsewhere: bool = False
     ) -> tuple[Insertion, ...]:
@@ -235,7 +256,8 @@ class SkillContextProvider(SkillTexts):
 
     def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
         """The tools that a conversation has something to use on."""
-        return self._tools(self.session if session is None else session, self._offers.current())
+        session = self.session if session is None else session
+        return self._tools(session, self._offers.current(session))
 
     @property
     def finds_tools_at_once(self) -> bool:
@@ -261,14 +283,14 @@ class SkillContextProvider(SkillTexts):
         session = self.session if session is None else session
         if session.catalogue_digest:
             return session.catalogue
-        return self._framed(self._offers.current().catalogue.text)
+        return self._framed(self._offers.current(session).catalogue.text)
 
     def near(
         self, messages: Messages, session: SkillSession | None = None, limit: int = NEAREST
     ) -> tuple[Match, ...]:
         """The skills nearest to the request, matched or not, that are not active and worth naming."""
         session = self.session if session is None else session
-        request, offer = latest_user_text(messages), self._offers.current()
+        request, offer = latest_user_text(messages), self._offers.current(session)
         return self._near(request, offer, session, limit) if request is not None and offer.skills else ()
 
     # The three tiers, one by one
@@ -292,16 +314,27 @@ class SkillContextProvider(SkillTexts):
     # The steps of a request
 
     def _use_named_skill(
-        self, request: str | None, session: SkillSession, delivered: dict[str, Delivery]
+        self,
+        request: str | None,
+        session: SkillSession,
+        delivered: dict[str, Delivery],
+        begun: dict[str, str],
     ) -> str:
         """`/name arguments` is the user's own order, and the one way to skills that models may not start.
 
-        Return why it cannot be done; nothing when it is done or when there is no order.
+        Return why it cannot be done; nothing when it is done or when there is no order. What runs as a
+        conversation of its own goes into `begun`, with what to say about it.
         """
         command = _COMMAND.fullmatch(request) if request is not None else None
         if command is None or self.manager.find_skill(command[1]) is None:
             return ""
         try:
+            if self._runs_alone(self.manager.find_skill(command[1]), session):
+                skill = self._activator.usable(command[1], session, by_user=True)
+                identity = self._activator.id_of(skill, command[1])
+                session.order(identity)
+                begun[identity] = notes.ordered(identity, command[2] or "")
+                return ""
             delivery = self._activator.deliver(
                 command[1], command[2] or "", session, Origin.INVOKED, by_user=True
             )
@@ -313,19 +346,29 @@ class SkillContextProvider(SkillTexts):
         delivered[delivery.activation.skill_id] = delivery
         return ""
 
+    @staticmethod
+    def _runs_alone(skill: SkillMetadata | None, session: SkillSession) -> bool:
+        return skill is not None and skill.context == "fork" and session.starts_forks
+
     def _match(
-        self, request: str | None, offer: Offer, session: SkillSession
+        self, request: str | None, offer: Offer, session: SkillSession, *, news: bool
     ) -> tuple[list[Match], list[Match]]:
         if request is None or not offer.skills or not self.max_skills:
             return [], []
-        found = list(self._ready_matcher(offer).match(request, self.max_skills + _BEYOND_LIMIT))
+        wanted = self.max_skills + _BEYOND_LIMIT
+        fitting = self._ready_matcher(offer).match(request, wanted + len(offer.waiting))
+        found = [match for match in fitting if offer.admits(match.skill)][:wanted]
         matched, left_out = found[: self.max_skills], found[self.max_skills :]
-        if session.begin_request(request):
+        if news:
             near: list[Match] = []
             matcher = self._ready_matcher(offer)
             if self.manager.journal is not NO_JOURNAL:
                 nearest = matcher.rank(request, NEAREST)
-                near = [match for match in nearest if match.score > 0 and match not in found]
+                near = [
+                    match
+                    for match in nearest
+                    if match.score > 0 and match not in found and offer.admits(match.skill)
+                ]
             self._record(session, match_event(request, matched, left_out, near, matcher.line))
         return matched, left_out
 
@@ -345,18 +388,26 @@ class SkillContextProvider(SkillTexts):
                 from skillkit.matching import SkillMatcher
 
                 self._matcher = RememberingMatcher(SkillMatcher())
-            if offer is not self._matched_offer:
-                self._matcher.update(offer.skills)
-                self._matched_offer = offer
+            if offer.library is not self._matched_library:
+                self._matcher.update(offer.library)
+                self._matched_library = offer.library
             return self._matcher
 
     def _activate(
-        self, matched: list[Match], session: SkillSession, delivered: dict[str, Delivery], remarks: list[str]
+        self,
+        matched: list[Match],
+        session: SkillSession,
+        delivered: dict[str, Delivery],
+        remarks: list[str],
+        begun: dict[str, str],
     ) -> list[Match]:
         """Make what matched active; a skill that cannot be read costs the others nothing."""
         activated = []
         for match in matched:
             identity = skill_id(match.skill)
+            if self._runs_alone(match.skill, session):
+                begun.setdefault(identity, notes.runs_alone(identity))
+                continue
             if session.get(identity) is None:
                 try:
                     delivered[identity] = self._activator.deliver(identity, "", session, Origin.MATCHED)
@@ -439,8 +490,12 @@ class SkillContextProvider(SkillTexts):
     def _near(self, request: str, offer: Offer, session: SkillSession, limit: int) -> tuple[Match, ...]:
         """The nearest skills that are not active, as far as there is a reason to name them."""
         active = session.active_ids
-        ranked = self._ready_matcher(offer).rank(request, limit + len(active))
-        near = [match for match in ranked if match.reasons and match.score >= WORTH_NAMING]
+        ranked = self._ready_matcher(offer).rank(request, limit + len(active) + len(offer.waiting))
+        near = [
+            match
+            for match in ranked
+            if match.reasons and match.score >= WORTH_NAMING and offer.admits(match.skill)
+        ]
         return tuple(match for match in near if skill_id(match.skill) not in active)[:limit]
 
     def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:

@@ -1,16 +1,22 @@
 """What one conversation knows: which skills are active, and the catalogue it was shown."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from pathlib import Path
 from threading import RLock
 from typing import NotRequired, TypedDict
 from uuid import uuid4
 
 from skillkit.core.names import canonical_name
+from skillkit.core.path_patterns import relative_name
+from skillkit.core.sources import project_root
 from skillkit.disclosure.exceptions import SessionDataError
 
 VERSION = 1
+MAX_FILES = 500
+"""Files in play that a session remembers, the ones named last."""
 
 
 class Origin(str, Enum):
@@ -64,6 +70,7 @@ class SessionData(TypedDict):
     id: NotRequired[str]
     turn: NotRequired[int]
     pinned: NotRequired[list[str]]
+    files: NotRequired[list[str]]
 
 
 @dataclass(eq=False)
@@ -81,6 +88,14 @@ class SkillSession:
     _latest: str | None = None
     _doubted: frozenset[str] = frozenset()
     _pinned: frozenset[str] = frozenset()
+    _files: dict[str, None] = field(default_factory=dict)
+    _of_turn: tuple[str, ...] = ()
+    _ordered: frozenset[str] = frozenset()
+    starts_forks: bool = False
+    """Whether loading a skill with `context: fork` starts a conversation and returns its result; where
+    nothing can, such a skill is followed in this one."""
+    fork_of: str = ""
+    """The skill whose own conversation this is."""
     id: str = field(default_factory=lambda: uuid4().hex)
     """What the journal calls this conversation."""
     turn: int = 0
@@ -125,6 +140,7 @@ class SkillSession:
             if before is not None:
                 self._past[before.nonce] = before.skill_id
             self._active[activation.skill_id] = activation
+            self._of_turn = (*self._of_turn, activation.skill_id)
             self.touch(activation.skill_id)
             return activation
 
@@ -162,6 +178,24 @@ class SkillSession:
         with self._lock:
             return self._pinned
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files in play, relative to the project: what decides whether a skill with `paths` counts."""
+        with self._lock:
+            return tuple(self._files)
+
+    def add_files(self, names: Iterable[str | Path], project: Path | None = None) -> None:
+        """Note that the conversation is about these files; those outside of the project are left out."""
+        root = project_root() if project is None else project
+        found = [relative_name(os.fspath(name), root) for name in dict.fromkeys(names)]
+        with self._lock:
+            for name in found:
+                if name is not None:
+                    self._files.pop(name, None)
+                    self._files[name] = None
+            for oldest in list(self._files)[:-MAX_FILES]:
+                del self._files[oldest]
+
     def doubt(self, loaded: frozenset[str]) -> None:
         """Nobody here can see whether the messages still carry these skills: a load delivers them again."""
         with self._lock:
@@ -185,7 +219,24 @@ class SkillSession:
             news = request != self._latest
             self._latest = request
             self.turn += news
+            if news:
+                self._of_turn, self._ordered = (), frozenset()
             return news
+
+    @property
+    def of_turn(self) -> tuple[str, ...]:
+        """The skills that came into use since the user spoke last, in their order."""
+        with self._lock:
+            return self._of_turn
+
+    def order(self, skill_id: str) -> None:
+        """Note that the user named a skill that is to run as a conversation of its own."""
+        with self._lock:
+            self._ordered |= {skill_id}
+
+    def is_ordered(self, skill_id: str) -> bool:
+        with self._lock:
+            return skill_id in self._ordered
 
     @property
     def latest_request(self) -> str:
@@ -222,6 +273,7 @@ class SkillSession:
                 id=self.id,
                 turn=self.turn,
                 pinned=sorted(self._pinned),
+                files=list(self._files),
             )
 
     @classmethod
@@ -262,6 +314,7 @@ class SkillSession:
         session.show(_text(data["catalogue"]), _text(data["catalogue_digest"]), _texts(data["listed"]))
         session.id = _text(data.get("id", session.id))
         session._pinned = frozenset(_texts(data.get("pinned", []))) & session._active.keys()
+        session._files = dict.fromkeys(_texts(data.get("files", []))[-MAX_FILES:])
         turn = data.get("turn", 0)
         session.turn = turn if isinstance(turn, int) else 0
         return session

@@ -13,6 +13,7 @@ from skillkit.disclosure.activator import Activator, Delivery
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import SearchHit
 from skillkit.disclosure.exceptions import SkillRefusedError
+from skillkit.disclosure.files_in_play import counts, named_files
 from skillkit.disclosure.offer import Offer
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.tool_result import ToolResult
@@ -46,7 +47,7 @@ class SkillToolSource:
         ):  # from the first request on: changing tools end a prompt cache
             found.append(read_skill_resource_tool(self.activator, session))
         if not self.offer.catalogue.complete:
-            found.append(search_skills_tool(self.activator, self.matcher))
+            found.append(search_skills_tool(self.activator, self.matcher, session))
         return tuple(found)
 
     def tool(self, name: str, session: SkillSession) -> Tool | None:
@@ -57,7 +58,7 @@ class SkillToolSource:
             case "read_skill_resource":
                 return read_skill_resource_tool(self.activator, session)
             case "search_skills":
-                return search_skills_tool(self.activator, self.matcher)
+                return search_skills_tool(self.activator, self.matcher, session)
             case _:
                 return None
 
@@ -75,6 +76,7 @@ def load_skill_tool(
 
     def load(name: str, arguments: str) -> ToolResult:
         known = session.active_ids
+        session.add_files(named_files(arguments), activator.manager.project_dir)
         try:
             delivery = activator.deliver(name, arguments, session, Origin.LOADED)
         except SkillRefusedError as refused:
@@ -162,11 +164,14 @@ class UnloadSkill:
         return (Tool("unload_skill", describe, schema, unload_skill, Effect.READS, aliases=SKILL_ALIASES),)
 
 
-def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]") -> Tool:
+def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]", session: SkillSession) -> Tool:
     """Finds what the catalogue had to leave out."""
 
     def search(query: str, limit: int) -> ToolResult:
-        offered = {id(skill) for skill in activator.manager.offered_skills()}
+        manager = activator.manager
+        offered = {
+            id(skill) for skill in manager.offered_skills() if counts(skill, session, manager.project_dir)
+        }
         found = [
             SearchHit(skill_id(match.skill), match.skill.description, match.reasons)
             for match in matcher().rank(query, max(1, min(limit, MAX_FOUND)))

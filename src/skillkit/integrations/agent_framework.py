@@ -8,6 +8,7 @@ from typing import Any
 
 try:
     from agent_framework import (
+        Agent,
         AgentSession,
         ChatContext,
         ChatMiddleware,
@@ -16,6 +17,7 @@ try:
         FunctionMiddleware,
         FunctionTool,
         Message,
+        RawAgent,
         SessionContext,
         SkillFrontmatter,
         SkillResource,
@@ -46,13 +48,26 @@ from skillkit.disclosure import (
 )
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import resource_page
+from skillkit.disclosure.model_choice import ModelChoice
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Arguments, Asks, Conversation, Skills, Wrap, default_provider
+from skillkit.integrations.conversation import (
+    Arguments,
+    Asks,
+    Conversation,
+    Fork,
+    ForkedSkill,
+    Skills,
+    Wrap,
+    default_provider,
+)
 from skillkit.scripts import ScriptTools, find_script
 
 __all__ = ["SkillKitSource", "SkillsContextProvider"]
 
 logger = logging.getLogger(__name__)
+
+EffortOptions = Callable[[str], Mapping[str, object]]
+"""Makes options of a request of `low`, `medium`, `high`, `xhigh` or `max`."""
 
 _FAILED = "skillkit.failed"
 INSERTED = "skillkit.inserted"
@@ -65,6 +80,9 @@ class SkillsContextProvider(ContextProvider):
     """Adds the skills to each run of an agent; the session is kept in the agent session's state.
 
     Without `approve` the framework asks for approval by its own means; with it, `approve` is asked.
+    A skill with `context: fork` runs as an agent of its own with the client of this one; in it, what needs
+    approval needs `approve`. `models` says what the `model` of a skill is called by the client, and
+    `effort_options` makes options of an `effort`; without them, these are the program's.
     """
 
     def __init__(
@@ -75,12 +93,51 @@ class SkillsContextProvider(ContextProvider):
         approve: Approve | None = None,
         asks: Asks | None = None,
         wrap: Wrap | None = None,
+        models: Mapping[str, str] | None = None,
+        effort_options: EffortOptions | None = None,
     ) -> None:
         super().__init__(source_id)
+        self.models = models or {}
+        self.effort_options = effort_options
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.approve = approve
         self.asks = asks
         self.wrap = wrap
+
+    def options_for(self, choice: ModelChoice) -> dict[str, Any]:
+        """The options of a request that hand on what skills ask for."""
+        options: dict[str, Any] = {}
+        if (model := self.models.get(choice.model or "")) is not None:
+            options["model"] = model
+        if choice.effort is not None and self.effort_options is not None:
+            options.update(self.effort_options(choice.effort))
+        return options
+
+    def fork(self, agent: SupportsAgentRun) -> Fork | None:
+        """What runs a skill as an agent of its own beside `agent`; None where that is not one of ours."""
+        if not isinstance(agent, RawAgent):
+            return None
+
+        async def run(forked: ForkedSkill) -> str:
+            own = {key: value for key, value in agent.default_options.items() if key != "conversation_id"}
+            tools = [*own.pop("tools", ()), *agent.mcp_tools]
+            options: Any = {**own, **self.options_for(forked.choice)}
+            within = _ForkedSkills(self, forked.conversation)
+            beside: Agent[Any] = Agent(
+                agent.client,
+                name=forked.conversation.session.fork_of,
+                tools=[] if forked.reads_only else tools,
+                default_options=options,
+                context_providers=[within],
+                middleware=self.fork_middleware(),
+            )
+            return (await beside.run(forked.request)).text
+
+        return run
+
+    def fork_middleware(self) -> list[Any]:
+        """What else watches the agent of a forked skill."""
+        return []
 
     def conversation(self, state: dict[str, Any]) -> Conversation:
         """The conversation that a run belongs to, as `state` remembers it."""
@@ -116,6 +173,7 @@ class SkillsContextProvider(ContextProvider):
         state: dict[str, Any],
     ) -> None:
         conversation = self.conversation(state)
+        conversation.fork = self.fork(agent)
         disclosure = await self.disclose(conversation, context.get_messages(include_input=True))
         self.remember(conversation, state)
         if disclosure.instructions:
@@ -123,6 +181,31 @@ class SkillsContextProvider(ContextProvider):
         run = _Run(self, agent, conversation, state, disclosure.note)
         context.extend_tools(self.source_id, [_SkillTool(run, tool) for tool in disclosure.tools])
         context.extend_middleware(self.source_id, [_SkillCalls(run), _SkillRequests(run)])
+
+
+class _ForkedSkills(SkillsContextProvider):
+    """The one conversation of a forked skill."""
+
+    def __init__(self, outer: SkillsContextProvider, conversation: Conversation) -> None:
+        super().__init__(
+            outer.provider,
+            outer.source_id,
+            approve=outer.approve or _ask_nobody,
+            models=outer.models,
+            effort_options=outer.effort_options,
+        )
+        self._conversation = conversation
+
+    def conversation(self, state: dict[str, Any]) -> Conversation:
+        return self._conversation
+
+    def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
+        """Nothing: it ends with its result."""
+
+
+def _ask_nobody(tool: str, arguments: Mapping[str, object]) -> bool:
+    """Refuse: an agent within a tool cannot be interrupted to ask."""
+    return False
 
 
 @dataclass
@@ -189,6 +272,8 @@ class _SkillRequests(ChatMiddleware):
             context.messages if visible is None else visible, note, elsewhere=visible is None
         )
         run.provider.remember(run.conversation, run.state)
+        if wanted := run.provider.options_for(run.conversation.model_choice):
+            context.options = {**(context.options or {}), **wanted}
         earlier = 0 if visible is None else len(visible) - len(context.messages)
         context.messages = with_insertions(
             context.messages,

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TypeVar
 
 from skillkit.core.authority import Requester, asking_for
-from skillkit.core.events import Writer
+from skillkit.core.events import Event, Kind, Writer
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
@@ -20,8 +20,11 @@ from skillkit.disclosure import (
     SkillSession,
     Tool,
     ToolResult,
+    envelope,
 )
+from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.messages import Messages
+from skillkit.disclosure.model_choice import ModelChoice, choice_of
 from skillkit.disclosure.tool_sources import (
     Approve,
     Approved,
@@ -32,6 +35,12 @@ from skillkit.disclosure.tool_sources import (
     few_at_once,
 )
 from skillkit.disclosure.tools import ToolSource, find_tool
+from skillkit.integrations.forks import (
+    READING_AGENTS,
+    ForkTools,
+    ReadingTools,
+    request_of,
+)
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.toolsets import ActiveToolsets, ToolsetError, ToolsetLoader
@@ -54,12 +63,37 @@ Answer = TypeVar("Answer")
 _sharing = Lock()
 
 
+@dataclass(frozen=True, slots=True)
+class ForkedSkill:
+    """A skill in use in a conversation that has nothing else in it."""
+
+    skill: SkillMetadata
+    conversation: "Conversation"
+    request: str
+    """What to say in it."""
+
+    @property
+    def choice(self) -> ModelChoice:
+        """The model and effort that the skill asks for."""
+        return choice_of([self.skill])
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether its `agent` is one that changes nothing, so that it gets no tools that do."""
+        return (self.skill.agent or "").lower() in READING_AGENTS
+
+
+Fork = Callable[[ForkedSkill], Awaitable[str]]
+"""Runs a conversation to its end and returns what it came to."""
+
+
 class Conversation:
     """A provider, the session of one conversation, and who approves what its tools do.
 
     `approve` is for frameworks that have no way of their own to ask the user; without it, a tool that
     needs approval is refused. `requester` is on whose behalf the manager's authority is asked. Questions to
-    the user are written into `journal`, the manager's unless given.
+    the user are written into `journal`, the manager's unless given. `fork` runs skills that want a
+    conversation of their own; without it they are followed in this one.
     """
 
     def __init__(
@@ -72,15 +106,30 @@ class Conversation:
         wrap: Wrap | None = None,
         requester: Requester | None = None,
         journal: Writer | None = None,
+        fork: Fork | None = None,
     ) -> None:
         self.requester = requester
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.session = SkillSession() if session is None else session
         self._asks = asks
         self._wrap = wrap
+        self._approve = approve
         self._source = self._wrapped(Limited(self.provider))
         self._approving = Approved(self._source, approve, journal or self.provider.manager.journal)
         self._disclosed: tuple[object, Disclosure] | None = None
+        self._fork: Fork | None = None
+        if fork is not None:
+            self.fork = fork
+
+    @property
+    def fork(self) -> Fork | None:
+        """What runs skills with `context: fork`; a conversation of such a skill starts no others."""
+        return self._fork
+
+    @fork.setter
+    def fork(self, fork: Fork | None) -> None:
+        self._fork = None if self.session.fork_of else fork
+        self.session.starts_forks = self._fork is not None
 
     def disclose(
         self, messages: Messages = (), *, whole_history: bool = False, elsewhere: bool = False
@@ -188,13 +237,69 @@ class Conversation:
         """`call` for frameworks that are not asynchronous."""
         return run_blocking(self.call(name, arguments, approved=approved))
 
+    @property
+    def model_choice(self) -> ModelChoice:
+        """The model and effort that the skills of this turn ask for."""
+        return self.provider.model_choice(self.session)
+
+    def _runs_alone(self, name: str) -> bool:
+        skill = self.provider.manager.find_skill(name)
+        return self._fork is not None and skill is not None and skill.context == "fork"
+
+    async def _start_fork(self, name: str, arguments: str) -> ToolResult:
+        """Run a skill as a conversation of its own and return its result."""
+        assert self._fork is not None
+        try:
+            forked = await asyncio.to_thread(self._forked, name, arguments)
+        except SkillRefusedError as refused:
+            return ToolResult(envelope.error(name, refused.code, str(refused)), failed=True)
+        within = forked.conversation.session
+        self.provider.manager.journal.record(
+            Event(
+                Kind.LOADED,
+                within.fork_of,
+                data={"origin": "model", "fork": within.id},
+                conversation=self.session.id,
+                turn=self.session.turn,
+            )
+        )
+        result = await self._fork(forked)
+        return ToolResult(envelope.fork_result(within.fork_of, result))
+
+    def _forked(self, name: str, arguments: str) -> ForkedSkill:
+        skill, identity = self.provider.forkable(name, arguments, self.session)
+        session = SkillSession(fork_of=identity)
+        session.add_files(self.session.files, self.provider.manager.project_dir)
+        forked = ForkedSkill(skill, self._within(session, skill), request_of(identity, arguments))
+        forked.conversation.pin(identity, arguments)
+        return forked
+
+    def _within(self, session: SkillSession, skill: SkillMetadata) -> "Conversation":
+        """A conversation with another session, and the same user, tools and approvals."""
+        reads_only = (skill.agent or "").lower() in READING_AGENTS
+
+        def wrap(source: ToolSource) -> ToolSource:
+            wrapped = source if self._wrap is None else self._wrap(source)
+            return ReadingTools(wrapped) if reads_only else wrapped
+
+        return Conversation(
+            self.provider,
+            session,
+            approve=self._approve,
+            asks=self._asks,
+            wrap=wrap,
+            requester=self.requester,
+            journal=self._approving.journal,
+        )
+
     def _wrapped(self, source: ToolSource) -> ToolSource:
+        source = ForkTools(source, self._runs_alone, self._start_fork)
         source = source if self._asks is None else Asking(source, self._asks)
         return source if self._wrap is None else self._wrap(source)
 
     def _with_tools(self, disclosure: Disclosure) -> Disclosure:
         """The disclosure with its tools as this conversation has them, without making them again."""
-        if self._asks is None and self._wrap is None:
+        if self._asks is None and self._wrap is None and self._fork is None:
             return disclosure
         with asking_for(self.requester):
             tools = tuple(self._wrapped(FixedTools(disclosure.tools)).tools(self.session))

@@ -1,11 +1,14 @@
 """Skills for LangChain and LangGraph: an agent middleware, and the tools of skillkit 0.1 and 0.2."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
+from weakref import WeakKeyDictionary
 
 try:
     from typing import NotRequired
 
+    from langchain.agents import create_agent
     from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
     from langchain.agents.middleware.types import (
         AgentState,
@@ -14,6 +17,7 @@ try:
         PrivateStateAttr,
         ToolCallRequest,
     )
+    from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
     from langchain_core.tools import StructuredTool
     from langgraph.channels.untracked_value import UntrackedValue
@@ -33,7 +37,9 @@ from skillkit.disclosure import (
     ToolResult,
     with_insertions,
 )
-from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
+from skillkit.disclosure.model_choice import ModelChoice
+from skillkit.disclosure.tool_sources import Approve
+from skillkit.integrations.conversation import Asks, Conversation, ForkedSkill, Skills, default_provider
 
 if TYPE_CHECKING:
     from skillkit.core.manager import SkillManager
@@ -54,12 +60,28 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
 
     Calls of tools that act on the world are reviewed as with HumanInTheLoopMiddleware: the run is
     interrupted until a person has approved or rejected them, which needs a checkpointer.
+
+    A skill with `context: fork` runs as an agent of its own, in which `approve` is asked instead. `models`
+    says which model is meant by the `model` of a skill, and `effort_settings` makes settings of the model
+    of its `effort`; without them these are the program's.
     """
 
     state_schema = SkillsState
 
-    def __init__(self, skills: Skills, *, asks: Asks | None = None) -> None:
+    def __init__(
+        self,
+        skills: Skills,
+        *,
+        asks: Asks | None = None,
+        approve: Approve | None = None,
+        models: Mapping[str, BaseChatModel] | None = None,
+        effort_settings: Callable[[str], Mapping[str, Any]] | None = None,
+    ) -> None:
         super().__init__()
+        self.approve = approve
+        self.models = models or {}
+        self.effort_settings = effort_settings
+        self._requests: WeakKeyDictionary[SkillSession, ModelRequest[Any]] = WeakKeyDictionary()
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.asks = asks
 
@@ -91,7 +113,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     ) -> ModelResponse[Any]:
         conversation = self._conversation(request.state)
         disclosure = conversation.disclose(request.messages, whole_history=True)
-        return handler(_extended(request, disclosure))
+        return handler(self._chosen(_extended(request, disclosure), conversation, request))
 
     async def awrap_model_call(
         self,
@@ -100,7 +122,23 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     ) -> ModelResponse[Any]:
         conversation = self._conversation(request.state)
         disclosure = await conversation.adisclose(request.messages, whole_history=True)
-        return await handler(_extended(request, disclosure))
+        return await handler(self._chosen(_extended(request, disclosure), conversation, request))
+
+    def _chosen(
+        self, extended: ModelRequest[Any], conversation: Conversation, request: ModelRequest[Any]
+    ) -> ModelRequest[Any]:
+        """The request with the model and the effort that the skills of this turn ask for."""
+        self._requests[conversation.session] = request
+        choice = conversation.model_choice
+        return extended.override(
+            model=self.models.get(choice.model or "", extended.model),
+            model_settings={**extended.model_settings, **self._effort(choice)},
+        )
+
+    def _effort(self, choice: ModelChoice) -> Mapping[str, Any]:
+        if choice.effort is None or self.effort_settings is None:
+            return {}
+        return self.effort_settings(choice.effort)
 
     # What the model calls
 
@@ -149,7 +187,51 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         return _message(request, result)
 
     def _conversation(self, state: Any) -> Conversation:
-        return Conversation(self.provider, _session(state), asks=self.asks)
+        session = _session(state)
+        return Conversation(
+            self.provider, session, approve=self.approve, asks=self.asks, fork=partial(self._fork, session)
+        )
+
+    async def _fork(self, session: SkillSession, forked: ForkedSkill) -> str:
+        """Run a skill as an agent of its own, with the model and the tools of the latest request."""
+        request = self._requests[session]
+        beside = create_agent(
+            self.models.get(forked.choice.model or "", request.model),
+            tools=[] if forked.reads_only else request.tools,
+            system_prompt=request.system_message,
+            middleware=[_ForkedMiddleware(self, forked)],
+            name=forked.conversation.session.fork_of,
+        )
+        result = await beside.ainvoke({"messages": [HumanMessage(forked.request)]})
+        return str(result["messages"][-1].text)
+
+
+class _ForkedMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """The one conversation of a forked skill; what asks is asked about by `approve`, in place."""
+
+    def __init__(self, outer: SkillsMiddleware, forked: ForkedSkill) -> None:
+        super().__init__()
+        self.conversation = forked.conversation
+        self.settings = outer._effort(forked.choice)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        disclosure = await self.conversation.adisclose(request.messages, whole_history=True)
+        settings = {**request.model_settings, **self.settings}
+        return await handler(_extended(request, disclosure).override(model_settings=settings))
+
+    async def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        name, arguments = request.tool_call["name"], request.tool_call["args"]
+        if request.tool is not None or self.conversation.tool(name) is None:
+            return await handler(request)
+        return _message(request, await self.conversation.call(name, arguments))
 
 
 def _message(request: ToolCallRequest, result: ToolResult) -> ToolMessage:

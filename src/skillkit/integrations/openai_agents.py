@@ -1,15 +1,19 @@
 """Skills for the OpenAI Agents SDK: an agent that has them, for any number of conversations."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, cast
 from weakref import WeakSet
 
 try:
     from agents import (
         Agent,
         FunctionTool,
+        Model,
+        ModelSettings,
+        RunConfig,
         RunContextWrapper,
+        Runner,
         SpanError,
         TContext,
         TResponseInputItem,
@@ -18,13 +22,14 @@ try:
     from agents.run_config import CallModelData, CallModelInputFilter, ModelInputData
     from agents.tool import Tool as SdkTool
     from agents.tool_context import ToolContext
+    from openai.types.shared import Reasoning, ReasoningEffort
 except ImportError as error:
     raise ImportError(
         "The OpenAI Agents integration needs openai-agents: pip install 'skillkit[openai-agents]'"
     ) from error
 
 from skillkit.disclosure import Disclosure, Insertion, Tool, with_insertions
-from skillkit.integrations.conversation import Conversation
+from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill
 
 __all__ = ["SkillAgent", "add_skills", "skill_input_filter"]
 
@@ -62,17 +67,21 @@ class SkillAgent(Agent[TContext]):
     the same in every request.
 
     `conversation` is the only one that the agent has, or a function that returns that of a run by the
-    run's context.
+    run's context. A skill with `context: fork` runs as an agent of its own, with the model that
+    `skill_models` names for the skill's `model`, and its `effort` where `takes_effort` says that the model
+    knows what that is; what needs approval in it is asked about by the `approve` of the conversation.
     """
 
     conversation: Conversation | ConversationOf | None = None
+    skill_models: Mapping[str, str | Model] = field(default_factory=dict)
+    takes_effort: bool = False
 
     async def get_system_prompt(self, run_context: RunContextWrapper[TContext]) -> str | None:
         prompt = await super().get_system_prompt(run_context)
         if self.conversation is None:
             return prompt
         filtered = self.conversation in _FILTERED
-        conversation = _conversation(self.conversation, run_context.context)
+        conversation = self._conversation(self.conversation, run_context)
         disclosure = await _disclosed(conversation, run_context, filtered=filtered)
         text = disclosure.instructions if filtered else disclosure.everything
         return "\n\n".join(part for part in (prompt, text) if part)
@@ -81,15 +90,62 @@ class SkillAgent(Agent[TContext]):
         tools = await super().get_all_tools(run_context)
         if self.conversation is None:
             return tools
-        conversation = _conversation(self.conversation, run_context.context)
+        conversation = self._conversation(self.conversation, run_context)
         # The SDK asks for the tools before the prompt, and what matches brings tools along.
         disclosure = await _disclosed(conversation, run_context, filtered=self.conversation in _FILTERED)
         return [*tools, *(_function_tool(conversation, tool) for tool in disclosure.tools)]
 
+    def _conversation(
+        self, given: Conversation | ConversationOf, context: RunContextWrapper[TContext]
+    ) -> Conversation:
+        conversation = _conversation(given, context.context)
+        conversation.fork = conversation.fork or self._fork(context)
+        return conversation
+
+    def _fork(self, context: RunContextWrapper[TContext]) -> Fork:
+        async def run(forked: ForkedSkill) -> str:
+            choice, within = forked.choice, forked.conversation
+            settings = self.model_settings
+            if choice.effort is not None and self.takes_effort:
+                effort = cast("ReasoningEffort", "xhigh" if choice.effort == "max" else choice.effort)
+                settings = settings.resolve(ModelSettings(reasoning=Reasoning(effort=effort)))
+            beside = _ForkAgent[TContext](
+                name=within.session.fork_of,
+                instructions=self.instructions,
+                model=self.skill_models.get(choice.model or "", self.model),
+                model_settings=settings,
+                tools=[] if forked.reads_only else list(self.tools),
+                mcp_servers=[] if forked.reads_only else self.mcp_servers,
+                conversation=within,
+            )
+            config = RunConfig(call_model_input_filter=skill_input_filter(within))
+            result = await Runner.run(beside, forked.request, context=context.context, run_config=config)
+            context.usage.add(result.context_wrapper.usage)
+            return str(result.final_output)
+
+        return run
+
+
+@dataclass
+class _ForkAgent(SkillAgent[TContext]):
+    """The agent of a forked skill: an interruption within a tool cannot be resumed, so `approve` is asked."""
+
+    def _conversation(
+        self, given: Conversation | ConversationOf, context: RunContextWrapper[TContext]
+    ) -> Conversation:
+        return _conversation(given, context.context)
+
+    async def get_all_tools(self, run_context: RunContextWrapper[TContext]) -> list[SdkTool]:
+        own = await Agent.get_all_tools(self, run_context)
+        assert isinstance(self.conversation, Conversation)
+        disclosure = await _disclosed(self.conversation, run_context, filtered=True)
+        asked = self.conversation
+        return [*own, *(_function_tool(asked, tool, asked_by_sdk=False) for tool in disclosure.tools)]
+
 
 def add_skills(agent: Agent[TContext], conversation: Conversation | ConversationOf) -> SkillAgent[TContext]:
     """A SkillAgent with everything that `agent` has."""
-    own = {field.name: getattr(agent, field.name) for field in fields(agent)}
+    own = {each.name: getattr(agent, each.name) for each in fields(agent)}
     return SkillAgent(**{**own, "conversation": conversation})
 
 
@@ -126,10 +182,10 @@ class _Same:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _function_tool(conversation: Conversation, tool: Tool) -> FunctionTool:
+def _function_tool(conversation: Conversation, tool: Tool, *, asked_by_sdk: bool = True) -> FunctionTool:
     async def invoke(context: ToolContext[Any], arguments: str) -> str:
-        # The SDK has asked for approval before it comes here.
-        result = await conversation.call(tool.name, arguments, approved=True)
+        # Where the SDK asks, it has done so before it comes here.
+        result = await conversation.call(tool.name, arguments, approved=asked_by_sdk)
         if result.failed and (span := get_current_span()) is not None:
             # Its messages have no flag for a failure; the span of the call is what says so.
             span.set_error(SpanError(message="The tool failed", data={"tool": tool.name}))
@@ -141,5 +197,5 @@ def _function_tool(conversation: Conversation, tool: Tool) -> FunctionTool:
         params_json_schema=dict(tool.parameters),
         on_invoke_tool=invoke,
         strict_json_schema=False,
-        needs_approval=tool.asks,
+        needs_approval=tool.asks and asked_by_sdk,
     )

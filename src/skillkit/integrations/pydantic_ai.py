@@ -3,10 +3,10 @@
 from collections import OrderedDict
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 try:
-    from pydantic_ai import RunContext
+    from pydantic_ai import Agent, RunContext
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.exceptions import ToolFailed
     from pydantic_ai.messages import (
@@ -16,7 +16,8 @@ try:
         ModelResponse,
         UserPromptPart,
     )
-    from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.models import Model, ModelRequestContext, infer_model
+    from pydantic_ai.settings import ModelSettings, ThinkingEffort
     from pydantic_ai.tools import AgentDepsT, ToolDefinition
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
     from pydantic_core import SchemaValidator, core_schema
@@ -30,9 +31,12 @@ from skillkit.disclosure import (
     Insertion,
     SkillContextProvider,
     SkillSession,
+    ToolResult,
     with_insertions,
 )
-from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
+from skillkit.disclosure.model_choice import ModelChoice
+from skillkit.disclosure.tool_sources import Approve
+from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, Skills, default_provider
 
 __all__ = ["SkillSessions", "SkillsCapability", "SkillsToolset"]
 
@@ -64,8 +68,14 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         *,
         sessions: MutableMapping[str, SkillSession] | None = None,
         asks: Asks | None = None,
+        approve: Approve | None = None,
+        models: Mapping[str, Model | str] | None = None,
         id: str = "skills",
     ) -> None:
+        """`models` says which model is meant by the `model` of a skill. A skill with `context: fork` runs as
+        an agent of its own; `approve` is asked in it, where nothing can be deferred."""
+        self.approve = approve
+        self.models = models or {}
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.sessions = SkillSessions() if sessions is None else sessions
         self.asks = asks
@@ -87,11 +97,37 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
             session = self.sessions[key] = SkillSession()
         running = self._running.get(ctx.run_id or "")
         if running is None or running.session is not session:
-            running = Conversation(self.provider, session, asks=self.asks)
+            running = Conversation(
+                self.provider, session, approve=self.approve, asks=self.asks, fork=self._fork(ctx)
+            )
             self._running[ctx.run_id or ""] = running
             while len(self._running) > _MAX_RUNNING:
                 self._running.popitem(last=False)
         return running
+
+    def _fork(self, ctx: RunContext[AgentDepsT]) -> Fork:
+        async def run(forked: ForkedSkill) -> str:
+            within = _ForkedToolset[AgentDepsT](self, forked.conversation)
+            agent = ctx.agent
+            model: Any = self.model_for(forked.choice) or ctx.model
+            beside: Agent[AgentDepsT, str] = Agent(model, name=within.name)
+            own = [] if forked.reads_only or agent is None else _other_toolsets(agent.toolsets)
+            result = await beside.run(
+                forked.request,
+                deps=ctx.deps,
+                usage=ctx.usage,
+                model_settings=settings_for(forked.choice, ctx.model_settings),
+                toolsets=[*own, within],
+                capabilities=[_ForkedRequests(within)],
+            )
+            return str(result.output)
+
+        return run
+
+    def model_for(self, choice: ModelChoice) -> Model | None:
+        """The model that is meant by what skills ask for; None for the agent's own."""
+        meant = self.models.get(choice.model) if choice.model is not None else None
+        return infer_model(meant) if isinstance(meant, str) else meant
 
     async def _disclosed(self, ctx: RunContext[AgentDepsT]) -> Disclosure:
         request = (ctx.run_id, ctx.run_step, len(ctx.messages))
@@ -137,10 +173,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> str:
         # A tool of the kind "unapproved" comes here only after the user has approved the call.
-        result = await self.conversation(ctx).call(name, tool_args, approved=True)
-        if result.failed:
-            raise ToolFailed(result.text)
-        return result.text
+        return _flagged(await self.conversation(ctx).call(name, tool_args, approved=True))
 
 
 @dataclass
@@ -150,20 +183,92 @@ class SkillsCapability(AbstractCapability[AgentDepsT]):
     skills: Skills
     sessions: MutableMapping[str, SkillSession] | None = None
     asks: Asks | None = None
+    approve: Approve | None = None
+    """Asked about what the agent of a skill with `context: fork` wants to run."""
+    models: Mapping[str, Model | str] | None = None
+    """Which model is meant by the `model` of a skill; others are the agent's own."""
     toolset: SkillsToolset[AgentDepsT] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.toolset = SkillsToolset(self.skills, sessions=self.sessions, asks=self.asks)
+        self.toolset = SkillsToolset(
+            self.skills, sessions=self.sessions, asks=self.asks, approve=self.approve, models=self.models
+        )
         self.toolset.among_messages = True
 
     async def before_model_request(
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         messages = await self.toolset.extended(ctx, request_context.messages)
-        return replace(request_context, messages=messages)
+        choice = self.toolset.conversation(ctx).model_choice
+        return replace(
+            request_context,
+            messages=messages,
+            model=self.toolset.model_for(choice) or request_context.model,
+            model_settings=settings_for(choice, request_context.model_settings),
+        )
 
     def get_toolset(self) -> SkillsToolset[AgentDepsT]:
         return self.toolset
+
+
+class _ForkedToolset(SkillsToolset[AgentDepsT]):
+    """The one conversation of a forked skill; what asks is asked about by `approve`, in place."""
+
+    def __init__(self, outer: SkillsToolset[AgentDepsT], conversation: Conversation) -> None:
+        super().__init__(outer.provider, models=outer.models, id=f"{outer.id}-fork")
+        self.name = conversation.session.fork_of
+        self.among_messages = True
+        self._conversation = conversation
+
+    def conversation(self, ctx: RunContext[AgentDepsT]) -> Conversation:
+        return self._conversation
+
+    async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
+        tools = await super().get_tools(ctx)
+        return {
+            name: replace(tool, tool_def=replace(tool.tool_def, kind="function"))
+            for name, tool in tools.items()
+        }
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
+    ) -> str:
+        return _flagged(await self._conversation.call(name, tool_args))
+
+
+@dataclass
+class _ForkedRequests(AbstractCapability[AgentDepsT]):
+    toolset: SkillsToolset[AgentDepsT]
+
+    async def before_model_request(
+        self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        return replace(request_context, messages=await self.toolset.extended(ctx, request_context.messages))
+
+
+def settings_for(choice: ModelChoice, settings: Any) -> ModelSettings | None:
+    """The settings of a request with the effort that skills ask for; models without one ignore it."""
+    given = cast("ModelSettings", settings or {})
+    if choice.effort is None:
+        return given or None
+    return {**given, "thinking": cast("ThinkingEffort", choice.effort)}
+
+
+def _other_toolsets(toolsets: Sequence[AbstractToolset[Any]]) -> list[AbstractToolset[Any]]:
+    """The toolsets of an agent without those of skills, wherever these are wrapped."""
+    return [toolset for toolset in toolsets if not _holds_skills(toolset)]
+
+
+def _holds_skills(toolset: AbstractToolset[Any]) -> bool:
+    leaves: list[AbstractToolset[Any]] = []
+    toolset.apply(leaves.append)
+    return any(isinstance(leaf, SkillsToolset) for leaf in leaves)
+
+
+def _flagged(result: ToolResult) -> str:
+    if result.failed:
+        raise ToolFailed(result.text)
+    return result.text
 
 
 def neutral_messages(messages: Sequence[ModelMessage], prompt: object = None) -> list[Mapping[str, object]]:
@@ -176,7 +281,10 @@ def neutral_messages(messages: Sequence[ModelMessage], prompt: object = None) ->
 
 def _neutral(message: ModelMessage) -> Mapping[str, object]:
     if isinstance(message, ModelResponse):
-        return {"role": "assistant", "content": message.text or ""}
+        calls = [
+            {"type": "tool_use", "name": call.tool_name, "input": call.args} for call in message.tool_calls
+        ]
+        return {"role": "assistant", "content": [{"type": "text", "text": message.text or ""}, *calls]}
     content = [
         {
             "type": "text" if isinstance(part, UserPromptPart) else "tool_result",

@@ -4,7 +4,13 @@ import os
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from skillkit.agent.models.provider import CONNECT_TIMEOUT, TIMEOUT, ChatClient, ChatProvider
+from skillkit.agent.models.provider import (
+    CONNECT_TIMEOUT,
+    TIMEOUT,
+    ChatClient,
+    ChatProvider,
+    RequestOptions,
+)
 
 DEFAULT_MODEL = "gpt-5-mini"
 KEY = "OPENAI_API_KEY"
@@ -21,6 +27,10 @@ class OpenAIProvider(ChatProvider):
     @property
     def model(self) -> str:
         return self.settings.model or os.environ.get("OPENAI_MODEL") or DEFAULT_MODEL
+
+    def effort_options(self, effort: str) -> RequestOptions:
+        reasons = self.model.startswith(("gpt-5", "o1", "o3", "o4"))
+        return {"reasoning_effort": "high" if effort in ("xhigh", "max") else effort} if reasons else {}
 
     def problem(self) -> str | None:
         return self.missing_key() or self.missing_package("agent_framework_openai", "skillkit[openai]")

@@ -62,6 +62,11 @@ class ChatProvider(ABC):
         if connection is not None:
             await connection.close()
 
+    def effort_options(self, effort: str) -> RequestOptions:
+        """Return the options of a request for the `effort` that a skill asks for; none where the model has
+        no such thing."""
+        return {}
+
     def detected(self) -> bool:
         """Whether something on this machine says that it is meant, when nobody has chosen a provider."""
         return self.api_key is not None

@@ -139,6 +139,37 @@ async def wrong_arguments(driver: Driver, library: Library) -> None:
         assert "skill_id (string, required)" in result
 
 
+@promise("a skill with `context: fork` runs as an agent of its own")
+async def forked(driver: Driver, library: Library) -> None:
+    fork = "context: fork\nagent: Explore\n"
+    write(library.folder, "deep-dive", "Study one subject in depth.", "Study $ARGUMENTS.\n", fork)
+    library.manager.refresh()
+    replies: list[Reply] = [[load("deep-dive", arguments="tides")], "They come twice a day.", "Done."]
+    turn = await driver.turn("My word is swordfish.", replies)
+    assert len(turn.seen) == 3
+    _, within, after = turn.seen
+    assert "Study tides." in within.whole
+    assert "swordfish" not in within.whole
+    assert "script_run" not in within.tools
+    assert "load_skill" in within.tools
+    assert ["They come twice a day." in result for result in after.results] == [True]
+    assert "Study tides." not in after.whole
+    assert turn.text == "Done."
+
+
+@promise("a skill with `paths` is offered while a file that fits is named")
+async def files_in_play(driver: Driver, library: Library) -> None:
+    paths = "paths: 'src/**/*.ts'\n"
+    write(library.folder, "ts-style", "How our scripts are written.", "Indent by two.\n", paths)
+    library.manager.refresh()
+    turn = await driver.turn("Good morning.", [[load("ts-style")], "Good morning!"])
+    assert "- ts-style:" not in turn.seen[0].whole
+    assert '<error code="unavailable">' in turn.results[0]
+    turn = await driver.turn("Is anything wrong in src/tides/app.ts?", [[load("ts-style")], "No."])
+    assert "- ts-style:" in turn.seen[0].whole
+    assert "Indent by two." in turn.results[-1]
+
+
 @promise("disabled, untrusted and hidden skills are not offered")
 async def refused_skills(driver: Driver, library: Library) -> None:
     turn = await driver.turn("Good morning.", ["Good morning!"])

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 from skillkit.disclosure import SkillContextProvider
 
+INLINE = "there are no agents beside the one: the skill is followed in place, and that is said"
+
 
 @dataclass(frozen=True)
 class Call:

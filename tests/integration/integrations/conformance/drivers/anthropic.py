@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import beta_async_tool, beta_tool
 
-from conformance.script import Driver, Reply, Seen, Turn, say
+from conformance.script import INLINE, Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.anthropic import AnthropicSkills
 
@@ -26,6 +26,7 @@ async def asay(word: str) -> str:
 
 class AnthropicDriver(Driver):
     title = "Anthropic"
+    unable: ClassVar[Mapping[str, str]] = {"forked": INLINE}
 
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)
@@ -71,7 +72,10 @@ class AnthropicDriver(Driver):
 
 class AnthropicBlockingDriver(AnthropicDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
+    unable: ClassVar[Mapping[str, str]] = {
+        **AnthropicDriver.unable,
+        "cancellation": "a blocking call cannot be cancelled",
+    }
 
     async def _run(self) -> str:
         return await asyncio.to_thread(self._run_blocking)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import mcp_types as types
 from mcp import Client
 
-from conformance.script import Call, Driver, Reply, Seen, Turn, say
+from conformance.script import INLINE, Call, Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.conversation import ScriptSource
 from skillkit.integrations.mcp import SkillServer
@@ -29,6 +29,8 @@ class MCPDriver(Driver):
         "trimmed": NO_MEMORY,
         "matching": "the server does not see the user's message; the model loads or searches",
         "stable_prefix": "the client makes the requests; what the server says is in its instructions alone",
+        "forked": INLINE,
+        "files_in_play": "the server does not see the user's message; the prompt of a skill starts it anyway",
         "user_command": "the client starts a skill by its prompt",
         "script_approved": ASKS,
         "script_refused": ASKS,

@@ -3,15 +3,16 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from conformance.script import Driver, Reply, Seen, Turn, say
+from conformance.script import INLINE, Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider, SkillSession, ToolResult
 from skillkit.integrations import SkillTools
 
 
 class PlainDriver(Driver):
     title = "Plain"
+    unable: ClassVar[Mapping[str, str]] = {"forked": INLINE}
 
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)

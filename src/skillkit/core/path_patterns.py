@@ -1,0 +1,171 @@
+"""Names of files in a project, and patterns of them: the `paths` of a header, as Claude Code reads them.
+
+`*` stays within a folder, `**` goes across, braces are alternatives. Patterns are a stranger's: each part
+of a path is matched by itself and without going back, so that none can take long.
+"""
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+MAX_PATTERNS = 1000
+MAX_LENGTH = 4096
+_ANYWHERE = "**"
+_NOTHING = re.compile(r"(?!)")
+
+
+@lru_cache(maxsize=1024)
+def matches_any(patterns: tuple[str, ...], path: str, *, partial: bool = False) -> bool:
+    """Whether one of `patterns` fits `path`, which is relative to the project and has `/` between its parts.
+
+    With `partial`, `path` may lack folders at its beginning.
+    """
+    parts = tuple(part for part in path.split("/") if part)
+    for pattern in _compiled(patterns):
+        starts = range(len(pattern)) if partial else range(1)
+        if any(_fits(pattern[start:], parts) for start in starts):
+            return True
+    return False
+
+
+def relative_name(name: str, project: Path) -> str | None:
+    """`name` as seen from the project; None for a file outside of it."""
+    try:
+        path = os.path.expanduser(name) if name.startswith("~") else name
+        if not os.path.isabs(path):
+            here = Path.cwd()
+            inside = here.is_relative_to(project) and os.path.lexists(here / path)
+            path = os.fspath((here if inside else project) / path)
+        relative = posixpath.normpath(Path(os.path.relpath(path, project)).as_posix())
+    except (OSError, ValueError):
+        return None
+    return None if relative in (".", "..") or relative.startswith("../") else relative
+
+
+def expand_braces(patterns: Iterable[str]) -> list[str]:
+    """The patterns with one alternative each; where that would be too many, braces stand for themselves."""
+    expanded: list[str] = []
+    for pattern in patterns:
+        alternatives = [pattern]
+        while any(_alternatives(each) for each in alternatives):
+            alternatives = [new for each in alternatives for new in (_alternatives(each) or [each])]
+            if len(expanded) + len(alternatives) > MAX_PATTERNS:
+                alternatives = [pattern]
+                break
+        expanded += alternatives
+    return expanded[:MAX_PATTERNS]
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """What the first pair of braces with a comma in it stands for; nothing where there is none."""
+    depth, start, cuts = 0, -1, list[int]()
+    position = 0
+    while position < len(pattern):
+        character = pattern[position]
+        if character == "\\":
+            position += 1
+        elif character == "{":
+            if depth == 0:
+                start, cuts = position, []
+            depth += 1
+        elif character == "," and depth == 1:
+            cuts.append(position)
+        elif character == "}" and depth:
+            depth -= 1
+            if depth == 0 and cuts:
+                bounds = [start, *cuts, position]
+                inner = [pattern[low + 1 : high] for low, high in pairwise(bounds)]
+                return [f"{pattern[:start]}{one}{pattern[position + 1 :]}" for one in inner]
+        position += 1
+    return []
+
+
+@lru_cache(maxsize=256)
+def _compiled(patterns: tuple[str, ...]) -> tuple[tuple[re.Pattern[str] | None, ...], ...]:
+    return tuple(
+        _parts(pattern) for pattern in expand_braces(each for each in patterns if len(each) <= MAX_LENGTH)
+    )
+
+
+def _parts(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
+    """The parts of a path that a pattern wants, None for any number of folders."""
+    pattern = pattern.removeprefix("./").lstrip("/")
+    if pattern.endswith("/"):
+        pattern += _ANYWHERE  # a folder means what is in it
+    parts = [part for part in pattern.split("/") if part]
+    repeated = {number for number in range(1, len(parts)) if parts[number - 1] == parts[number] == _ANYWHERE}
+    return tuple(
+        None if part == _ANYWHERE else _part(part)
+        for number, part in enumerate(parts)
+        if number not in repeated
+    )
+
+
+def _fits(pattern: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
+    """Whether the parts fit one after the other; `reached` are the places in `pattern` to go on from."""
+    reached = _with_skipped(pattern, {0})
+    for part in parts:
+        following = set()
+        for place in reached:
+            if place < len(pattern):
+                wanted = pattern[place]
+                if wanted is None:
+                    following |= {place, place + 1} if place == len(pattern) - 1 else {place}
+                elif wanted.fullmatch(part):
+                    following.add(place + 1)
+        reached = _with_skipped(pattern, following)
+        if not reached:
+            return False
+    return len(pattern) in reached
+
+
+def _with_skipped(pattern: Sequence[re.Pattern[str] | None], places: set[int]) -> set[int]:
+    """The places and those behind a `**` that stands for no folder; the last one stands for something."""
+    found = set(places)
+    for place in sorted(places):
+        while place < len(pattern) - 1 and pattern[place] is None:
+            place += 1  # noqa: PLW2901
+            found.add(place)
+    return found
+
+
+def _part(part: str) -> re.Pattern[str]:
+    """One part of a path; every piece after a `*` is looked for once, from left to right."""
+    pieces, position = [""], 0
+    while position < len(part):
+        character = part[position]
+        if character == "*":
+            pieces.append("")
+        elif character == "?":
+            pieces[-1] += "."
+        elif character == "[":
+            end = part.find("]", position + 2)
+            if end < 0:
+                return _NOTHING
+            inner = part[position + 1 : end]
+            negated = inner[:1] in ("!", "^")
+            escaped = re.sub(r"([\\\[\]&~|^])", r"\\\1", inner[negated:])
+            pieces[-1] += f"[{'^' if negated else ''}{escaped}]"
+            position = end
+        else:
+            if character == "\\" and position + 1 < len(part):
+                position += 1
+            pieces[-1] += re.escape(part[position])
+        position += 1
+    first, *others = pieces
+    if not others:
+        return _regex(first)
+    *middle, last = others
+    found = "".join(f"(?>.*?{piece})" for piece in middle if piece)
+    return _regex(f"{first}{found}.*{last}")
+
+
+def _regex(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text, re.DOTALL)
+    except re.error:
+        return _NOTHING

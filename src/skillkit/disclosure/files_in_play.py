@@ -1,0 +1,65 @@
+"""Files of the project that a conversation is about: a skill with `paths` counts while one of them fits.
+
+They are given by the program (`SkillSession.add_files`), or named in the conversation: by the user, or by the
+model, in its words and in the arguments of its calls.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from skillkit.core.authority import current_requester
+from skillkit.core.models import SkillMetadata
+from skillkit.core.path_patterns import matches_any
+from skillkit.disclosure.messages import Messages, as_messages, call_texts, role_of, text_of, user_text
+from skillkit.disclosure.session import SkillSession
+
+MAX_READ = 64 * 1024
+"""Characters of a request that are searched for names, from its end; what was said before is remembered."""
+_WORD = re.compile(r"[^\s\"'`<>|(){}\[\],;*]{2,512}")
+_LINE = re.compile(r"(?::\d+){1,2}(?:-\d+)?$|#L\d+(?:-L?\d+)?$")
+_LIKE_FILE = re.compile(r"[^/]*\.[A-Za-z][A-Za-z0-9_-]{0,15}|\.[\w.-]+|(?:[A-Z][a-z]+|make|just)file")
+
+
+def note_files(messages: Messages, session: SkillSession, project: Path) -> None:
+    """Remember the files that `messages` name, and those that the program's user has named."""
+    words = [word for text in _newest_texts(messages) for word in named_files(text)]
+    session.add_files([*(os.fspath(path) for path in current_requester().files), *words], project)
+
+
+def named_files(text: str) -> Iterator[str]:
+    """The words of a text that look like the name of a file."""
+    for word in _WORD.findall(text):
+        name = _LINE.sub("", word.lstrip("@").rstrip(".:!?"))
+        if "://" not in name and ("/" in name.strip("/") or _LIKE_FILE.fullmatch(name)):
+            yield name
+
+
+def counts(skill: SkillMetadata, session: SkillSession, project: Path) -> bool:
+    """Whether a skill has no `paths`, or a file that fits them is in play."""
+    if not skill.paths:
+        return True
+    return any(_fits(skill.paths, name, project) for name in session.files)
+
+
+def _fits(patterns: tuple[str, ...], name: str, project: Path) -> bool:
+    if matches_any(patterns, name):
+        return True
+    # Somebody who says `app.ts` need not say in which folder; unless that very file is another one.
+    return matches_any(patterns, name, partial=True) and not os.path.lexists(project / name)
+
+
+def _newest_texts(messages: Messages) -> Iterator[str]:
+    """What user and model said and asked for, the newest first, up to a limit."""
+    left = MAX_READ
+    for message in reversed(as_messages(messages)):
+        said = user_text(message) if role_of(message) == "user" else ""
+        if role_of(message) == "assistant":
+            said = text_of(message)
+        for text in (said, *call_texts(message)):
+            if text:
+                yield text[:left]
+                left -= len(text)
+            if left <= 0:
+                return
