@@ -29,7 +29,15 @@ from typing import Any
 from benchmarks.agent.foreign import generated_rows, unpack_by_name
 from benchmarks.agent.judging import is_right
 
-SETS = ("before-tuning", "kept-back", "after-tuning", "other-skills", "generated", "earlier")
+SETS = (
+    "before-tuning",
+    "kept-back",
+    "after-tuning",
+    "fresh-first",
+    "other-skills",
+    "generated",
+    "earlier",
+)
 BUNDLED = "hello-extended,kalshi-markets"
 PROGRAM = Path(__file__).parents[2] / "src" / "skillkit"
 DECIDES = (
@@ -121,7 +129,6 @@ async def measure(rows: list[Row], results: Results, search: list[Path], *, show
     names = tuple(skill.name for skill in enabled.manager.offered_skills())
     for row in rows:
         steps: list[Any] = []
-        began = time.monotonic()
         runtime = AgentRuntime(
             provider,
             enabled,
@@ -129,6 +136,10 @@ async def measure(rows: list[Row], results: Results, search: list[Path], *, show
             observers=Observers(step=steps.append),
             client=client,
         )
+        for earlier in row.get("earlier", ()):
+            await runtime.answer(earlier)
+        steps.clear()
+        began = time.monotonic()
         answer = await runtime.answer(row["request"])
         calls = [(step.name, json.loads(step.arguments)) for step in steps if step.kind == "tool"]
         result = {

@@ -26,6 +26,8 @@ _LANGUAGES = {
 def is_right(row: dict[str, Any], calls: list[Call], answer: str, used: Collection[str] = ()) -> bool:
     """The expected calls with the expected arguments and no other, and words that go with them.
 
+    `accept` has other calls that are as good, `says` words of which a right answer has one.
+
     A row of a skill's own cases says whether the skill is to be used; `used` are those that were.
 
     Loading the text of a skill first is no mistake, except where nothing is to be done.
@@ -34,13 +36,15 @@ def is_right(row: dict[str, Any], calls: list[Call], answer: str, used: Collecti
         return (row["skill"] in used) is _ABOUT_USE[row["kind"]]
     free = set() if row["kind"] in _NOTHING_TO_PREPARE else _PREPARES
     counted = [(name, comparable(arguments)) for name, arguments in calls if name not in free]
-    expected = [(call["tool"], comparable(call["arguments"])) for call in row["calls"]]
-    return (
-        len(counted) == len(expected)
-        and all(
-            _is_call(row["request"], call, wanted) for call, wanted in zip(counted, expected, strict=True)
-        )
-        and _fits(row, answer)
+    return _fits(row, answer) and any(
+        _are_calls(row["request"], counted, expected) for expected in (row["calls"], *row.get("accept", ()))
+    )
+
+
+def _are_calls(request: str, counted: list[Call], expected: list[dict[str, Any]]) -> bool:
+    wanted = [(call["tool"], comparable(call["arguments"])) for call in expected]
+    return len(counted) == len(wanted) and all(
+        _is_call(request, call, one) for call, one in zip(counted, wanted, strict=True)
     )
 
 
@@ -60,6 +64,8 @@ def _fits(row: dict[str, Any], answer: str) -> bool:
     """A request that cannot be met is refused in words; one that needs no tool is not refused."""
     if row["calls"]:
         return True
+    if "says" in row and not any(word.casefold() in answer.casefold() for word in row["says"]):
+        return False
     if row["kind"] == "ask-back":
         return answer.rstrip().endswith("?")
     if row["kind"] == "describe-skill" and answer.rstrip().endswith("?"):

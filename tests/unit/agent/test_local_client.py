@@ -163,7 +163,7 @@ async def test_skills_are_told_in_their_own_words(
     engine = ScriptedEngine(json.dumps({"about": about}))
     agent = agent_with(engine)
     agent.client.skills = manager.offered_skills
-    assert (await agent.run("Which skills are loaded?")).text == words
+    assert (await agent.run("Who are you, what are you made for?")).text == words
     assert "timer" in str(engine.grammars[0])
 
 
@@ -180,15 +180,15 @@ async def test_of_a_skill_that_is_named_only_the_skill_speaks(write_skill, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("request_text", "only_described"),
+    ("request_text", "read"),
     [
-        ("Explain briefly what pdf-adder does", True),
-        ("What is pdf-adder good for?", True),
-        ("Greet Al with pdf-adder", False),
+        ("Explain briefly what pdf-adder does", 0),
+        ("What is pdf-adder good for?", 0),
+        ("Greet Al with pdf-adder", 1),
     ],
 )
-async def test_whoever_wants_a_skill_described_gets_that(
-    write_skill, tmp_path: Path, request_text: str, only_described: bool
+async def test_a_skill_that_is_only_to_be_described_needs_no_model(
+    write_skill, tmp_path: Path, request_text: str, read: int
 ) -> None:
     write_skill("pdf-adder", description="Adds.", into=tmp_path)
     manager = SkillManager(project_skill_dir=tmp_path)
@@ -197,12 +197,35 @@ async def test_whoever_wants_a_skill_described_gets_that(
     agent = agent_with(engine, greet)
     agent.client.skills = manager.offered_skills
     assert (await agent.run(request_text)).text == "pdf-adder: Adds."
-    assert ("greet" not in str(engine.grammars[0])) is only_described
+    assert len(engine.read) == read
+
+
+@pytest.mark.parametrize(
+    ("request_text", "listed"),
+    [
+        ("show me all available skills", True),
+        ("Which skills are currently loaded?", True),
+        ("How many skills have you got?", True),
+        ("Which skills does a nurse need?", False),
+        ("Which of your skills adds?", False),
+    ],
+)
+async def test_which_skills_there_are_needs_no_model(
+    write_skill, tmp_path: Path, request_text: str, listed: bool
+) -> None:
+    write_skill("pdf-adder", description="Adds.", into=tmp_path)
+    manager = SkillManager(project_skill_dir=tmp_path)
+    manager.discover()
+    engine = ScriptedEngine('{"answer": "something else"}')
+    agent = agent_with(engine, greet)
+    agent.client.skills = manager.offered_skills
+    assert ("- pdf-adder: Adds." in (await agent.run(request_text)).text) is listed
+    assert len(engine.read) == (not listed)
 
 
 async def test_without_skills_it_says_so() -> None:
     engine = ScriptedEngine('{"about": "all skills"}')
-    assert "No skills are loaded" in (await agent_with(engine).run("Which skills have you?")).text
+    assert "No skills are loaded" in (await agent_with(engine).run("What can you do?")).text
 
 
 async def test_an_odd_reply_is_still_an_answer() -> None:

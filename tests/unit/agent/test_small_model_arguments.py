@@ -66,6 +66,12 @@ def run(*arguments: str) -> Call:
         ("odds of an election", run("elections"), None),
         ("run orderbook with args", run("--depth", "1234"), {"script_name": "orderbook", "args": []}),
         ("odds of the French vote", run("France"), None),
+        (
+            "Who wins the Super Bowl?",
+            run("superbowl"),
+            {"script_name": "orderbook", "args": ["Super Bowl"]},
+        ),
+        ("greet Jean Luc", Call("greet", {"name": "Jean-Luc"}), {"name": "Jean Luc"}),
         ("run it with --language it", run("--language", "it"), None),
         (
             "run it with --category Politics",
@@ -118,6 +124,8 @@ def test_an_optional_value_needs_a_word_that_could_imply_it(said: str, kept: dic
         ("Greet the whole crew", Call("greet_all", {"names": ["Ann", "Bob"]}), "names"),
         ("Greet the whole crew", Call("greet_all", {"names": ["Crew"]}), "names"),
         ("Greet all of my friends", Call("greet", {"name": "friends"}), "who is greeted"),
+        ("Say hello to my parents", Call("greet", {"name": "my parents"}), "who is greeted"),
+        ("Say hello to our customers", Call("greet_all", {"names": ["customers"]}), "names"),
         ("Greet her", Call("greet", {"name": ""}), "who is greeted"),
         ("the order book of a market", run("KXHIGHNY-26NOV15-T60"), "orderbook"),
         ("a summary of order-search", run("--depth", "1234"), "orderbook"),

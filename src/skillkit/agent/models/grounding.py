@@ -139,11 +139,15 @@ def _is_implied(spec: ToolSpec, others: Mapping[str, Any], request: str) -> bool
 def _checked(name: str, value: Any, schema: Mapping[str, Any], words: "_Words") -> Any:
     match value:
         case str() if _is_free_text(schema):
-            return value if words.contain(value) else _MADE_UP
+            return words.as_said(value) if words.contain(value) else _MADE_UP
         case [*parts] if name == COMMAND_LINE:
             return _command_line(parts, words)
         case [*parts] if parts and _is_free_text(schema.get("items", {})):
-            named = [part for part in parts if not isinstance(part, str) or words.contain(part)]
+            named = [
+                words.as_said(part) if isinstance(part, str) else part
+                for part in parts
+                if not isinstance(part, str) or words.contain(part)
+            ]
             return named or _MADE_UP
         case _:
             return value
@@ -164,7 +168,7 @@ def _command_line(parts: Sequence[Any], words: "_Words") -> Any:
             made_up = made_up or not words.said(part)
             option = words.option_of(part)
             kept += [option] if option is not None and option not in kept else []
-            kept += [part] if words.said(part) else []
+            kept += [words.as_said(part)] if words.said(part) else []
         elif "=" in part:
             kept += [part] if words.said(part.partition("=")[2]) else []
         elif rest and not rest[0].startswith("-"):
@@ -192,6 +196,7 @@ class _Words:
     def __init__(self, said: str, instructions: str, choices: Collection[str]) -> None:
         self._instructions = instructions
         self._choices = choices
+        self._said = said
         self._text = said.casefold()
         self._words = set(re.findall(r"[^\W_]+", self._text))
         self._stems = {word[:_STEM] for word in self._words if len(word) >= _STEM}
@@ -212,10 +217,22 @@ class _Words:
         return bool(named) and not self._is_group(value) and self.said(value)
 
     def _is_group(self, value: str) -> bool:
-        group = (
-            rf"\b(?:whole|entire|every|all(?: of)?(?: my| our| the)?) {re.escape(value.casefold().strip())}\b"
-        )
+        folded = value.casefold().strip()
+        if value.islower() and re.fullmatch(r"(?:(?:my|our|your|the) )?\w+[^s\W]s", folded):
+            several = folded.rpartition(" ")[2]  # "my parents", "our customers": people without names
+            if re.search(rf"\b(?:my|our|your|the) {re.escape(several)}\b", self._text):
+                return True
+        group = rf"\b(?:whole|entire|every|all(?: of)?(?: my| our| the)?) {re.escape(folded)}\b"
         return re.search(group, self._text) is not None
+
+    def as_said(self, value: str) -> str:
+        """Return a value in the words that were said: `superbowl` where somebody said Super Bowl."""
+        letters = re.findall(r"[^\W_]", value)
+        if value.casefold().strip() in self._text or not letters:
+            return value
+        spelled = r"[\W_]{0,2}".join(map(re.escape, letters))
+        found = re.search(rf"(?<![^\W_]){spelled}(?![^\W_])", self._said, re.IGNORECASE)
+        return found[0] if found else value
 
     def said(self, value: str) -> bool:
         folded = value.casefold().strip()

@@ -42,7 +42,12 @@ from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
 from skillkit.agent.models.examples import Example, choose
 from skillkit.agent.models.grounding import MadeUp, Spoken, callable_tools, check_arguments
 from skillkit.agent.models.results import answer_from_result
-from skillkit.agent.models.skill_answers import asks_only_about, describable, describe, is_named
+from skillkit.agent.models.skill_answers import (
+    asked_about,
+    describable,
+    describe,
+    is_named,
+)
 from skillkit.agent.models.turns import Prompt, conversation_text, latest_request, make_prompt
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.envelope import is_for_model
@@ -97,20 +102,21 @@ class LocalChatClient(
             yield self._end(NOTHING_READ, message_id, Answer(answer_from_result(result)))
             return
         tools = disclosed(options)
-        prompt = self._prompt(messages, options)
         instructions = str(options.get("instructions") or "")
         spoken = Spoken(latest_request(messages), conversation_text(messages), instructions)
         skills = self.skills()
-        named = is_named(skills, spoken.request)
         required = tools and options.get("tool_choice") == "required"
+        if not required and (subject := asked_about(skills, spoken.request)) is not None:
+            yield self._end(NOTHING_READ, message_id, Answer(describe(subject, skills)))
+            return
+        prompt = self._prompt(messages, options)
+        named = is_named(skills, spoken.request)
         about = () if required else (ALL_SKILLS, *describable(skills, spoken.said))
         # What is said of a skill that was named comes from the skill, not from what the model knows.
         forms: Sequence[str] = () if required or named else IN_WORDS if tools else (ANSWER, CANNOT)
         outcome: Outcome | MadeUp | Repeated | None = None
         spent = NOTHING_READ
         callable_now: Sequence[ToolSpec] = tools if required else callable_tools(tools, spoken)
-        if named and not required and asks_only_about(skills, spoken.request):
-            callable_now = ()
         for offered in (callable_now, ()):
             writing = AnswerStream()
             async for piece in self._pieces(prompt, as_grammar(reply_schema(offered, about, forms)), options):

@@ -1,7 +1,9 @@
 """Answers about the skills themselves: from what they say of themselves, not from a model's words."""
 
+import re
 from collections.abc import Sequence
 
+from skillkit.agent.models.constrained import ALL_SKILLS
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import one_line
 from skillkit.matching.terms import terms
@@ -12,6 +14,14 @@ _DESCRIBING = frozenset(
         "short sentence one two word words beginner skill called good need use used help work offer thing"
     )
 )
+_LISTING = frozenset(
+    terms(
+        "all any every available load loaded active activate enable enabled install installed present current "
+        "currently ready list name names show display give see print count many have has got there right now "
+        "moment please kind kinds which what"
+    )
+)
+_SKILLS = re.compile(r"\bskills\b")
 MAX_NAMED = 30
 """Skills that can be asked about by name, those that were spoken of first."""
 
@@ -32,12 +42,19 @@ def is_named(skills: Sequence[SkillMetadata], request: str) -> bool:
     return any(skill.name.casefold() in asked and ("-" in skill.name or "skill" in asked) for skill in skills)
 
 
-def asks_only_about(skills: Sequence[SkillMetadata], request: str) -> bool:
-    """Return whether a request has no word but a skill's name and those that ask for a description."""
+def asked_about(skills: Sequence[SkillMetadata], request: str) -> str | None:
+    """Return the skill that a request asks to be described, ALL_SKILLS where it asks which there are.
+
+    None where it has any other word: then it wants something done, or is for a model to understand.
+    """
     rest = request.casefold()
-    for skill in skills:
-        rest = rest.replace(skill.name.casefold(), " ")
-    return rest != request.casefold() and set(terms(rest)) <= _DESCRIBING
+    named = [skill.name for skill in skills if skill.name.casefold() in rest]
+    for name in sorted(named, key=len, reverse=True):
+        rest = rest.replace(name.casefold(), " ")
+    words = set(terms(rest))
+    if is_named(skills, request):
+        return named[0] if len(named) == 1 and words <= _DESCRIBING else None
+    return ALL_SKILLS if _SKILLS.search(rest) and words <= _DESCRIBING | _LISTING else None
 
 
 def describe(name: str, skills: Sequence[SkillMetadata]) -> str:
