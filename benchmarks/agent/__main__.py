@@ -34,6 +34,7 @@ SETS = (
     "kept-back",
     "after-tuning",
     "fresh-first",
+    "fresh-second",
     "other-skills",
     "generated",
     "earlier",

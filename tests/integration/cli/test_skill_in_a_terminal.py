@@ -74,6 +74,12 @@ def test_anything_but_yes_is_no(answer: str, desk: Desk, repository: Repository)
     assert not (desk.home / ".agent").exists()
 
 
+def test_what_was_typed_before_the_question_does_not_answer_it(desk: Desk, repository: Repository) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    adding = desk.agent("skill", "add", repository.url).type("y")
+    assert adding.expect("[y/N]").type("n").expect("declined").end() == 4
+
+
 def test_of_many_skills_a_person_picks(desk: Desk, repository: Repository) -> None:
     repository.commit({f"skills/{name}/SKILL.md": skill_text(name) for name in ("alpha", "beta", "gamma")})
     picking = desk.agent("skill", "add", repository.url)

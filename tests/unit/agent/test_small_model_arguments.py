@@ -6,8 +6,14 @@ from pathlib import Path
 import pytest
 
 from skillkit.agent.models.constrained import Call, ToolSpec
-from skillkit.agent.models.examples import Example, examples_of, nearest
-from skillkit.agent.models.grounding import MadeUp, Spoken, callable_tools, check_arguments
+from skillkit.agent.models.examples import Example, examples_of, nearest, scripts_for_words
+from skillkit.agent.models.grounding import (
+    MadeUp,
+    Spoken,
+    callable_tools,
+    check_arguments,
+    scripts_for_identifier,
+)
 from skillkit.core.manager import SkillManager
 
 TEXT = {"type": "string"}
@@ -157,6 +163,7 @@ metadata:
     manager = SkillManager(project_skill_dir=tmp_path)
     manager.discover()
     found = examples_of(manager.get_skill("adder"), {"add"})
+    assert (found[0].script, found[0].values) == ("add", ("2", "3"))
     assert [(example.request, example.tool, json.loads(example.reply)) for example in found] == [
         (
             "Add 2 and 3",
@@ -212,3 +219,23 @@ LANGUAGES = ToolSpec("list_languages", "The languages that can be greeted in.", 
 def test_what_is_taken_too_readily_has_to_be_spoken_of(said: str, names: set[str]) -> None:
     offered = callable_tools([GREET, RUN, HELP, LIST, LANGUAGES], Spoken(said, said))
     assert {tool.name for tool in offered} == names
+
+
+def test_whoever_names_an_identifier_is_not_sent_to_a_script_that_takes_words() -> None:
+    def shown(script: str, *args: str) -> Example:
+        return Example("?", "{}", "script_run", script, args)
+
+    words, identifiers = shown("search", "red", "shoes"), shown("orderbook", "KXA-1")
+    assert scripts_for_words([words, identifiers]) == {"search"}
+    assert scripts_for_words([words]) == set()
+
+    def offered(request: str) -> list[str]:
+        (narrowed,) = scripts_for_identifier([RUN], {"search"}, request)
+        return narrowed.parameters["properties"]["script_name"]["enum"]
+
+    assert offered("price of KXA-1") == ["orderbook"]
+    assert offered("search for KXA-1") == ["search"]
+    assert offered("search the order book of KXA-1") == ["orderbook", "search"]
+    assert offered("the price in order-search of ORDERBOOK-1") == ["orderbook"]
+    (only,) = scripts_for_identifier([RUN], {"search", "orderbook"}, "price of KXA-1")
+    assert only == RUN

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.progress import Progress
+from skillkit.agent.cli.typed_ahead import discard_typed_ahead
 from skillkit.core.text import escape_hidden
 from skillkit.install.changes import excerpt
 from skillkit.install.fetch import Choice
@@ -85,6 +86,7 @@ class Asker:
         return self._answer(f"{question} [y/N] ") in ("y", "yes")
 
     def _answer(self, question: str) -> str:
+        discard_typed_ahead()
         sys.stderr.write(question)
         sys.stderr.flush()
         try:

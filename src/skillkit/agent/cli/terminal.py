@@ -1,8 +1,6 @@
 """Reading what a person types: history, several lines, completion, a status line."""
 
-import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -14,6 +12,7 @@ from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import Output
 
+from skillkit.agent.cli.typed_ahead import discard_typed_ahead
 from skillkit.core.disk import agent_home, open_private
 
 NEW_LINE = (("escape", "enter"), ("c-j",))
@@ -50,18 +49,8 @@ class Terminal:
     async def ask(self, question: str) -> str:
         """Return what is typed after the question is on the screen; what was typed before is thrown away."""
         clear_typeahead(self._session.input)
-        _discard_typed_ahead()
+        discard_typed_ahead()
         return await self._question.prompt_async(question)
-
-
-def _discard_typed_ahead() -> None:
-    """Forget keys that were pressed before there was a question: they never answer one."""
-    try:
-        import termios
-    except ImportError:  # no terminal of this kind
-        return
-    with suppress(termios.error, ValueError, OSError):
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 def _history(home: Path) -> History:

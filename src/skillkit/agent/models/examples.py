@@ -32,6 +32,10 @@ class Example:
     reply: str
     tool: str | None
     """The tool that the reply calls; None for words."""
+    script: str | None = None
+    """The script that it runs."""
+    values: Sequence[str] = ()
+    """What the script is given."""
 
     def turns(self) -> list[Turn]:
         return exchange(self.request, self.reply)
@@ -76,7 +80,7 @@ def _example(line: str, skill: str, scripts: Collection[str]) -> Example | None:
         arguments: dict[str, Any] = {"skill_id": skill, "script_name": name}
         if values:
             arguments["args"] = values
-        return Example(request, call_text(_RUN, arguments), _RUN)
+        return Example(request, call_text(_RUN, arguments), _RUN, name, tuple(values))
     return Example(request, call_text(name, _named(values)), name)
 
 
@@ -99,6 +103,26 @@ def nearest(request: str, examples: Sequence[Example], limit: int = MOST) -> lis
 
     ranked = sorted(enumerate(examples), key=lambda item: (-likeness(item[1]), item[0]))
     return [example for _, example in reversed(ranked[:limit])]
+
+
+def scripts_for_words(examples: Sequence[Example]) -> set[str]:
+    """Return the scripts that are shown with words only, where others are shown with identifiers.
+
+    Whoever names an identifier does not want to look it up by words.
+    """
+    shown = [(example.script, any(map(has_identifier, example.values))) for example in examples]
+    with_identifiers = {script for script, named in shown if script and named}
+    others = {script for script, named in shown if script and not named}
+    return others - with_identifiers if with_identifiers else set()
+
+
+def has_identifier(text: str) -> bool:
+    """Return whether a text has a word such as KXNEXTPM-27-A in it."""
+    return _IDENTIFIER.search(text) is not None
+
+
+def without_identifiers(text: str) -> str:
+    return _IDENTIFIER.sub(" ", text)
 
 
 def _features(request: str) -> set[str]:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
 from skillkit.agent.models.constrained import Call, ToolSpec
+from skillkit.agent.models.examples import without_identifiers
 from skillkit.matching.terms import STOP_WORDS, terms
 
 _CODE = 3
@@ -18,6 +19,8 @@ _NOBODY = (STOP_WORDS | {"anybody", "anyone", "somebody"}) - {"i", "me", "us", "
 _ALIKE = 0.66
 _HARMLESS = "--json"
 _ANY_TOOL = frozenset(terms("list show get tool skill"))
+SKILL = "skill_id"
+"""The argument that says which skill is meant."""
 COMMAND_LINE = "args"
 """The argument that holds the words of a script's command line."""
 
@@ -56,7 +59,7 @@ def callable_tools(tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
     That is a tool for which nothing has to be filled in, what only tells of scripts, and any tool where the
     request is about skills.
     """
-    words = set(terms(_without(spoken.said, _choices(tools, "skill_id"))))
+    words = set(terms(_without(spoken.said, _choices(tools, SKILL))))
     script_names = set(terms(" ".join(_choices(tools, "script_name")).replace("_", " ")))
     about_skills = re.search(r"\bskills\b", spoken.request.casefold()) is not None
 
@@ -71,6 +74,39 @@ def callable_tools(tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
         return spoken_of and not about_skills
 
     return [tool for tool in tools if is_callable(tool)]
+
+
+def scripts_for_identifier(
+    tools: Sequence[ToolSpec], for_words: Collection[str], request: str
+) -> list[ToolSpec]:
+    """Return the tools with the scripts that a request with an identifier can mean.
+
+    That are those of which it says the name, else all that are not known to take words (`for_words`).
+    """
+    scripts = _choices(tools, "script_name")
+    said = _squashed(without_identifiers(_without(request, _choices(tools, SKILL))))
+    named = {name for name in scripts if _stem(name) in said}
+    return [_choosing(tool, "script_name", named or scripts - set(for_words)) for tool in tools]
+
+
+def _stem(name: str) -> str:
+    """Return a name of a script as it may stand in a request: `order book`, `trade`."""
+    squashed = _squashed(name)
+    return squashed[:-1] if squashed.endswith("s") and len(squashed) > _STEM else squashed
+
+
+def _squashed(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def _choosing(tool: ToolSpec, argument: str, kept: Collection[str]) -> ToolSpec:
+    properties = tool.parameters.get("properties", {})
+    listed = properties.get(argument, {}).get("enum", ())
+    choices = [value for value in listed if value in kept]
+    if not choices or len(choices) == len(listed):
+        return tool
+    narrowed = {**properties, argument: {**properties[argument], "enum": choices}}
+    return replace(tool, parameters={**tool.parameters, "properties": narrowed})
 
 
 def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Call | MadeUp:
@@ -127,7 +163,7 @@ def _without(text: str, names: Iterable[str]) -> str:
 
 def _names_script(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> bool:
     script = set(terms(str(call.arguments.get("script_name") or "").replace("_", " ")))
-    return not script.isdisjoint(terms(_without(spoken.request, _choices(tools, "skill_id"))))
+    return not script.isdisjoint(terms(_without(spoken.request, _choices(tools, SKILL))))
 
 
 def _is_implied(spec: ToolSpec, others: Mapping[str, Any], request: str) -> bool:

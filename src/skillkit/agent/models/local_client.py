@@ -39,8 +39,14 @@ from skillkit.agent.models.constrained import (
     reply_schema,
 )
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
-from skillkit.agent.models.examples import Example, choose
-from skillkit.agent.models.grounding import MadeUp, Spoken, callable_tools, check_arguments
+from skillkit.agent.models.examples import Example, choose, has_identifier, scripts_for_words
+from skillkit.agent.models.grounding import (
+    MadeUp,
+    Spoken,
+    callable_tools,
+    check_arguments,
+    scripts_for_identifier,
+)
 from skillkit.agent.models.results import answer_from_result
 from skillkit.agent.models.skill_answers import (
     asked_about,
@@ -116,7 +122,7 @@ class LocalChatClient(
         forms: Sequence[str] = () if required or named else IN_WORDS if tools else (ANSWER, CANNOT)
         outcome: Outcome | MadeUp | Repeated | None = None
         spent = NOTHING_READ
-        callable_now: Sequence[ToolSpec] = tools if required else callable_tools(tools, spoken)
+        callable_now: Sequence[ToolSpec] = tools if required else self._callable(tools, spoken)
         for offered in (callable_now, ()):
             writing = AnswerStream()
             async for piece in self._pieces(prompt, as_grammar(reply_schema(offered, about, forms)), options):
@@ -141,6 +147,12 @@ class LocalChatClient(
                 case _:
                     break
         yield self._end(spent, message_id, self._in_words(outcome))
+
+    def _callable(self, tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
+        found = callable_tools(tools, spoken)
+        if not has_identifier(spoken.request):
+            return found
+        return scripts_for_identifier(found, scripts_for_words(self.examples()), spoken.request)
 
     def _in_words(self, outcome: Outcome | MadeUp | Repeated | None) -> Call | Answer | None:
         match outcome:

@@ -16,9 +16,9 @@ _DESCRIBING = frozenset(
 )
 _LISTING = frozenset(
     terms(
-        "all any every available load loaded active activate enable enabled install installed present current "
-        "currently ready list name names show display give see print count many have has got there right now "
-        "moment please kind kinds which what"
+        "all any every available load loaded active activate enable enabled install installed present "
+        "current currently ready list name names show display give see print count many have has got there "
+        "right now moment please kind kinds which what"
     )
 )
 _SKILLS = re.compile(r"\bskills\b")

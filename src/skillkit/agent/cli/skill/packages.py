@@ -8,6 +8,7 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Found, Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
+from skillkit.agent.cli.typed_ahead import discard_typed_ahead
 from skillkit.agent.journal import open_journal
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.models import SkillMetadata
@@ -177,6 +178,7 @@ def _confirmed(chosen: list[str], *, json: bool) -> bool:
     if json or not sys.stdin.isatty():
         output.remark(f"Nothing was changed. To accept {listed}: pass --yes")
         return False
+    discard_typed_ahead()
     return typer.confirm(f"Give the scripts {listed}?", err=True)
 
 
