@@ -20,12 +20,15 @@ from skillkit.core.walk import SkillWalk
 from skillkit.disclosure.activator import MAX_INSTRUCTION_TOKENS
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.evaluation.clients import CLIENTS, treatments
+from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, NeededPackage, packages_of
+from skillkit.scripts.node_packages import node_projects_of
 
 CLAUDE_CODE_ENTRY = 1536
 DESCRIPTION_BUDGET = 8000
 """Characters that Claude Code (1 % of 200k tokens) and Codex have for all descriptions together."""
 _XML = re.compile(r"<[A-Za-z/][^>]*>")
 _UNLOADABLE = ("unreadable", "unloadable")
+_MAX_NAMED = 20
 _RESERVED = ("anthropic", "claude")
 Outcome = Literal["accepts", "warns", "refuses"]
 
@@ -98,6 +101,7 @@ def validate_file(path: Path) -> Validation:
     verdicts = tuple(_verdicts(path, metadata, errors, warnings))
     if metadata is not None:
         warnings += _linked_elsewhere(metadata)
+        warnings += _undeclared(metadata)
     return Validation(
         path,
         metadata.name if metadata else None,
@@ -163,6 +167,31 @@ def _linked_elsewhere(skill: SkillMetadata) -> list[Diagnostic]:
         )
         for path in shared_files(skill.base_dir, files)
     ]
+
+
+def _undeclared(skill: SkillMetadata) -> list[Diagnostic]:
+    """What scripts import and nothing in the skill declares, with the packages it most likely comes from."""
+    try:
+        needed = [each for each in packages_of(skill) if each.source in (KNOWN, SAME_NAME, "")]
+        npm = sorted({name for project in node_projects_of(skill) for name in project.undeclared})
+    except SkillsUseError:
+        return []  # a tree that has no digest is told elsewhere
+    named = [f"{each.module} ({_most_likely(each)})" for each in needed]
+    named += [f"{name} (the npm package of that name)" for name in npm]
+    if not named:
+        return []
+    more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
+    message = (
+        f"Scripts import what nothing declares: {', '.join(named[:_MAX_NAMED])}{more}; "
+        f"users accept it with: agent skill packages {skill.name}"
+    )
+    return [Diagnostic(skill.skill_path, "undeclared-import", Severity.WARNING, message)]
+
+
+def _most_likely(package: NeededPackage) -> str:
+    if package.requirement is None:
+        return "nobody knows"
+    return package.requirement if package.source == KNOWN else f"perhaps {package.requirement}"
 
 
 def _spelled(path: Path) -> list[Diagnostic]:

@@ -1,14 +1,18 @@
 """The capability card: what a skill brings and asks for, as facts, and how that changed."""
 
+import hashlib
 import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, fields
 
+from skillkit.core.digest import FileDigest
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import hidden_in
 from skillkit.install.automatic import automatic_code, missing_files, missing_skills
+from skillkit.install.signatures import SIGNATURE_FILE, describe_signers
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile
 from skillkit.scripts.needed_packages import needed_packages
+from skillkit.scripts.node_packages import node_projects
 
 INTERPRETERS = {
     ".py": "python",
@@ -42,12 +46,14 @@ _MAX_SCANNED = 4 * 1024 * 1024
 class Capabilities:
     """Facts found in the files; each a sorted tuple, so that two cards can be compared."""
 
+    signed: tuple[str, ...] = ()
+    """Certificates behind a signature that holds, or why it does not."""
     scripts: tuple[str, ...] = ()
     """`path (interpreter)` of everything that could be run."""
     dependencies: tuple[str, ...] = ()
+    """What scripts want installed, and files that list such things."""
     undeclared: tuple[str, ...] = ()
     """Modules that scripts import without declaring a package, and the package that most likely has each."""
-    """What scripts want installed, and files that list such things."""
     hosts: tuple[str, ...] = ()
     """Hosts named anywhere in the text."""
     network: tuple[str, ...] = ()
@@ -105,6 +111,7 @@ class Capabilities:
 
 
 LABELS = {
+    "signed": "signed by",
     "scripts": "scripts",
     "dependencies": "dependencies",
     "undeclared": "undeclared",
@@ -125,6 +132,7 @@ LABELS = {
     "missing_skills": "missing skills",
 }
 MEANINGS = {
+    "signed by": "a name that anybody can choose; a policy trusts a certificate by its digest",
     "network": "wants to reach these hosts; 'everything' is whatever this machine can reach",
     "environment": "environment variables it asks for; their values do enter the sandbox",
     "undeclared": "imported by scripts and not declared; installed only when you accept them",
@@ -162,6 +170,12 @@ def capabilities(
     python = [path for path, file in tree.files.items() if "python" in (_interpreter(path, file) or "")]
     needed = needed_packages({path: file.content for path, file in tree.files.items()}, python)
     found["undeclared"] |= {f"{each.module} ({each.requirement or '?'})" for each in needed}
+    node = [path for path, file in tree.files.items() if "node" in (_interpreter(path, file) or "")]
+    for project in node_projects({path: file.content for path, file in tree.files.items()}, node):
+        found["undeclared"] |= {f"{name} (npm)" for name in project.undeclared}
+        found["dependencies"] |= {f"{name} (npm)" for name in project.requirements}
+    if (signature := tree.files.get(SIGNATURE_FILE)) is not None:
+        found["signed"] |= set(describe_signers(_digests(tree), signature.content))
     found["network"] |= {"everything"} if metadata.permissions.network else set()
     found["network"] |= set(metadata.permissions.hosts)
     found["environment"] |= set(metadata.permissions.env)
@@ -177,6 +191,13 @@ def capabilities(
     if metadata.recovered:
         found["header"].add("broken or missing, guessed; the skill is not offered to a model")
     return Capabilities(**{name: tuple(sorted(values)) for name, values in found.items()})
+
+
+def _digests(tree: SkillTree) -> dict[str, FileDigest]:
+    return {
+        path: FileDigest(hashlib.sha256(file.content).hexdigest(), len(file.content), file.executable)
+        for path, file in tree.files.items()
+    }
 
 
 def _interpreter(path: str, file: TreeFile) -> str | None:

@@ -1,7 +1,7 @@
 """policy.json: what a team allows and denies on its machines, whatever a user approves.
 
     {"version": 1,
-     "allow": [{"skill": "acme-*"}, {"skill": "pdf", "digest": "sha256:…"}],
+     "allow": [{"skill": "acme-*"}, {"skill": "pdf", "digest": "sha256:…"}, {"signer": "sha256:…"}],
      "deny":  [{"skill": "old-*"}, {"digest": "sha256:…"}, {"host": "*.example.net"}]}
 
 A denied skill is never used. With skills in `allow`, a skill has to be named there, too; with hosts in
@@ -10,6 +10,7 @@ obeyed is worse than work that waits.
 """
 
 import os
+import re
 import stat
 from copy import copy
 from dataclasses import dataclass, replace
@@ -25,17 +26,21 @@ from skillkit.core.exceptions import SkillsUseError, StateFileError
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
+from skillkit.install.signatures import can_verify, skill_signers
 
 FORMAT = 1
+_FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 SYSTEM = Path("/etc/skillkit/policy.json")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Skills that have this name, or pattern of names, and this digest; an empty field is any."""
+    """Skills with this name, or pattern of names, this digest and this signer; an empty field is any."""
 
     skill: str = ""
     digest: str = ""
+    signer: str = ""
+    """`sha256:…` of a certificate: the one that signed the skill, or one that stands behind it."""
     host: str = ""
     """A host, or a pattern of hosts, that scripts may or may not reach; such a rule is about nothing else."""
 
@@ -43,10 +48,14 @@ class Rule:
     def from_data(cls, data: Any) -> "Rule":
         """Raises TypeError or ValueError for what is no rule."""
         rule = cls(**data)
-        if not all(isinstance(text, str) for text in (rule.skill, rule.digest, rule.host)):
+        if not all(isinstance(text, str) for text in (rule.skill, rule.digest, rule.signer, rule.host)):
             raise TypeError("a rule with something other than text in it")
-        if bool(rule.host) == bool(rule.skill or rule.digest):
+        if bool(rule.host) == bool(rule.skill or rule.digest or rule.signer):
             raise ValueError("a rule is about a skill or about a host")
+        if rule.signer and not _FINGERPRINT.fullmatch(rule.signer):
+            raise ValueError("a signer is named by the digest of a certificate, sha256:…")
+        if rule.signer and not can_verify():
+            raise ValueError("signatures cannot be verified; install 'skillkit[secrets]'")
         return rule
 
     def covers(self, skill: SkillMetadata, digest: str) -> bool:
@@ -54,7 +63,9 @@ class Rule:
         if self.host:
             return False
         named = not self.skill or fnmatchcase(skill.canonical_name, canonical_name(self.skill))
-        return named and (not self.digest or self.digest == digest)
+        if not named or (self.digest and self.digest != digest):
+            return False
+        return not self.signer or self.signer in _signed_by(skill, digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +138,16 @@ class TeamPolicy:
             private_hosts=kept(grants.private_hosts),
             secrets=tuple(secret for secret in secrets if secret.hosts),
         )
+
+
+def _signed_by(skill: SkillMetadata, digest: str) -> set[str]:
+    """Fingerprints of who signed these bytes; nobody where the signature does not hold for them."""
+    try:
+        tree = tree_digests.plain(skill.base_dir)
+        signers = skill_signers.signers(skill.base_dir, tree) if tree.digest == digest else ()
+    except SkillsUseError:
+        return set()
+    return {each.fingerprint for each in signers}
 
 
 def _within(host: str, pattern: str) -> bool:

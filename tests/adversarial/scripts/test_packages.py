@@ -5,6 +5,7 @@ from wheels import build_source, build_wheel, fresh, index
 
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import remove_tree
+from skillkit.evaluation.validation import validate_file
 from skillkit.install.consents import ConsentFile, ConsentKind
 from skillkit.install.granted_parts import add_parts, packages_consent
 from skillkit.scripts import DependencyError, Grants
@@ -137,3 +138,13 @@ def test_what_a_script_declares_itself_is_not_replaced_by_what_was_accepted(fres
     digest, consents = accept(fresh, "demo", ["other"])
     answer = fresh.tools(add_parts(Grants(), digest, consents)).script_run("demo", "tell")
     assert "No module named 'other'" in answer["message"]
+
+
+def test_validating_names_imports_with_the_packages_they_most_likely_come_from(workshop):
+    base = workshop.skill(tell_py="import yaml, thing\nimport pdfplumber", go_mjs="import x from 'left-pad'")
+    (base / "SKILL.md").write_text("---\nname: demo\ndescription: Does\n---\npip install pdfplumber\n")
+    (warning,) = validate_file(base / "SKILL.md").warnings
+    assert warning.code == "undeclared-import"
+    assert "thing (perhaps thing), yaml (PyYAML), left-pad (the npm package" in warning.message
+    assert "agent skill packages demo" in warning.message
+    assert "pdfplumber" not in warning.message
