@@ -7,7 +7,6 @@ chain of certificates. Whom to trust is for a policy to say, by the fingerprint 
 import base64
 import binascii
 import hashlib
-import json
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillkit.core.digest import FileDigest, TreeDigest
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.path_resolver import open_beneath
 
 if TYPE_CHECKING:
@@ -109,13 +109,13 @@ def verify(bundle: bytes, files: Mapping[str, FileDigest]) -> tuple[Signer, ...]
     if len(bundle) > _MAX_SIZE or hashlib.sha256(bundle).hexdigest() != files[SIGNATURE_FILE].sha256:
         raise SignatureError(f"{SIGNATURE_FILE} is too large, or changed while it was read")
     try:
-        data = json.loads(bundle)
+        data = parse_json(bundle)
         envelope = data["dsseEnvelope"]
         payload = base64.b64decode(envelope["payload"], validate=True)
         (signature,) = (base64.b64decode(each["sig"], validate=True) for each in envelope["signatures"])
         kind = envelope["payloadType"].encode()
         chain = _chain(data["verificationMaterial"])
-        statement = json.loads(payload)
+        statement = parse_json(payload)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, binascii.Error) as error:
         raise SignatureError(f"{SIGNATURE_FILE} is no bundle that can be read") from error
     _check_signature(chain[0], signature, b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload))
