@@ -51,6 +51,8 @@ NEARBY_TOKENS = 190
 """Of the lines that name the skills nearest to a request."""
 NEAREST = 10
 """Skills that are named with a request, and written into the journal, beside those that matched."""
+_RANKED = 2 * NEAREST
+"""Asked of the matcher, so that active skills and copies of one another leave enough to name."""
 SKILLS = "{skills}"
 """What stands for the list of skills in a `template` of the program."""
 QUICK_SECONDS = 0.002
@@ -363,7 +365,7 @@ class SkillContextProvider(SkillTexts):
             near: list[Match] = []
             matcher = self._ready_matcher(offer)
             if self.manager.journal is not NO_JOURNAL:
-                nearest = matcher.rank(request, NEAREST)
+                nearest = matcher.rank(request, _RANKED + len(offer.waiting))[:NEAREST]
                 near = [
                     match
                     for match in nearest
@@ -489,14 +491,15 @@ class SkillContextProvider(SkillTexts):
 
     def _near(self, request: str, offer: Offer, session: SkillSession, limit: int) -> tuple[Match, ...]:
         """The nearest skills that are not active, as far as there is a reason to name them."""
-        active = session.active_ids
-        ranked = self._ready_matcher(offer).rank(request, limit + len(active) + len(offer.waiting))
-        near = [
-            match
-            for match in ranked
-            if match.reasons and match.score >= WORTH_NAMING and offer.admits(match.skill)
-        ]
-        return tuple(match for match in near if skill_id(match.skill) not in active)[:limit]
+        active = map(self.manager.find_skill, session.active_ids)
+        said = {skill.description for skill in active if skill is not None}
+        near: list[Match] = []
+        for match in self._ready_matcher(offer).rank(request, _RANKED + len(offer.waiting)):
+            named = match.skill.description in said  # a copy under another name would say nothing more
+            if match.reasons and match.score >= WORTH_NAMING and offer.admits(match.skill) and not named:
+                said.add(match.skill.description)
+                near.append(match)
+        return tuple(near[:limit])
 
     def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
         same = session.catalogue == offer.catalogue.text

@@ -100,8 +100,8 @@ class LexicalScorer:
     def scores(self, request: Request) -> dict[int, float]:
         """The skills that share most with the request; only the order of magnitude is fixed."""
         self.prepare()
-        weighed = self._words.telling(request.words)
-        in_bodies = self._bodies.telling(request.words) if self._read else []
+        weighed = self._words.telling(request)
+        in_bodies = self._bodies.telling(request) if self._read else []
         share = self.weights.body_share * self._bodies.scale(in_bodies)
         scale = self._words.scale(weighed)
         total: dict[int, float] = {}
@@ -128,7 +128,7 @@ class LexicalScorer:
         found = []
         for text, index in (("shares the words", self._words), ("its instructions mention", self._bodies)):
             weighed = [
-                (weight, term) for term, weight in index.telling(request.words) if index.has(term, key)
+                (weight, term) for term, weight in index.telling(request) if index.has(term, key)
             ]
             weighed.sort(reverse=True)
             words = tuple(dict.fromkeys(request.words[term] for _, term in weighed))[:MOST_WORDS]

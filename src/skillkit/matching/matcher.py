@@ -207,7 +207,7 @@ class SkillMatcher:
             best = max(one.raw for one in others)
             clear = [one for one in others if one.declared or one.raw >= best - margin]
             fitting += [one for one in clear if one.declared]
-            fitting += [one for one in clear if not one.declared][:MOST_CLEAR]
+            fitting += self._distinct(one for one in clear if not one.declared)[:MOST_CLEAR]
             fitting.sort(key=found.index)
         missed = [one for one in found if one not in fitting and not one.ruled_out]
         return fitting, missed[:near]
@@ -260,6 +260,13 @@ class SkillMatcher:
         """Whether a skill may come without being called by name."""
         skill = self._library[found.key].skill
         return not (found.ruled_out or skill.disable_model_invocation or skill.recovered)
+
+    def _distinct(self, found: Iterable["_Found"]) -> list["_Found"]:
+        """Without copies under other names, which would only say the same once more."""
+        by_text: dict[str, _Found] = {}
+        for one in found:
+            by_text.setdefault(self._library[one.key].skill.description, one)
+        return list(by_text.values())
 
     def _match(self, request: Request, found: "_Found") -> Match:
         reasons = ["is named in the request"] if found.ordered else []

@@ -18,6 +18,12 @@ _DENIED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What a request says that it is not about."""
+_PASTED = re.compile(r"(?m)^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)", re.DOTALL)
+"""A fenced block: something to work on, which says less of what is asked than any other word."""
+ENOUGH_WORDS = 6
+"""Words outside of fenced blocks that can say what is asked."""
+LEAD = 40
+"""Words at either end of a request that count fully: what is asked stands there, and material between."""
 LONGEST = 16_384
 """Characters that are looked at; what a request is about stands at its beginning and end."""
 
@@ -31,7 +37,9 @@ class Request:
     """Search term → the word it came from, in the order of the request."""
     folded: str = field(compare=False)
     length: int = field(compare=False, default=0)
-    """How many words it has, the empty ones included."""
+    """How many words it has outside of fenced blocks, the empty ones included."""
+    emphasis: dict[str, float] = field(compare=False, default_factory=dict)
+    """Search term → how much it counts, where that is less than 1: the farther from both ends, the less."""
 
     @classmethod
     def parse(cls, text: str) -> "Request":
@@ -39,13 +47,26 @@ class Request:
             half = LONGEST // 2
             text = f"{text[:half]} {text[-half:]}"
         text = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair is no text
+        asking = _PASTED.sub(" ", text) if "```" in text or "~~~" in text else text
+        if asking is not text and len(asking.split()) < ENOUGH_WORDS:
+            asking = text
         words: dict[str, str] = {}
-        written = text.split()
-        for word in _DENIED.sub(" ", text).split():
-            quoted = shown(word)
+        emphasis: dict[str, float] = {}
+        meant = _DENIED.sub(" ", asking).split()
+        for place, word in enumerate(meant):
+            quoted, counts = shown(word), _counts(place, len(meant))
             for term in terms(word):
                 words.setdefault(term, quoted)
-        return cls(text, words, fold(text), len(written))
+                if counts > emphasis.get(term, 0.0):
+                    emphasis[term] = counts
+        reduced = {term: counts for term, counts in emphasis.items() if counts < 1}
+        return cls(text, words, fold(text), len(asking.split()), reduced)
+
+
+def _counts(place: int, words: int) -> float:
+    """How much the word at `place` of so many counts."""
+    within = min(place, words - 1 - place) - LEAD
+    return LEAD / (LEAD + within) if within > 0 else 1.0
 
 
 def shown(word: str) -> str:

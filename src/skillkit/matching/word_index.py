@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from skillkit.matching.calibration import WordWeights
+from skillkit.matching.request import Request
 from skillkit.matching.terms import commonness
 
 COMMON = 512
@@ -93,9 +94,12 @@ class WordIndex:
             known = self._weighed_all[terms] = sum(map(self.weight, terms))
         return known
 
-    def telling(self, terms: Iterable[str]) -> list[tuple[str, float]]:
-        """Terms with their weights; of many, the ones that say most."""
-        weighed = [(term, self.weight(term)) for term in terms]
+    def telling(self, request: Request) -> list[tuple[str, float]]:
+        """A request's terms with their weights; of many, the ones that say most."""
+        weighed = [(term, self.weight(term)) for term in request.words]
+        if request.emphasis:
+            counts = request.emphasis.get
+            weighed = [(term, weight * counts(term, 1.0)) for term, weight in weighed]
         if len(weighed) > self.weights.most_terms:
             weighed.sort(key=lambda pair: -pair[1])
             del weighed[self.weights.most_terms :]

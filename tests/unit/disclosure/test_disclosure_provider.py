@@ -272,6 +272,18 @@ async def test_a_cut_catalogue_names_what_is_near_so_that_no_turn_is_spent_on_se
     assert (await provider.before_request("What do spreadsheets cost?")).insertions == ()
 
 
+async def test_copies_of_a_skill_under_other_names_take_one_line(write_skill, provide):
+    for number in range(30):
+        write_skill(f"copy-{number:02}", description="Converts invoices into spreadsheets")
+    write_skill("zebra", description="Draws spreadsheets as charts")
+    strict = SkillMatcher(mode="lexical", threshold=0.9999)
+    provider = provide(budget=100, matcher=strict)
+    disclosed = await provider.before_request("Are there invoices?")
+    assert [match.skill.name for match in disclosed.candidates] == ["copy-00"]
+    await provider.tools()[0].call({"skill_id": "copy-07"})
+    assert (await provider.before_request("More invoices?")).candidates == ()
+
+
 async def test_a_whole_catalogue_needs_no_suggestions(library, provide):
     strict = SkillMatcher(mode="lexical", threshold=0.9999)
     assert (await provide(matcher=strict).before_request("What about people?")).insertions == ()

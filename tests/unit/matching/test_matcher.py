@@ -178,7 +178,7 @@ def test_a_score_does_not_depend_on_the_size_of_the_library(everyday, make_skill
 
 def test_two_skills_of_one_name_from_two_sources_live_side_by_side(make_skill):
     one = make_skill("deploy", "Deploy containers", source_label="a")
-    two = make_skill("deploy", "Deploy containers", source_label="b")
+    two = make_skill("deploy", "Deploy all containers", source_label="b")
     matcher = SkillMatcher([one, two], mode="lexical", settings=QUIET)
     assert len(matcher.match("deploy the containers")) == 2
 
@@ -238,3 +238,13 @@ def test_what_a_request_says_it_is_not_about_does_not_speak_for_a_skill():
 def test_the_line_rises_with_the_request_and_with_a_library_that_is_large():
     line = CALIBRATIONS["lexical", "body"].line
     assert line(5, 3) == line(5, 300) < line(5, 3_000) < line(50, 3_000)
+
+
+def test_of_copies_under_other_names_one_matches(make_skill):
+    text = "Convert invoices into spreadsheets."
+    copies = [make_skill(name, text) for name in ("first", "second", "third")]
+    matcher = SkillMatcher([*copies, make_skill("other", "Convert invoices to PDF.")], mode="lexical")
+    names = [match.skill.name for match in matcher.match("Convert these invoices into spreadsheets")]
+    assert names[0] == "first" and not {"second", "third"} & set(names)
+    assert len([match for match in matcher.rank("Convert invoices") if match.skill.description == text]) == 3
+    assert [match.skill.name for match in matcher.match("/second these invoices")] == ["second"]
