@@ -9,12 +9,15 @@ import numpy as np
 from benchmarks.matching.data import SEED, Library
 from benchmarks.measure import record
 from benchmarks.measure import table as print_table
-from skillkit.matching import MatchingSettings, Mode, SkillMatcher
+from skillkit.disclosure.catalogue import CatalogueStyle, render_catalogue, skill_line
+from skillkit.disclosure.notes import nearby
+from skillkit.disclosure.provider import NEARBY_TOKENS, NEAREST, WORTH_NAMING
+from skillkit.disclosure.tokens import TokenEstimator
+from skillkit.matching import Match, MatchingSettings, Mode, SkillMatcher
 
 SIZES = (10, 100, 1_000, 10_000)
 SMALL = (3, 10, 30)
-NAMED = 10
-"""Skills that a request names with a line each."""
+COUNTER = TokenEstimator()
 SHORT = 8
 REQUESTS = 300
 """Asked of the largest libraries; of the others, all."""
@@ -30,7 +33,7 @@ class Answers:
     first: float
     among_three: float
     reach: float
-    """Right skill put in or among the ten that are named."""
+    """Right skill put in or shown in a line: of the list where it describes all, else with the request."""
     injected: float
     precision: float
     """Share of what is put in that is right."""
@@ -51,13 +54,16 @@ def measure(library: Library, none: Sequence[str], mode: Mode, most: int | None 
     cases = list(library.positive)
     if most is not None and len(cases) > most:
         cases = chance.sample(cases, most)
-    places, right, put_in, short = [], [], 0, []
+    listed = render_catalogue(library.skills, style=CatalogueStyle.COMPACT).complete
+    places, right, visible, put_in, short = [], [], [], 0, []
     for case in cases:
-        names = [match.skill.name for match in matcher.rank(case.request, NAMED)]
+        ranked = matcher.rank(case.request, 2 * NEAREST)
+        names = [match.skill.name for match in ranked]
         places.append(min((names.index(name) for name in case.relevant if name in names), default=99))
         matched = [match.skill.name for match in matcher.match(case.request)]
         put_in += len(matched)
         right.append(any(name in case.relevant for name in matched))
+        visible.append(listed or right[-1] or any(name in case.relevant for name in _named(ranked, matched)))
         if len(case.request.split()) < SHORT:
             short.append(right[-1])
     place, hit = np.array(places), np.array(right)
@@ -71,13 +77,25 @@ def measure(library: Library, none: Sequence[str], mode: Mode, most: int | None 
         len(cases),
         _percent(place == 0),
         _percent(place < 3),
-        _percent(hit | (place < NAMED)),
+        _percent(visible),
         _percent(hit),
         round(100 * float(hit.sum()) / max(put_in, 1), 1),
         _percent([bool(matcher.match(request)) for request in none]),
         _percent(short) if short else None,
         _percent(forbidden) if forbidden else None,
     )
+
+
+def _named(ranked: Sequence[Match], matched: Sequence[str]) -> list[str]:
+    """The skills that the request names with a line, as `SkillContextProvider` chooses them."""
+    said = {match.skill.description for match in ranked if match.skill.name in matched}
+    near: list[Match] = []
+    for match in ranked:
+        if match.reasons and match.score >= WORTH_NAMING and match.skill.description not in said:
+            said.add(match.skill.description)
+            near.append(match)
+    lines = set(nearby(near[:NEAREST], COUNTER, NEARBY_TOKENS).splitlines())
+    return [match.skill.name for match in near[:NEAREST] if skill_line(match.skill) in lines]
 
 
 def tables(

@@ -127,9 +127,7 @@ class LexicalScorer:
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
         found = []
         for text, index in (("shares the words", self._words), ("its instructions mention", self._bodies)):
-            weighed = [
-                (weight, term) for term, weight in index.telling(request) if index.has(term, key)
-            ]
+            weighed = [(weight, term) for term, weight in index.telling(request) if index.has(term, key)]
             weighed.sort(reverse=True)
             words = tuple(dict.fromkeys(request.words[term] for _, term in weighed))[:MOST_WORDS]
             if words:
