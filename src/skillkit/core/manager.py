@@ -18,6 +18,7 @@ from skillkit.core.discovery import Discovery, Rename
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import ChangedContentError, SkillsUseError
 from skillkit.core.models import (
+    NO_REQUIREMENTS,
     Diagnostic,
     InitMode,
     SkillMetadata,
@@ -253,12 +254,20 @@ class SkillManager:
 
     def offered_skills(self) -> list[SkillMetadata]:
         """The skills a model may be told of."""
+        requester, catalogue = current_requester(), self._catalogue
+        known = [
+            skill
+            for skill in catalogue
+            if not skill.disable_model_invocation and (self.offer_recovered or not skill.recovered)
+        ]
+        decides = getattr(self.authority, "offer_refusal", None)
+        if getattr(decides, "__func__", None) is not DefaultAuthority.offer_refusal:
+            known = [skill for skill in known if decide_offer(self.authority, skill, requester) is None]
+        # Nearly no skill has requirements, and every request asks this of all skills.
         return [
             skill
-            for skill in self._catalogue
-            if not skill.disable_model_invocation
-            and (self.offer_recovered or not skill.recovered)
-            and self.refusal(skill) is None
+            for skill in known
+            if skill.requires is NO_REQUIREMENTS or unavailable(skill, catalogue.find) is None
         ]
 
     # Tier 2: instructions

@@ -24,6 +24,8 @@ class SkillIndex:
 
     def __init__(self) -> None:
         self._by_name: dict[str, SkillMetadata] = {}
+        self._sorted: list[SkillMetadata] | None = None
+        """The winners, sorted, until one comes or goes: a request asks for all of them."""
         self._by_source: dict[str, dict[str, SkillMetadata]] = {}
         self._shadowed: dict[str, SkillMetadata] = {}
 
@@ -32,11 +34,15 @@ class SkillIndex:
 
     def __iter__(self) -> Iterator[SkillMetadata]:
         """The winners, sorted by canonical name."""
-        return (self._by_name[name] for name in sorted(self._by_name))
+        winners = self._sorted
+        if winners is None:
+            winners = self._sorted = [self._by_name[name] for name in sorted(self._by_name)]
+        return iter(winners)
 
     def add(self, skill: SkillMetadata) -> NameTaken | None:
         """Take in `skill`; return who keeps its name, if another skill has it already."""
         name = skill.canonical_name
+        self._sorted = None
         winner = self._by_name.setdefault(name, skill)
         of_source = self._by_source.get(skill.source_label)
         if of_source is None:
@@ -56,6 +62,7 @@ class SkillIndex:
     def promote(self, address: str) -> NameTaken:
         """Give the shadowed skill at `address` its name; return who has it now and where the other is."""
         skill = self._shadowed.pop(address)
+        self._sorted = None
         loser = self._by_name[skill.canonical_name]
         self._by_name[skill.canonical_name] = skill
         self._shadowed[loser.qualified_name] = loser

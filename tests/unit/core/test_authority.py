@@ -110,3 +110,20 @@ async def test_conversations_of_two_tenants_see_and_load_their_own(manager: Skil
         *(each.call("load_skill", {"skill_id": "report"}) for each in (acme, staff))
     )
     assert ['code="not_found"' in result.text for result in loaded] == [True, False]
+
+
+def test_what_is_offered_follows_an_authority_and_requirements_of_the_moment(
+    skills_dir: Path, write_skill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_skill("needy", header="name: needy\ndescription: Needs a key\nrequires: {env: [SOME_KEY]}")
+    write_skill("plain", header="name: plain\ndescription: Needs nothing")
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="")
+    manager.discover()
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    assert offered(manager, None) == ["plain"]
+    monkeypatch.setenv("SOME_KEY", "1")
+    assert offered(manager, None) == ["needy", "plain"]
+    monkeypatch.setattr(
+        manager.authority, "offer_refusal", lambda skill, requester: Refusal("disabled", "no")
+    )
+    assert offered(manager, None) == []

@@ -114,6 +114,21 @@ def test_iteration_is_sorted() -> None:
     assert [one.name for one in made] == ["a", "B", "c"]
 
 
+def test_iteration_follows_what_comes_and_who_gets_a_name() -> None:
+    made = catalogue(skill("c"), skill("a"))
+    assert [one.name for one in made] == ["a", "c"]
+    taken = made.add(skill("a", "other"))
+    made.add(skill("b"))
+    assert [one.source_label for one in made] == ["project"] * 3
+    assert taken is not None
+    made.promote(taken.address)
+    assert [(one.name, one.source_label) for one in made] == [
+        ("a", "other"),
+        ("b", "project"),
+        ("c", "project"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
