@@ -268,11 +268,11 @@ def main(arguments: list[str]) -> int:
         try:
             for folder in options.folder:
                 walk.add(folder, options.only)
-        finally:
+        finally:  # what was found so far counts also when somebody has waited long enough
             runner.close()
-    print("\n".join(walk.report.lines()))
-    if options.results:
-        options.results.write_text(json.dumps(asdict(walk.report), indent=1))
+            print("\n".join(walk.report.lines()))
+            if options.results:
+                options.results.write_text(json.dumps(asdict(walk.report), indent=1))
     return 1 if walk.report.gained else 0
 
 

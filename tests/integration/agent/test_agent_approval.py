@@ -197,6 +197,13 @@ def test_every_consent_is_shown_and_taken_back_by_itself(agent, adder: Path) -> 
     assert left() == []
 
 
+def test_one_host_of_many_is_taken_back(agent, adder: Path) -> None:
+    agent("config", "approve", "adder", "--host", "a.example.com", "--host", "b.example.com")
+    agent("config", "revoke", "adder", "--kind", "host", "--place", "a.example.com")
+    shown = json.loads(agent("config", "approvals", "--json").stdout)["consents"]
+    assert [(each["kind"], each["place"]) for each in shown] == [("host", "b.example.com"), ("run", None)]
+
+
 def test_a_damaged_file_of_consents_is_said_aloud(agent, adder: Path) -> None:
     agent("config", "approve", "adder")
     file = ConsentFile().file.path

@@ -147,6 +147,7 @@ def approve(
     epilog=examples(
         "agent config revoke pdf",
         "agent config revoke pdf --kind use",
+        "agent config revoke pdf --kind host --place api.example.com",
         "agent config revoke pdf --kind all --digest sha256:4f…",
     )
 )
@@ -156,8 +157,11 @@ def revoke(
         str, typer.Option(help="What it is, as `approvals` shows it: run, use, packages …, or all.")
     ] = "run",
     digest: Annotated[str, typer.Option(help="Only of the version whose digest begins so.")] = "",
+    place: Annotated[
+        str, typer.Option(help="Only this host, folder or package, as `approvals` shows it under Where.")
+    ] = "",
 ) -> None:
-    """Take an approval of a skill back."""
+    """Take an approval of a skill back, or one part of it."""
 
     kinds = {each.value for each in ConsentKind}
     if kind not in {*kinds, "all"}:
@@ -170,6 +174,7 @@ def revoke(
             canonical_name(consent.skill) == canonical_name(name)
             and kind in (consent.kind.value, "all")
             and consent.digest.startswith(digest)
+            and place in ("", consent.place)
         )
 
     gone = ConsentFile(notice=_warn, journal=open_journal()).revoke(where=wanted)
@@ -199,7 +204,7 @@ def approvals(json: Json = False) -> None:
             for each in consents
         ]
         output.table(("Skill", "May", "Digest", "Where", "Granted"), rows, flexible="Where")
-        output.remark("To take one back: agent config revoke SKILL --kind KIND --digest DIGEST")
+        output.remark("To take one back: agent config revoke SKILL --kind KIND --digest DIGEST --place WHERE")
     else:
         output.remark("Nothing is approved beyond what comes with skillkit.")
 

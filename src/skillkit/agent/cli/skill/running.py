@@ -8,12 +8,15 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Found, Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
+from skillkit.agent.cli.progress import Progress
 from skillkit.agent.journal import open_journal
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.names import canonical_name
 from skillkit.core.text import HIDDEN, escape_hidden
 from skillkit.install.selection import Selection
 from skillkit.scripts.inputs import named_inputs
+from skillkit.scripts.runner import LocalRunner
+from skillkit.scripts.runners import default_runner
 from skillkit.scripts.tools import ScriptTools
 
 
@@ -48,12 +51,17 @@ def run(
     enabled = enabled_skills(selection=selection, journal=open_journal())
     if not json:
         get_loaded_skill(enabled, name)
-    tools = ScriptTools(enabled.manager, outputs=ShownOutputs(output.remark), remedy=find_remedy)
+    progress = Progress(silent=json or not output.console(stderr=True).is_terminal)
+    runner = default_runner()
+    if isinstance(runner, LocalRunner):
+        runner.follow = lambda _, line: progress(line)
+    tools = ScriptTools(enabled.manager, runner, outputs=ShownOutputs(output.remark), remedy=find_remedy)
     if script is None:
         payload = tools.script_list(name)
     else:
         given, inputs = _with_inputs(arguments or [])
-        payload = tools.script_run(name, script, given, json=json, inputs=inputs)
+        with progress:
+            payload = tools.script_run(name, script, given, json=json, inputs=inputs)
     if json:
         output.print_json(payload)
     elif not payload["success"]:
