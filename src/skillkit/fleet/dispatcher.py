@@ -8,7 +8,7 @@ from typing import Any
 
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.fleet.fair_queue import FairQueue, QueueFullError
-from skillkit.fleet.policy import Policy, policy_path
+from skillkit.fleet.policy import Policy, policy_path, read_policy
 from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL, SILENCE, Message
 
 _POLL = 2.0
@@ -232,7 +232,7 @@ class Dispatcher:
             return
         self._policy_seen = seen
         try:
-            self._queue.change_policy(Policy.read())
+            self._queue.change_policy(read_policy())
             self._policy_error = ""
         except ConfigurationError as error:
             self._policy_error = str(error)

@@ -40,28 +40,28 @@ class Policy:
     def share(self, tenant: str) -> Share:
         return self.tenants.get(tenant, self.default)
 
-    @classmethod
-    def read(cls, path: Path | None = None) -> "Policy":
-        """Return the policy in a JSON file; without the file everybody has the same share."""
-        path = path or policy_path()
-        try:
-            data = read_json(path)
-        except FileNotFoundError:
-            return cls()
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(f"Cannot read the fleet's policy {path}: {error}", SETTING) from error
-        try:
-            known = {"default", "tenants", "dispatchers"}
-            if unknown := set(data) - known:
-                raise ValueError(f"unknown field '{min(unknown)}'")
-            default = _share(data.get("default", {}), Share())
-            tenants = {name: _share(words, default) for name, words in data.get("tenants", {}).items()}
-            dispatchers = int(data.get("dispatchers", 1))
-            if not 1 <= dispatchers <= 64:
-                raise ValueError("'dispatchers' is 1 to 64")
-        except (ValueError, TypeError, AttributeError) as error:
-            raise ConfigurationError(f"The fleet's policy {path} is wrong: {error}", SETTING) from error
-        return cls(default, tenants, dispatchers)
+
+def read_policy(path: Path | None = None) -> Policy:
+    """Return the policy in a JSON file; without the file everybody has the same share."""
+    path = path or policy_path()
+    try:
+        data = read_json(path)
+    except FileNotFoundError:
+        return Policy()
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"Cannot read the fleet's policy {path}: {error}", SETTING) from error
+    try:
+        known = {"default", "tenants", "dispatchers"}
+        if unknown := set(data) - known:
+            raise ValueError(f"unknown field '{min(unknown)}'")
+        default = _share(data.get("default", {}), Share())
+        tenants = {name: _share(words, default) for name, words in data.get("tenants", {}).items()}
+        dispatchers = int(data.get("dispatchers", 1))
+        if not 1 <= dispatchers <= 64:
+            raise ValueError("'dispatchers' is 1 to 64")
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ConfigurationError(f"The fleet's policy {path} is wrong: {error}", SETTING) from error
+    return Policy(default, tenants, dispatchers)
 
 
 def policy_path() -> Path:

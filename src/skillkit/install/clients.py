@@ -48,27 +48,11 @@ class Client:
     def universal(self) -> bool:
         return self.project == UNIVERSAL
 
-    def skill_folder(self, project: Path | None) -> Path | None:
-        """Where a skill is put for this client; None when it has no folder of that kind."""
-        if project is not None:
-            return project / self.project
-        if self.universal:
-            return _expanded(f"~/{UNIVERSAL}") if self.personal else None
-        existing = [path for path in map(_expanded, self.personal) if path.parent.is_dir()]
-        return next(iter(existing or map(_expanded, self.personal)), None)
-
     def searched_folders(self, project: Path) -> tuple[Path, ...]:
         """Every folder in which it finds skills while it works in `project`."""
         shared = (_expanded(f"~/{UNIVERSAL}"),) if self.universal else ()
         folders = (project / self.project, *shared, *map(_expanded, self.personal))
         return tuple(dict.fromkeys(folders))
-
-    def is_detected(self, project: Path) -> bool:
-        """Whether there are traces of it on this machine."""
-        return any(
-            os.path.exists(project / trace if trace.startswith("./") else _expanded(trace))
-            for trace in self.evidence
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +95,7 @@ class Placing:
         """Where a skill of that canonical name goes: one place for all clients that share a folder."""
         folders: dict[Path, list[str]] = {}
         for client in self.clients:
-            folder = client.skill_folder(self.project)
+            folder = _skill_folder(client, self.project)
             if folder is None:
                 raise InstallError(f"{client.name} has no folder for skills of all projects; name a project")
             folders.setdefault(folder, []).append(client.id)
@@ -141,7 +125,7 @@ def _client(id_: str, row: Mapping[str, Any]) -> Client:
 
 def detected_clients(project: Path) -> list[Client]:
     """The clients that are on this machine or in this project."""
-    return [client for client in all_clients().values() if client.is_detected(project)]
+    return [client for client in all_clients().values() if _is_detected(client, project)]
 
 
 def parse_clients(words: Sequence[str], project: Path) -> tuple[Client, ...]:
@@ -167,3 +151,21 @@ def _expanded(path: str) -> Path:
     if head.startswith("$"):
         head = os.environ.get(head[1:], "").strip() or _HOMES[head[1:]]
     return Path(os.path.expanduser(f"{head}{slash}{rest}"))
+
+
+def _skill_folder(client: Client, project: Path | None) -> Path | None:
+    """Return where a skill is put for a client; None when it has no folder of that kind."""
+    if project is not None:
+        return project / client.project
+    if client.universal:
+        return _expanded(f"~/{UNIVERSAL}") if client.personal else None
+    existing = [path for path in map(_expanded, client.personal) if path.parent.is_dir()]
+    return next(iter(existing or map(_expanded, client.personal)), None)
+
+
+def _is_detected(client: Client, project: Path) -> bool:
+    """Return whether there are traces of a client on this machine."""
+    return any(
+        os.path.exists(project / trace if trace.startswith("./") else _expanded(trace))
+        for trace in client.evidence
+    )

@@ -79,26 +79,6 @@ class TeamPolicy:
     problem: str = ""
     """Why the file cannot be obeyed; nothing is allowed then."""
 
-    @classmethod
-    def read(cls, path: Path) -> "TeamPolicy | None":
-        """Return the rules of `path`; None when there is no such file."""
-        try:
-            data = JsonFile(path, FORMAT).read()
-            if data is None:
-                return None
-            if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o022:
-                return cls(path, problem="others than its owner may write it")
-            if unknown := data.keys() - {"version", "allow", "deny"}:
-                raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
-            allow = data.get("allow")
-            return cls(
-                path,
-                None if allow is None else tuple(map(Rule.from_data, allow)),
-                tuple(map(Rule.from_data, data.get("deny", ()))),
-            )
-        except (DamagedFileError, StateFileError, OSError, TypeError, ValueError) as error:
-            return cls(path, problem=str(error))
-
     def refusal(self, skill: SkillMetadata, digest: str) -> Refusal | None:
         """Return why the team does not want this skill with these bytes, None when it does."""
         if self.problem:
@@ -156,13 +136,33 @@ def _within(host: str, pattern: str) -> bool:
     return fnmatchcase(name, wanted)
 
 
+def read_policy(path: Path) -> TeamPolicy | None:
+    """Return the rules of `path`; None when there is no such file."""
+    try:
+        data = JsonFile(path, FORMAT).read()
+        if data is None:
+            return None
+        if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o022:
+            return TeamPolicy(path, problem="others than its owner may write it")
+        if unknown := data.keys() - {"version", "allow", "deny"}:
+            raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+        allow = data.get("allow")
+        return TeamPolicy(
+            path,
+            None if allow is None else tuple(map(Rule.from_data, allow)),
+            tuple(map(Rule.from_data, data.get("deny", ()))),
+        )
+    except (DamagedFileError, StateFileError, OSError, TypeError, ValueError) as error:
+        return TeamPolicy(path, problem=str(error))
+
+
 class TeamAuthority:
     """Asks the policies of this machine first, then `base`. Policies are read when it is made."""
 
     def __init__(self, base: Authority, home: Path | None = None, *, system: Path = SYSTEM) -> None:
         self._base = base
         places = (system, (home or agent_home()) / "policy.json")
-        self.policies = tuple(policy for place in places if (policy := TeamPolicy.read(place)) is not None)
+        self.policies = tuple(policy for place in places if (policy := read_policy(place)) is not None)
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
         return self.team_refusal(skill) or self._base.offer_refusal(skill, requester)

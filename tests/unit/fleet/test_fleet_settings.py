@@ -7,7 +7,7 @@ import pytest
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.fleet.cluster import parse_address
 from skillkit.fleet.operations import metrics_text
-from skillkit.fleet.policy import Policy, Share
+from skillkit.fleet.policy import Policy, Share, read_policy
 from skillkit.fleet.runner import RayRunner
 from skillkit.scripts import LocalRunner
 from skillkit.scripts.runners import default_runner
@@ -38,9 +38,9 @@ def test_the_setting_switches_the_runner_and_starts_nothing():
 
 def test_a_policy_is_read_and_what_is_wrong_in_it_is_named(tmp_path):
     path = tmp_path / "fleet.json"
-    assert Policy.read(path) == Policy()
+    assert read_policy(path) == Policy()
     path.write_text(json.dumps({"default": {"weight": 2}, "tenants": {"a": {"rate": 5, "running": None}}}))
-    policy = Policy.read(path)
+    policy = read_policy(path)
     assert policy.share("other") == Share(weight=2)
     assert policy.share("a") == Share(weight=2, rate=5)
     for wrong, said in (
@@ -53,10 +53,10 @@ def test_a_policy_is_read_and_what_is_wrong_in_it_is_named(tmp_path):
     ):
         path.write_text(json.dumps(wrong))
         with pytest.raises(ConfigurationError, match=said):
-            Policy.read(path)
+            read_policy(path)
     path.write_text("{")
     with pytest.raises(ConfigurationError, match="Cannot read"):
-        Policy.read(path)
+        read_policy(path)
 
 
 def test_a_status_is_metrics_whatever_tenants_are_called():

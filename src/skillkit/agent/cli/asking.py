@@ -128,9 +128,9 @@ def show(offer: ProposedSkill, *, card: bool = True, full: bool = False) -> None
     if offer.description:
         title.append(f"  {output.summary(offer.description, 300)}", style="not bold")
     screen.print(title)
-    told = list(offer.facts(card=card, limit=_EVERYTHING if full else _MAX_VALUES))
-    output.facts_on_stderr([(label, text, _STYLES.get(tone, "")) for label, text, tone in told])
-    if card and not full and told != list(offer.facts()):
+    facts = list(offer.facts(card=card, limit=_EVERYTHING if full else _MAX_VALUES))
+    output.facts_on_stderr([(label, text, _STYLES.get(tone, "")) for label, text, tone in facts])
+    if card and not full and facts != list(offer.facts()):
         screen.print(output.shown("  --full shows every value", "yellow"))
     if not card:
         return

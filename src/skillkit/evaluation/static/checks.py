@@ -55,7 +55,7 @@ class Examination:
         for path in (self.skill.skill_path, *self.files):
             if path.suffix.lower() == ".md" and path.stat().st_size <= _LARGEST_TEXT:
                 if path not in self._documents:
-                    self._documents[path] = Document.read(path)
+                    self._documents[path] = Document.parse(path.read_text("utf-8", "replace"))
                 yield path.relative_to(self.folder).as_posix(), path, self._documents[path]
 
 

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 _FENCE = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])?[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s+(?P<text>.+?)\s*#*$")
@@ -25,10 +24,6 @@ class Document:
     lines: tuple[Line, ...]
     open_fence: int | None
     """The line of a code block that is never closed."""
-
-    @classmethod
-    def read(cls, path: Path) -> "Document":
-        return cls.parse(path.read_text(encoding="utf-8", errors="replace"))
 
     @classmethod
     def parse(cls, text: str) -> "Document":

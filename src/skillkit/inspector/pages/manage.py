@@ -35,9 +35,9 @@ def show(action: Action, name: str, question: PendingChange, token: str) -> str:
 
 
 def _card(offer: ProposedSkill) -> Markup:
-    told = [(label, tag("span", text, class_=tone or None)) for label, text, tone in offer.facts()]
+    rows = [(label, tag("span", text, class_=tone or None)) for label, text, tone in offer.facts()]
     difference = tag("pre", "\n".join(offer.diff)) if offer.diff else None
     text = None
     if not offer.diff:
         text = tag("details", tag("summary", "SKILL.md"), tag("pre", offer.instructions))
-    return section("What it is", tag("p", offer.description), facts(told), difference, text)
+    return section("What it is", tag("p", offer.description), facts(rows), difference, text)

@@ -168,10 +168,10 @@ def _prompt(disclosure: Disclosure, request: str) -> Markup:
         if text
     ]
     left_out = [f"{match.skill.name} matched and was left out" for match in disclosure.left_out]
-    told = [tag("li", note) for note in (*left_out, *disclosure.notes)]
+    notes = [tag("li", note) for note in (*left_out, *disclosure.notes)]
     return section(
         f"What skills add to the prompt: {tokens.total:,} tokens",
         bar(counted, max(tokens.total, 1), f"{tokens.total:,} tokens"),
         blocks,
-        tag("ul", told) if told else None,
+        tag("ul", notes) if notes else None,
     )

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from skillkit.core.foreign_json import parse_json
-from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import NetworkError, SourceError
+from skillkit.install.sources.package import checked_text
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
 
 REGISTRY = "https://clawhub.ai"
@@ -103,6 +103,4 @@ class ClawHubSource(Source):
 
 
 def _checked(pattern: re.Pattern[str], text: Any) -> str:
-    if not isinstance(text, str) or not pattern.fullmatch(text):
-        raise SourceError(f"'{escape_hidden(str(text)[:100])}' is not the name of a skill or a version")
-    return text
+    return checked_text(pattern, text, "the name of a skill or a version")
