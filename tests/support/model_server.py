@@ -31,11 +31,11 @@ class CallTool:
 
 @dataclass(frozen=True)
 class Fail:
-    """Answer with an error; `wait` is what the service asks for, in seconds."""
+    """Answer with an error; `wait` is what the service asks for, in seconds, None for nothing."""
 
     status: int
     message: str = "no"
-    wait: float = 0.001
+    wait: float | None = 0.001
     code: str | None = None
 
 
@@ -148,7 +148,8 @@ class ModelServer(ABC):
 
     def _answer(self, handler: BaseHTTPRequestHandler, request: Recorded, reply: Reply) -> None:
         if isinstance(reply, Fail):
-            _send(handler, reply.status, self.failure(reply), {"retry-after-ms": f"{reply.wait * 1000:.0f}"})
+            waiting = {} if reply.wait is None else {"retry-after-ms": f"{reply.wait * 1000:.0f}"}
+            _send(handler, reply.status, self.failure(reply), waiting)
         elif self.streams(request):
             handler.send_response(200)
             handler.send_header("Content-Type", "text/event-stream")

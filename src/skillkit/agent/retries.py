@@ -6,7 +6,7 @@ from typing import Any
 
 from agent_framework import ChatContext, ChatMiddleware, ChatResponse, ChatResponseUpdate, ResponseStream
 
-from skillkit.agent.models.failures import headers_of, is_unreachable, status_of
+from skillkit.agent.models.failures import headers_of, is_out_of_quota, is_unreachable, status_of
 from skillkit.agent.telemetry import Next
 
 ATTEMPTS = 3
@@ -94,4 +94,4 @@ def _pause_after(error: Exception, attempt: int) -> float | None:
         value = headers.get(name, "")
         if value.replace(".", "", 1).isdecimal():
             return float(value) / unit
-    return 0.5 * 2.0**attempt
+    return None if is_out_of_quota(error) else 0.5 * 2.0**attempt

@@ -10,7 +10,7 @@ from skillkit.agent.conversations import ConversationStore
 from skillkit.core.manager import SkillManager
 from skillkit.disclosure.tokens import TokenEstimator
 
-BODY = "Show a greeting as it is"  # a sentence of hello-extended's instructions
+BODY = "A toolset for what is asked often"  # a sentence of hello-extended's instructions
 
 
 def test_a_request_that_needs_no_skill_carries_no_instructions(agent, online: OpenAIServer) -> None:

@@ -78,6 +78,14 @@ def test_a_busy_service_is_asked_again_and_the_user_is_told(agent, online: OpenA
     assert said == ["Hello"]
 
 
+def test_a_quota_that_is_used_up_is_not_waited_for(agent, online: OpenAIServer) -> None:
+    online.replies = [Fail(429, "You exceeded your current quota", wait=None)]
+    done = agent("-p", "Hello")
+    assert (done.code, len(online.requests)) == (1, 1)
+    assert "the quota is used up" in done.stderr
+    assert "waiting" not in done.stderr
+
+
 def test_a_pause_that_is_too_long_is_not_made(agent, online: OpenAIServer) -> None:
     online.replies = [Fail(429, "Rate limit reached", wait=3600)]
     assert agent("-p", "Hello").code == 1

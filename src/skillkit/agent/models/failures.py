@@ -77,6 +77,11 @@ def status_of(error: BaseException) -> int | None:
     return None
 
 
+def is_out_of_quota(error: BaseException) -> bool:
+    """Whether a service refuses because nothing is left to be used up, which no waiting changes."""
+    return status_of(error) in (402, 429) and _QUOTA.search(_own_words(list(_chain(error)))) is not None
+
+
 def headers_of(error: BaseException) -> Mapping[str, str]:
     """Return the headers of the response that an exception is about."""
     for link in _chain(error):

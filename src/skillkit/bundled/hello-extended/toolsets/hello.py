@@ -42,7 +42,7 @@ class HelloExtended(AgentToolset):
         return _greeted([_greeting(name, code)], f"Greeted {name} in {GREETINGS[code][0]}", one=True)
 
     def greet_multiple(self, names: list[str], language: str = "en") -> Answer:
-        """Greet several people, in one language or each in another (mixed).
+        """Greet several people.
 
         Args:
             names: Who is greeted, in this order.
