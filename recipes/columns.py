@@ -21,14 +21,21 @@ COLUMNS = {
     "mcp": "mcp",
 }
 """Extra, and the driver of its column."""
-_WORKSPACES = "tests/integration/integrations/test_workspaces.py"
-PEERS = {
-    "fastmcp": ("fastmcp", "tests/integration/integrations/test_mcp_client.py"),
-    "adk": ("google-adk", _WORKSPACES),
-    "deepagents": ("deepagents", _WORKSPACES),
+TESTS = "tests/integration/integrations"
+SUITE = f"{TESTS}/test_conformance.py"
+WORKSPACES = f"{TESTS}/test_workspaces.py"
+RECIPES = f"{TESTS}/test_recipes.py"
+PEERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "fastmcp": ("fastmcp", "mcp", (f"{TESTS}/test_mcp_client.py",)),
+    "adk": ("google-adk", "adk", (SUITE, f"{TESTS}/test_adk.py", WORKSPACES)),
+    "deepagents": ("deepagents", "deepagents", (WORKSPACES,)),
+    "strands": ("strands-agents", "", (RECIPES,)),
+    "dspy": ("dspy", "", (RECIPES,)),
+    "llama-index": ("llama-index-core", "", (RECIPES,)),
+    "smolagents": ("smolagents", "", (RECIPES,)),
+    "crewai": ("crewai", "", (RECIPES,)),
 }
-"""Name, with the package and the tests that use it."""
-SUITE = "tests/integration/integrations/test_conformance.py"
+"""Name, with the package, the extra of ours that goes with it, and the tests that use it."""
 TOOLS = ("pytest>=8.3", "pytest-asyncio>=0.25", "uvicorn>=0.40")
 
 
@@ -55,14 +62,14 @@ def column(folder: Path, extra: str, kind: str) -> str:
     """Run the column of one framework; return its version and what came of it."""
     resolution = ["--resolution", "lowest-direct"] if kind == "lowest" else []
     python = environment(folder, [*resolution, "-e", f"{ROOT}[{extra}]"])
-    return f"{version(python, extra)} {suite(python, SUITE, COLUMNS[extra])}"
+    return f"{version(python, extra)} {suite(python, SUITE, driver=COLUMNS[extra])}"
 
 
 def peer(folder: Path, name: str) -> str:
     """Run the tests of one peer; return its version and what came of it."""
-    package, tests = PEERS[name]
-    python = environment(folder, [package, "-e", f"{ROOT}[mcp]"])
-    return f"{version(python, package)} {suite(python, tests, 'plain')}"
+    package, extra, tests = PEERS[name]
+    python = environment(folder, [package, "-e", f"{ROOT}[{extra}]" if extra else str(ROOT)])
+    return f"{version(python, package)} {suite(python, *tests, driver='adk' if name == 'adk' else 'plain')}"
 
 
 def environment(folder: Path, packages: list[str]) -> Path:
@@ -82,11 +89,11 @@ def version(python: Path, extra: str) -> str:
     return subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
 
 
-def suite(python: Path, tests: str, driver: str) -> str:
+def suite(python: Path, *tests: str, driver: str) -> str:
     """Run `tests` in an environment; warnings of other versions are not ours to fail for."""
     options = ["-q", "-o", "addopts=--import-mode=importlib", "-o", "filterwarnings=default", "-W", "ignore"]
     chosen = {**os.environ, "SKILLKIT_COLUMNS": driver}
-    done = subprocess.run([python, "-m", "pytest", *options, tests], cwd=ROOT, env=chosen, check=False)
+    done = subprocess.run([python, "-m", "pytest", *options, *tests], cwd=ROOT, env=chosen, check=False)
     return "passed" if done.returncode == 0 else f"failed (pytest: {done.returncode})"
 
 

@@ -83,14 +83,13 @@ class ProgramSkills(SkillsContextProvider):
             STATE,
             approve=self._ask,
             wrap=self._narrowed,
+            requester=requester,
             models=models,
             effort_options=effort_options,
         )
         self._fork_middleware = fork_middleware
         self.approvals = approvals
         self.observer = observer
-        self.requester = requester
-        """On whose behalf the authority is asked."""
         self.small_model = small_model
         """Takes every tool it sees, so it sees fewer: skills to load when the request is near them, or else
         those of the agent's own tools of which a word was said."""
@@ -121,7 +120,7 @@ class ProgramSkills(SkillsContextProvider):
             self.session,
             approve=self.approve,
             wrap=self.wrap,
-            requester=self.requester,
+            requester=self.requester if isinstance(self.requester, Requester) else None,
             journal=NO_JOURNAL,  # most calls ask nobody: `approve` writes down those that do
         )
 

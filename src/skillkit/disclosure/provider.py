@@ -5,10 +5,11 @@ import json
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import RLock
 
+from skillkit.core.authority import Requester, current_requester
 from skillkit.core.events import NO_JOURNAL, Event
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.manager import SkillManager
@@ -39,11 +40,15 @@ from skillkit.disclosure.settings import DEFAULT_MAX_SKILLS, FallbackMode
 from skillkit.disclosure.skill_texts import SkillTexts
 from skillkit.disclosure.skill_tools import SkillToolSource
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
+from skillkit.disclosure.tool_gate import ToolGate
 from skillkit.disclosure.tool_sources import JoinedTools
 from skillkit.disclosure.tools import Tool, ToolLookup, ToolSource
 from skillkit.journal.telemetry import with_spans
 
 logger = logging.getLogger(__name__)
+
+Pinned = Sequence[str] | Callable[[Requester], Sequence[str]]
+"""Skills that conversations begin with, or a function that names them by who asks."""
 
 MAX_ACTIVE = 10
 FALLBACK_BUDGET = 8000
@@ -86,7 +91,11 @@ class SkillContextProvider(SkillTexts):
         template: str = SKILLS,
         analytics: MatchAnalytics | None = None,
         run_command: RunCommand | None = None,
+        pinned: Pinned = (),
+        gate: ToolGate | None = None,
     ) -> None:
+        """`pinned` are in use from the first request of every conversation on; `gate` holds the host's own
+        tools to what the skills in use declare."""
         if max_skills < 0:
             raise ConfigurationError(f"max_skills must be 0 or more, got {max_skills}", "max_skills")
         self.manager = manager
@@ -98,6 +107,8 @@ class SkillContextProvider(SkillTexts):
         if SKILLS not in template:
             raise ConfigurationError(f"The template has no {SKILLS}, for the list", "template")
         self.template = template
+        self.pinned = pinned
+        self.gate = gate
         self.analytics = analytics or MatchAnalytics()
         self.session = SkillSession()
         """The conversation of calls that name none."""
@@ -174,6 +185,7 @@ class SkillContextProvider(SkillTexts):
         if not session.catalogue_digest:
             listed = offer.ids if offer.catalogue.listed else ()
             session.show(self._framed(offer.catalogue.text), offer.digest, listed)
+            self._pin_first(session)
         request = latest_user_text(messages)
         news = request is not None and session.begin_request(request)
         remarks: list[str] = []
@@ -238,6 +250,14 @@ class SkillContextProvider(SkillTexts):
     def model_choice(self, session: SkillSession) -> ModelChoice:
         """Which model, and how much effort, the skills want that came into use since the user spoke."""
         return choice_of(self.manager.find_skill(identity) for identity in reversed(session.of_turn))
+
+    def _pin_first(self, session: SkillSession) -> None:
+        named = self.pinned(current_requester()) if callable(self.pinned) else self.pinned
+        for name in named:
+            try:
+                self.pin(name, session)
+            except SkillRefusedError as refused:
+                logger.warning("Skill '%s' is not pinned: %s", name, refused)
 
     def insertions(
         self, messages: Messages, session: SkillSession, note: str = "", *, elsewhere: bool = False

@@ -32,6 +32,12 @@ class ToolResult:
     data: object = None
     """What the handler returned, when that was data."""
 
+    @property
+    def files(self) -> list[dict[str, object]]:
+        """What a script has made, for the program: name, bytes, media_type, digest, path and uri of each."""
+        listed = self.data.get("files") if isinstance(self.data, Mapping) else None
+        return [dict(file) for file in listed or () if isinstance(file, Mapping)]
+
     @classmethod
     def from_data(cls, tool: str, data: object) -> "ToolResult":
         """Fence `data`, with nothing hidden in it; `{"success": false}` is a failure."""

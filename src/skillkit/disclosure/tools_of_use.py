@@ -34,7 +34,7 @@ class ToolsOfUse(WrappedTools):
         named = {
             tool.used_on for tool in tools if tool.used_on is not None and tool.name in session.latest_request
         }
-        in_use, offered = self.in_use(session), self.manager.offered_skills() if named else []
+        in_use, offered = skills_in_use(self.manager, session), self.manager.offered_skills() if named else []
         useful = []
         for tool in tools:
             wrapped = self.wrap(tool, session)
@@ -49,16 +49,6 @@ class ToolsOfUse(WrappedTools):
     def wrap(self, tool: Tool, session: SkillSession) -> Tool | None:
         return self._narrow_load(tool, session.active_ids) if tool.event is Kind.LOADED else tool
 
-    def in_use(self, session: SkillSession) -> list[SkillMetadata]:
-        """The active skills that there still are."""
-        found = []
-        for identity in session.active_ids:
-            try:
-                found.append(self.manager.get_skill(identity))
-            except SkillsUseError:
-                continue
-        return found
-
     def _narrow_load(self, load: Tool, active: Collection[str]) -> Tool | None:
         loadable = self.loadable()
         offered = load.choices("skill_id") or tuple(loadable or ())
@@ -70,3 +60,14 @@ class ToolsOfUse(WrappedTools):
         if left:
             return load.with_choices(skill_id=left)
         return load if not offered and loadable is None else None
+
+
+def skills_in_use(manager: SkillManager, session: SkillSession) -> list[SkillMetadata]:
+    """The active skills of a conversation that there still are."""
+    found = []
+    for identity in session.active_ids:
+        try:
+            found.append(manager.get_skill(identity))
+        except SkillsUseError:
+            continue
+    return found

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,6 +34,7 @@ except ImportError as error:
         "The Agent Framework integration needs agent-framework-core: pip install 'skillkit[agent-framework]'"
     ) from error
 
+from skillkit.core.authority import Requester
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import MAX_PAGE
@@ -49,6 +51,7 @@ from skillkit.disclosure import (
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import resource_page
 from skillkit.disclosure.model_choice import ModelChoice
+from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import (
     Arguments,
@@ -70,6 +73,9 @@ EffortOptions = Callable[[str], Mapping[str, object]]
 """Makes options of a request of `low`, `medium`, `high`, `xhigh` or `max`."""
 
 _FAILED = "skillkit.failed"
+FILES = "skillkit.files"
+"""Where the result of a script names what it made, among its additional properties."""
+RequesterOf = Callable[[SupportsAgentRun, AgentSession], Requester]
 INSERTED = "skillkit.inserted"
 """Marks a message that stands in a request without being said by anybody."""
 _MAX_DESCRIPTION = 1024
@@ -95,7 +101,9 @@ class SkillsContextProvider(ContextProvider):
         wrap: Wrap | None = None,
         models: Mapping[str, str] | None = None,
         effort_options: EffortOptions | None = None,
+        requester: Requester | RequesterOf | None = None,
     ) -> None:
+        """`requester` is for whom the authority is asked, or tells it by the agent and its session."""
         super().__init__(source_id)
         self.models = models or {}
         self.effort_options = effort_options
@@ -103,6 +111,7 @@ class SkillsContextProvider(ContextProvider):
         self.approve = approve
         self.asks = asks
         self.wrap = wrap
+        self.requester = requester
 
     def options_for(self, choice: ModelChoice) -> dict[str, Any]:
         """The options of a request that hand on what skills ask for."""
@@ -143,7 +152,14 @@ class SkillsContextProvider(ContextProvider):
         """The conversation that a run belongs to, as `state` remembers it."""
         saved = state.get("session")
         session = SkillSession.from_data(saved) if saved else SkillSession()
-        return Conversation(self.provider, session, approve=self.approve, asks=self.asks, wrap=self.wrap)
+        return Conversation(
+            self.provider,
+            session,
+            approve=self.approve,
+            asks=self.asks,
+            wrap=self.wrap,
+            requester=self.requester if isinstance(self.requester, Requester) else None,
+        )
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
         """Write what the conversation knows into `state`."""
@@ -174,6 +190,8 @@ class SkillsContextProvider(ContextProvider):
     ) -> None:
         conversation = self.conversation(state)
         conversation.fork = self.fork(agent)
+        if callable(self.requester):
+            conversation.requester = self.requester(agent, session)
         disclosure = await self.disclose(conversation, context.get_messages(include_input=True))
         self.remember(conversation, state)
         if disclosure.instructions:
@@ -220,8 +238,24 @@ class _Run:
     """What is said about the first request alone."""
     failed: set[str] = field(default_factory=set)
     """Ids of calls that failed."""
+    files: dict[str | None, list[dict[str, object]]] = field(default_factory=dict)
+    """What scripts have made, by the id of the call."""
     loaded_before: frozenset[str] = frozenset()
     """Skills that were loaded in earlier runs."""
+
+    free: dict[str, Any] = field(default_factory=dict)
+    """Tools of the agent's own, by name, as they are without the gate."""
+
+    def gate(self, tools: Any) -> None:
+        """Leave in the run's own list of tools what the gate admits, each as it does."""
+        if self.conversation.provider.gate is None or not isinstance(tools, list):
+            return
+        own = {tool.name: tool for tool in tools if _is_own(tool) and tool.name not in self.free}
+        self.free.update(own)
+        held = {name: self.conversation.admit(name) for name in self.free}
+        kept = [tool for tool in tools if not _is_own(tool)]
+        gated = [_gated(self.free[name], held[name]) for name in self.free if held[name] != Admission.HIDDEN]
+        tools[:] = [*gated, *kept]
 
     def __post_init__(self) -> None:
         active = self.conversation.session.active
@@ -242,12 +276,15 @@ class _SkillCalls(FunctionMiddleware):
         await call_next()
         if isinstance(context.function, _SkillTool) and context.metadata.pop(_FAILED, False):
             run.failed.add(str(context.metadata.get("call_id")))
+        if made := context.metadata.pop(FILES, None):
+            run.files[str(context.metadata.get("call_id"))] = made
         if context.tools is not None and run.conversation.session.active_ids != before:
             tools = await run.conversation.atools()
             # Calls run in parallel: between this look and the addition nothing may wait.
             known = {tool.name for tool in context.tools if isinstance(tool, FunctionTool)}
             # The framework's add_tools warns that it is experimental; the list is documented to be live.
             context.tools.extend(_SkillTool(run, tool) for tool in tools if tool.name not in known)
+            run.gate(context.tools)
 
 
 class _SkillRequests(ChatMiddleware):
@@ -262,7 +299,10 @@ class _SkillRequests(ChatMiddleware):
             for content in message.contents:
                 if content.type == "function_result" and content.call_id in self.run.failed:
                     content.exception = content.exception or "The tool failed"
+                if content.type == "function_result" and content.call_id in self.run.files:
+                    content.additional_properties[FILES] = self.run.files.pop(content.call_id)
         run = self.run
+        run.gate((context.options or {}).get("tools"))
         visible = run.provider.visible_messages(run.agent, context)
         if visible is None:
             run.conversation.session.doubt(run.loaded_before)
@@ -292,6 +332,19 @@ def as_message(insertion: Insertion) -> Message:
     return Message("user", [insertion.text], additional_properties={INSERTED: insertion.kept})
 
 
+def _is_own(tool: object) -> bool:
+    """Whether a tool is a function of the agent's own."""
+    return isinstance(tool, FunctionTool) and not isinstance(tool, _SkillTool)
+
+
+def _gated(tool: FunctionTool, admission: Admission) -> FunctionTool:
+    if admission is Admission.FREE:
+        return tool
+    asking = copy(tool)
+    asking.approval_mode = "always_require"
+    return asking
+
+
 class _Arguments(BaseModel):
     """Anything: the tools check their arguments themselves, so that every framework gives the same answer."""
 
@@ -309,6 +362,7 @@ class _SkillTool(FunctionTool):
             result = await run.conversation.call(tool.name, given, approved=asked_by_framework)
             run.provider.remember(run.conversation, run.state)
             context.metadata[_FAILED] = result.failed
+            context.metadata[FILES] = result.files
             return result.text
 
         super().__init__(

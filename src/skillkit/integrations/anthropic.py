@@ -11,7 +11,9 @@ except ImportError as error:
         "The Anthropic integration needs the package anthropic: pip install 'skillkit[anthropic]'"
     ) from error
 
+from skillkit.core.authority import Requester
 from skillkit.disclosure import Disclosure, SkillSession, Tool, ToolResult
+from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Asks, Conversation, Skills, run_blocking
 
@@ -51,11 +53,20 @@ class AnthropicSkills:
         *,
         approve: Approve | None = None,
         asks: Asks | None = None,
+        requester: Requester | None = None,
     ) -> None:
-        self.conversation = Conversation(skills, session, approve=approve, asks=asks)
+        self.conversation = Conversation(skills, session, approve=approve, asks=asks, requester=requester)
 
-    def request(self, messages: "Iterable[BetaMessageParam]", *, prompt: str = "") -> "SkillRequest":
+    def request(
+        self,
+        messages: "Iterable[BetaMessageParam]",
+        *,
+        prompt: str = "",
+        tools: "Iterable[BetaToolParam]" = (),
+    ) -> "SkillRequest":
         """`system`, `messages` and `tools` of the request that the conversation makes, ready to be sent.
+
+        `tools` are your own, which stand before ours; those that the gate hides are left out.
 
         Keep `messages` as your history, not what comes back: the text of a skill stands after the message
         of the user that brought it, and what is near to this request at the end. The prompt cache keeps
@@ -66,7 +77,10 @@ class AnthropicSkills:
         return {
             "system": _system(prompt, disclosure.instructions),
             "messages": _extended(messages, disclosure),
-            "tools": [_definition(tool) for tool in disclosure.tools],
+            "tools": [
+                *(tool for tool in tools if self.conversation.admit(tool["name"]) is not Admission.HIDDEN),
+                *(_definition(tool) for tool in disclosure.tools),
+            ],
         }
 
     def tools(self) -> "list[BetaToolParam]":
@@ -76,20 +90,28 @@ class AnthropicSkills:
     async def results(self, message: "Message | BetaMessage") -> "BetaMessageParam | None":
         """The user message that answers the calls of our tools in `message`, or None when it has none.
 
-        Calls of your own tools are left to you: add their results to the same message.
+        Calls of your own tools are left to you: add their results to the same message. What the gate does
+        not admit is answered here, too: calls that have an answer are not for you.
         """
         answers: list[BetaToolResultBlockParam] = []
         for block in message.content:
-            if block.type == "tool_use" and self.conversation.tool(block.name) is not None:
+            if block.type != "tool_use":
+                continue
+            if self.conversation.tool(block.name) is not None:
                 result = await self.conversation.call(block.name, block.input)
-                answers.append(
-                    {
-                        "type": "tool_result",
-                        "tool_use_id": block.id,
-                        "content": result.text,
-                        "is_error": result.failed,
-                    }
-                )
+            else:
+                refused = await self.conversation.refuse(block.name, dict(block.input))
+                if refused is None:
+                    continue
+                result = refused
+            answers.append(
+                {
+                    "type": "tool_result",
+                    "tool_use_id": block.id,
+                    "content": result.text,
+                    "is_error": result.failed,
+                }
+            )
         return {"role": "user", "content": answers} if answers else None
 
     def results_blocking(self, message: "Message | BetaMessage") -> "BetaMessageParam | None":
@@ -111,7 +133,10 @@ class AnthropicSkills:
         runner: BetaToolRunner[Any] = client.beta.messages.tool_runner(
             messages=request["messages"],
             system=request["system"],
-            tools=[*tools, *(_BlockingTool(run, tool) for tool in run.new_tools())],
+            tools=[
+                *(_GatedTool(run, tool) if run.gates(tool) else tool for tool in run.admitted(tools)),
+                *(_BlockingTool(run, tool) for tool in run.new_tools()),
+            ],
             **_with_beta(parameters, self.conversation),
         )
         run.add_tools = lambda new: runner.add_tools(*(_BlockingTool(run, tool) for tool in new))
@@ -132,7 +157,10 @@ class AnthropicSkills:
         runner: BetaAsyncToolRunner[Any] = client.beta.messages.tool_runner(
             messages=request["messages"],
             system=request["system"],
-            tools=[*tools, *(_AsyncTool(run, tool) for tool in run.new_tools())],
+            tools=[
+                *(_GatedAsyncTool(run, tool) if run.gates(tool) else tool for tool in run.admitted(tools)),
+                *(_AsyncTool(run, tool) for tool in run.new_tools()),
+            ],
             **_with_beta(parameters, self.conversation),
         )
         run.add_tools = lambda new: runner.add_tools(*(_AsyncTool(run, tool) for tool in new))
@@ -152,6 +180,23 @@ class _Run:
         new = [tool for tool in self.conversation.tools() if tool.name not in self._has]
         self._has.update(tool.name for tool in new)
         return new
+
+    def admitted(self, tools: Iterable[Any]) -> list[Any]:
+        """The program's own tools without those that are hidden when the run begins."""
+        hidden = Admission.HIDDEN
+        return [
+            tool for tool in tools if not self.gates(tool) or self.conversation.admit(tool.name) is not hidden
+        ]
+
+    def gates(self, tool: object) -> bool:
+        """Whether a tool of the program's own is one that the gate holds: a function, not a hosted tool."""
+        return self.conversation.provider.gate is not None and callable(getattr(tool, "call", None))
+
+    async def refuse(self, tool: str, input: object) -> None:
+        """Raise the answer to a call that the gate does not admit."""
+        refused = await self.conversation.refuse(tool, input if isinstance(input, Mapping) else {})
+        if refused is not None:
+            raise ToolError(refused.text)
 
     async def call(self, tool: Tool, input: object) -> ToolResult:
         """Call a tool; what it brings into reach is added to the run."""
@@ -184,6 +229,36 @@ class _AsyncTool(BetaAsyncBuiltinFunctionTool):
 
     async def call(self, input: object) -> str:
         return _flagged(await self._run.call(self._tool, input))
+
+
+class _GatedTool(BetaBuiltinFunctionTool):
+    """A function of the program's own, behind the gate."""
+
+    def __init__(self, run: _Run, tool: Any) -> None:
+        self._run = run
+        self._tool = tool
+
+    def to_dict(self) -> Any:
+        return self._tool.to_dict()
+
+    def call(self, input: object) -> Any:
+        run_blocking(self._run.refuse(self.name, input))
+        return self._tool.call(input)
+
+
+class _GatedAsyncTool(BetaAsyncBuiltinFunctionTool):
+    """`_GatedTool` for the asynchronous client."""
+
+    def __init__(self, run: _Run, tool: Any) -> None:
+        self._run = run
+        self._tool = tool
+
+    def to_dict(self) -> Any:
+        return self._tool.to_dict()
+
+    async def call(self, input: object) -> Any:
+        await self._run.refuse(self.name, input)
+        return await self._tool.call(input)
 
 
 def _with_beta(parameters: Mapping[str, Any], conversation: Conversation) -> dict[str, Any]:

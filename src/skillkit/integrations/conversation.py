@@ -4,11 +4,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TypeVar
 
-from skillkit.core.authority import Requester, asking_for
+from skillkit.core.authority import Requester, asking_for, current_requester
 from skillkit.core.events import Event, Kind, Writer
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.manager import SkillManager
@@ -25,6 +26,7 @@ from skillkit.disclosure import (
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.model_choice import ModelChoice, choice_of
+from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import (
     Approve,
     Approved,
@@ -35,6 +37,7 @@ from skillkit.disclosure.tool_sources import (
     few_at_once,
 )
 from skillkit.disclosure.tools import ToolSource, find_tool
+from skillkit.disclosure.tools_of_use import skills_in_use
 from skillkit.integrations.forks import (
     READING_AGENTS,
     ForkTools,
@@ -91,9 +94,10 @@ class Conversation:
     """A provider, the session of one conversation, and who approves what its tools do.
 
     `approve` is for frameworks that have no way of their own to ask the user; without it, a tool that
-    needs approval is refused. `requester` is on whose behalf the manager's authority is asked. Questions to
-    the user are written into `journal`, the manager's unless given. `fork` runs skills that want a
-    conversation of their own; without it they are followed in this one.
+    needs approval is refused. `requester` is on whose behalf the manager's authority is asked; without one
+    of its own it is the conversation of the session. Questions to the user are written into `journal`, the
+    manager's unless given. `fork` runs skills that want a conversation of their own; without it they are
+    followed in this one.
     """
 
     def __init__(
@@ -117,6 +121,8 @@ class Conversation:
         self._source = self._wrapped(Limited(self.provider))
         self._approving = Approved(self._source, approve, journal or self.provider.manager.journal)
         self._disclosed: tuple[object, Disclosure] | None = None
+        self.files: list[dict[str, object]] = []
+        """What scripts have made since this object was: name, bytes, media_type, digest, path and uri."""
         self._fork: Fork | None = None
         if fork is not None:
             self.fork = fork
@@ -135,7 +141,7 @@ class Conversation:
         self, messages: Messages = (), *, whole_history: bool = False, elsewhere: bool = False
     ) -> Disclosure:
         """What to add to the request that `messages` make: instructions, insertions and tools."""
-        with asking_for(self.requester):
+        with self._asking():
             disclosure = self.provider.disclose(
                 messages, self.session, whole_history=whole_history, elsewhere=elsewhere
             )
@@ -185,21 +191,68 @@ class Conversation:
         """
         if not (note or self.session.active):
             return ()
-        with asking_for(self.requester):
+        with self._asking():
             if self.provider.answers_at_once:
                 return self.provider.insertions(messages, self.session, note, elsewhere=elsewhere)
             return await asyncio.to_thread(
                 self.provider.insertions, messages, self.session, note, elsewhere=elsewhere
             )
 
+    def _asking(self) -> AbstractContextManager[None]:
+        return asking_for(self._asks_for())
+
+    def _asks_for(self) -> Requester:
+        """On whose behalf something is asked; unless that is said, it is the conversation of the session."""
+        outer = current_requester()
+        if self.requester is None and outer != Requester():
+            return outer
+        given = self.requester or Requester()
+        return given if given.conversation else replace(given, conversation=self.session.id)
+
+    # Tools of the host's own
+
+    def admit(self, tool: str) -> Admission:
+        """Whether a tool of the host's own is free at this moment, asks first, or is hidden."""
+        gate = self.provider.gate
+        if gate is None or not self.session.active:
+            return Admission.FREE
+        try:
+            return gate.admit(tool, skills_in_use(self.provider.manager, self.session))
+        except Exception:
+            logger.exception("Whether %s may be called could not be decided, so it asks", tool)
+            return Admission.ASKS
+
+    async def refuse(self, tool: str, arguments: Mapping[str, object]) -> ToolResult | None:
+        """What to answer instead of calling a tool of the host's own; None when it may be called.
+
+        For programs that have no other way to ask: `approve` is asked.
+        """
+        admission = self.admit(tool)
+        if admission is Admission.FREE:
+            return None
+        if admission is Admission.HIDDEN:
+            return self.outside(tool)
+        call = Tool(tool, "", {"type": "object", "additionalProperties": True}, _answer_nothing, asks=True)
+        asked = Approved(FixedTools([call]), self._approving.approve, self._approving.journal)
+        answer = await asked.wrap(call, self.session).call(arguments)
+        return answer if answer.failed else None
+
+    def outside(self, tool: str) -> ToolResult:
+        """The answer to a call of a tool that is hidden while the skills in use are."""
+        skills = ", ".join(self.session.active_ids)
+        message = f"{tool} is not among the tools of the skills in use ({skills})"
+        return ToolResult.failure(tool, "permission_denied", message)
+
+    # Skills and their tools
+
     def pin(self, skill: str, arguments: str = "") -> None:
         """Put a skill into use for the whole conversation; raises SkillRefusedError if it may not be."""
-        with asking_for(self.requester):
+        with self._asking():
             self.provider.pin(skill, self.session, arguments)
 
     def tools(self) -> tuple[Tool, ...]:
         """The neutral tools as they are at this moment."""
-        with asking_for(self.requester):
+        with self._asking():
             return tuple(self._source.tools(self.session))
 
     async def atools(self) -> tuple[Tool, ...]:
@@ -209,7 +262,7 @@ class Conversation:
 
     def tool(self, name: str) -> Tool | None:
         """One of the tools by its name, found without making the others."""
-        with asking_for(self.requester):
+        with self._asking():
             return find_tool(self._source, name, self.session)
 
     async def call(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> ToolResult:
@@ -217,7 +270,7 @@ class Conversation:
 
         `approved` says that the framework has asked the user already.
         """
-        with asking_for(self.requester):
+        with self._asking():
             return await self._call(name, arguments, self._source if approved else self._approving)
 
     async def _call(self, name: str, arguments: Arguments, source: ToolSource) -> ToolResult:
@@ -231,7 +284,9 @@ class Conversation:
             return ToolResult.failure(name, "execution_failed", f"{type(error).__name__}: {error}")
         if tool is None:
             return ToolResult.failure(name, "not_found", f"There is no tool {name[:80]!r}")
-        return await tool.call(_parsed(arguments))
+        result = await tool.call(_parsed(arguments))
+        self.files += result.files
+        return result
 
     def call_blocking(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> ToolResult:
         """`call` for frameworks that are not asynchronous."""
@@ -288,7 +343,7 @@ class Conversation:
             approve=self._approve,
             asks=self._asks,
             wrap=wrap,
-            requester=self.requester,
+            requester=self._asks_for(),
             journal=self._approving.journal,
         )
 
@@ -301,7 +356,7 @@ class Conversation:
         """The disclosure with its tools as this conversation has them, without making them again."""
         if self._asks is None and self._wrap is None and self._fork is None:
             return disclosure
-        with asking_for(self.requester):
+        with self._asking():
             tools = tuple(self._wrapped(FixedTools(disclosure.tools)).tools(self.session))
         return replace(disclosure, tools=tools)
 
@@ -367,6 +422,10 @@ def default_sources(
 
 def _provider(manager: SkillManager, scripts: ScriptTools) -> SkillContextProvider:
     return SkillContextProvider(manager, tool_sources=default_sources(manager, scripts))
+
+
+async def _answer_nothing(**arguments: object) -> ToolResult:
+    return ToolResult("")
 
 
 def run_blocking(coroutine: Coroutine[object, object, Answer]) -> Answer:

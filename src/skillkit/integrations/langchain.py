@@ -29,6 +29,7 @@ except ImportError as error:
         "The LangChain integration needs the package langchain: pip install 'skillkit[langchain]'"
     ) from error
 
+from skillkit.core.authority import Requester
 from skillkit.disclosure import (
     Disclosure,
     Insertion,
@@ -38,12 +39,15 @@ from skillkit.disclosure import (
     with_insertions,
 )
 from skillkit.disclosure.model_choice import ModelChoice
+from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Asks, Conversation, ForkedSkill, Skills, default_provider
 
 if TYPE_CHECKING:
     from skillkit.core.manager import SkillManager
     from skillkit.core.models import SkillMetadata
+
+RequesterOf = Callable[[Any], Requester]
 
 __all__ = ["SkillInput", "SkillsMiddleware", "SkillsState", "create_langchain_tools"]
 
@@ -76,7 +80,9 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         approve: Approve | None = None,
         models: Mapping[str, BaseChatModel] | None = None,
         effort_settings: Callable[[str], Mapping[str, Any]] | None = None,
+        requester: RequesterOf | None = None,
     ) -> None:
+        """`requester` tells by a run's runtime, whose `context` is yours, for whom the authority is asked."""
         super().__init__()
         self.approve = approve
         self.models = models or {}
@@ -84,6 +90,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         self._requests: WeakKeyDictionary[SkillSession, ModelRequest[Any]] = WeakKeyDictionary()
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.asks = asks
+        self.requester = requester
 
     # Memory
 
@@ -111,18 +118,20 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        conversation = self._conversation(request.state)
+        conversation = self._conversation(request.state, request.runtime)
         disclosure = conversation.disclose(request.messages, whole_history=True)
-        return handler(self._chosen(_extended(request, disclosure), conversation, request))
+        return handler(self._chosen(_extended(request, disclosure, conversation), conversation, request))
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        conversation = self._conversation(request.state)
+        conversation = self._conversation(request.state, request.runtime)
         disclosure = await conversation.adisclose(request.messages, whole_history=True)
-        return await handler(self._chosen(_extended(request, disclosure), conversation, request))
+        return await handler(
+            self._chosen(_extended(request, disclosure, conversation), conversation, request)
+        )
 
     def _chosen(
         self, extended: ModelRequest[Any], conversation: Conversation, request: ModelRequest[Any]
@@ -143,21 +152,23 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     # What the model calls
 
     def after_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        return self._review(state).after_model(state, runtime)
+        return self._review(state, runtime).after_model(state, runtime)
 
     async def aafter_model(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        return await self._review(state).aafter_model(state, runtime)
+        return await self._review(state, runtime).aafter_model(state, runtime)
 
-    def _review(self, state: SkillsState) -> HumanInTheLoopMiddleware[SkillsState, Any, Any]:
+    def _review(
+        self, state: SkillsState, runtime: Runtime[Any]
+    ) -> HumanInTheLoopMiddleware[SkillsState, Any, Any]:
         """The framework's own review, of those calls in the latest message whose tools ask."""
-        conversation = self._conversation(state)
+        conversation = self._conversation(state, runtime)
         called = {
             call["name"]
             for message in state["messages"][-1:]
             if isinstance(message, AIMessage)
             for call in message.tool_calls
         }
-        asking = [name for name in called if (tool := conversation.tool(name)) is not None and tool.asks]
+        asking = [name for name in called if _asks(conversation, name)]
         return HumanInTheLoopMiddleware[SkillsState, Any, Any](
             {name: {"allowed_decisions": ["approve", "reject"]} for name in asking}
         )
@@ -167,10 +178,10 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
     ) -> ToolMessage | Command[Any]:
-        conversation = self._conversation(request.state)
+        conversation = self._conversation(request.state, request.runtime)
         name, arguments = request.tool_call["name"], request.tool_call["args"]
         if request.tool is not None or conversation.tool(name) is None:
-            return handler(request)
+            return _outside(request, conversation) or handler(request)
         result = conversation.call_blocking(name, arguments, approved=True)
         return _message(request, result)
 
@@ -179,17 +190,22 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         request: ToolCallRequest,
         handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
     ) -> ToolMessage | Command[Any]:
-        conversation = self._conversation(request.state)
+        conversation = self._conversation(request.state, request.runtime)
         name, arguments = request.tool_call["name"], request.tool_call["args"]
         if request.tool is not None or conversation.tool(name) is None:
-            return await handler(request)
+            return _outside(request, conversation) or await handler(request)
         result = await conversation.call(name, arguments, approved=True)
         return _message(request, result)
 
-    def _conversation(self, state: Any) -> Conversation:
+    def _conversation(self, state: Any, runtime: Any) -> Conversation:
         session = _session(state)
         return Conversation(
-            self.provider, session, approve=self.approve, asks=self.asks, fork=partial(self._fork, session)
+            self.provider,
+            session,
+            approve=self.approve,
+            asks=self.asks,
+            requester=None if self.requester is None else self.requester(runtime),
+            fork=partial(self._fork, session),
         )
 
     async def _fork(self, session: SkillSession, forked: ForkedSkill) -> str:
@@ -221,7 +237,8 @@ class _ForkedMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ModelResponse[Any]:
         disclosure = await self.conversation.adisclose(request.messages, whole_history=True)
         settings = {**request.model_settings, **self.settings}
-        return await handler(_extended(request, disclosure).override(model_settings=settings))
+        extended = _extended(request, disclosure, self.conversation)
+        return await handler(extended.override(model_settings=settings))
 
     async def awrap_tool_call(
         self,
@@ -230,8 +247,22 @@ class _ForkedMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> ToolMessage | Command[Any]:
         name, arguments = request.tool_call["name"], request.tool_call["args"]
         if request.tool is not None or self.conversation.tool(name) is None:
-            return await handler(request)
+            refused = await self.conversation.refuse(name, arguments)
+            return await handler(request) if refused is None else _message(request, refused)
         return _message(request, await self.conversation.call(name, arguments))
+
+
+def _asks(conversation: Conversation, name: str) -> bool:
+    """Whether the user is asked about a call: of a tool of a skill, or of the agent's own by the gate."""
+    tool = conversation.tool(name)
+    return conversation.admit(name) is Admission.ASKS if tool is None else tool.asks
+
+
+def _outside(request: ToolCallRequest, conversation: Conversation) -> ToolMessage | None:
+    """The answer to a call of one of the agent's own tools that the gate hides."""
+    name = request.tool_call["name"]
+    hidden = conversation.admit(name) is Admission.HIDDEN
+    return _message(request, conversation.outside(name)) if hidden else None
 
 
 def _message(request: ToolCallRequest, result: ToolResult) -> ToolMessage:
@@ -239,6 +270,7 @@ def _message(request: ToolCallRequest, result: ToolResult) -> ToolMessage:
         result.text,
         name=request.tool_call["name"],
         tool_call_id=request.tool_call["id"],
+        artifact={"files": files} if (files := result.files) else None,
         status="error" if result.failed else "success",
     )
 
@@ -253,7 +285,10 @@ def _restored(state: SkillsState) -> SkillSession:
     return SkillSession.from_data(data) if data else SkillSession()
 
 
-def _extended(request: ModelRequest[Any], disclosure: Disclosure) -> ModelRequest[Any]:
+def _extended(
+    request: ModelRequest[Any], disclosure: Disclosure, conversation: Conversation
+) -> ModelRequest[Any]:
+    own = [tool for tool in request.tools if conversation.admit(_name(tool)) is not Admission.HIDDEN]
     definitions: list[Any] = [
         {
             "type": "function",
@@ -268,8 +303,14 @@ def _extended(request: ModelRequest[Any], disclosure: Disclosure) -> ModelReques
     return request.override(
         system_message=_system_message(request.system_message, disclosure.instructions),
         messages=with_insertions(request.messages, disclosure.insertions, _as_message),
-        tools=[*request.tools, *definitions],
+        tools=[*own, *definitions],
     )
+
+
+def _name(tool: Any) -> str:
+    if not isinstance(tool, dict):
+        return str(tool.name)
+    return str(tool.get("function", tool).get("name"))
 
 
 def _as_message(insertion: Insertion) -> HumanMessage:

@@ -1,7 +1,7 @@
 """Skills for the OpenAI Agents SDK: an agent that has them, for any number of conversations."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, cast
 from weakref import WeakSet
 
@@ -29,6 +29,7 @@ except ImportError as error:
     ) from error
 
 from skillkit.disclosure import Disclosure, Insertion, Tool, with_insertions
+from skillkit.disclosure.tool_gate import Admission
 from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill
 
 __all__ = ["SkillAgent", "add_skills", "skill_input_filter"]
@@ -93,6 +94,7 @@ class SkillAgent(Agent[TContext]):
         conversation = self._conversation(self.conversation, run_context)
         # The SDK asks for the tools before the prompt, and what matches brings tools along.
         disclosure = await _disclosed(conversation, run_context, filtered=self.conversation in _FILTERED)
+        tools = [gated for tool in tools if (gated := _gated(tool, conversation)) is not None]
         return [*tools, *(_function_tool(conversation, tool) for tool in disclosure.tools)]
 
     def _conversation(
@@ -140,6 +142,7 @@ class _ForkAgent(SkillAgent[TContext]):
         assert isinstance(self.conversation, Conversation)
         disclosure = await _disclosed(self.conversation, run_context, filtered=True)
         asked = self.conversation
+        own = [tool for tool in own if asked.admit(tool.name) is Admission.FREE]  # nobody could be asked
         return [*own, *(_function_tool(asked, tool, asked_by_sdk=False) for tool in disclosure.tools)]
 
 
@@ -164,6 +167,17 @@ async def _disclosed(
         whole_history=bool(seen) and requests == 0 and not filtered,
         elsewhere=filtered,
     )
+
+
+def _gated(tool: SdkTool, conversation: Conversation) -> SdkTool | None:
+    """A tool of the agent's own as the gate leaves it; one that cannot ask is hidden where it should."""
+    match conversation.admit(tool.name):
+        case Admission.FREE:
+            return tool
+        case Admission.ASKS if isinstance(tool, FunctionTool):
+            return replace(tool, needs_approval=True)
+        case _:
+            return None
 
 
 def _as_item(insertion: Insertion) -> TResponseInputItem:

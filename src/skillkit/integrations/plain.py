@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from skillkit.core.authority import Requester
 from skillkit.disclosure import Insertion, SkillSession, ToolResult, with_insertions
 from skillkit.disclosure.messages import Messages
+from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Arguments, Asks, Conversation, Skills
 
@@ -21,11 +23,16 @@ class SkillTools:
         *,
         approve: Approve | None = None,
         asks: Asks | None = None,
+        requester: Requester | None = None,
     ) -> None:
-        self.conversation = Conversation(skills, session, approve=approve, asks=asks)
+        self.conversation = Conversation(skills, session, approve=approve, asks=asks, requester=requester)
 
-    def request(self, messages: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    def request(
+        self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()
+    ) -> dict[str, object]:
         """`messages` and `tools` of the request that the conversation makes, ready to be sent.
+
+        `tools` are your own, which stand before ours; those that the gate hides are left out.
 
         Keep `messages` as your history, not what comes back: the list of skills stands in its system
         message, the text of a skill after the message of the user that brought it, and what is near to
@@ -33,7 +40,8 @@ class SkillTools:
         """
         disclosure = self.conversation.disclose(messages, whole_history=True)
         extended = with_insertions(messages, disclosure.insertions, _as_message)
-        return {"messages": _with_system(extended, disclosure.instructions), "tools": self.tools()}
+        own = [tool for tool in tools if self.conversation.admit(_name(tool)) is not Admission.HIDDEN]
+        return {"messages": _with_system(extended, disclosure.instructions), "tools": [*own, *self.tools()]}
 
     def instructions(self, messages: Messages = ()) -> str:
         """All that is said about skills in one text, for a program that can set nothing but a system prompt.
@@ -62,9 +70,18 @@ class SkillTools:
         """What the tool answers, as the content of a message with the role `tool`."""
         return (await self.result(name, arguments)).text
 
+    def call_blocking(self, name: str, arguments: Arguments = None) -> str:
+        """`call` for programs and frameworks that are not asynchronous."""
+        return self.conversation.call_blocking(name, arguments).text
+
     async def result(self, name: str, arguments: Arguments = None) -> ToolResult:
         """What the tool answers, with whether it failed."""
         return await self.conversation.call(name, arguments)
+
+    async def refuse(self, name: str, arguments: Arguments = None) -> ToolResult | None:
+        """What to answer instead of calling a tool of your own; None when it may be called."""
+        given = arguments if isinstance(arguments, Mapping) else {"arguments": arguments or ""}
+        return await self.conversation.refuse(name, given)
 
     async def answer(self, tool_call: Mapping[str, object]) -> dict[str, object]:
         """The message that answers one entry of `tool_calls` of a model's reply."""
@@ -75,6 +92,11 @@ class SkillTools:
         given = arguments if isinstance(arguments, Mapping | str) else None
         text = await self.call(str(function.get("name")), given)
         return {"role": "tool", "tool_call_id": tool_call.get("id"), "content": text}
+
+
+def _name(tool: Mapping[str, object]) -> str:
+    function = tool.get("function")
+    return str(function.get("name") if isinstance(function, Mapping) else tool.get("name"))
 
 
 def _as_message(insertion: Insertion) -> Mapping[str, object]:

@@ -1,7 +1,7 @@
 """Skills for Pydantic AI: a toolset, and a capability that brings it."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ try:
         ModelMessage,
         ModelRequest,
         ModelResponse,
+        ToolReturn,
         UserPromptPart,
     )
     from pydantic_ai.models import Model, ModelRequestContext, infer_model
@@ -26,6 +27,7 @@ except ImportError as error:
         "The Pydantic AI integration needs pydantic-ai-slim: pip install 'skillkit[pydantic-ai]'"
     ) from error
 
+from skillkit.core.authority import Requester
 from skillkit.disclosure import (
     Disclosure,
     Insertion,
@@ -35,11 +37,13 @@ from skillkit.disclosure import (
     with_insertions,
 )
 from skillkit.disclosure.model_choice import ModelChoice
+from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, Skills, default_provider
 
 __all__ = ["SkillSessions", "SkillsCapability", "SkillsToolset"]
 
+RequesterOf = Callable[[RunContext[Any]], Requester]
 _MAX_RUNNING = 1000
 _ANYTHING = SchemaValidator(core_schema.any_schema())
 """The tools check their arguments themselves, so that every framework gives the same answer."""
@@ -70,6 +74,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         asks: Asks | None = None,
         approve: Approve | None = None,
         models: Mapping[str, Model | str] | None = None,
+        requester: RequesterOf | None = None,
         id: str = "skills",
     ) -> None:
         """`models` says which model is meant by the `model` of a skill. A skill with `context: fork` runs as
@@ -79,6 +84,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.sessions = SkillSessions() if sessions is None else sessions
         self.asks = asks
+        self.requester = requester
         self.among_messages = False
         """Whether somebody calls `extended` for each request, as `SkillsCapability` does; else the texts of
         skills are instructions, anew for every request."""
@@ -98,7 +104,12 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         running = self._running.get(ctx.run_id or "")
         if running is None or running.session is not session:
             running = Conversation(
-                self.provider, session, approve=self.approve, asks=self.asks, fork=self._fork(ctx)
+                self.provider,
+                session,
+                approve=self.approve,
+                asks=self.asks,
+                requester=None if self.requester is None else self.requester(ctx),
+                fork=self._fork(ctx),
             )
             self._running[ctx.run_id or ""] = running
             while len(self._running) > _MAX_RUNNING:
@@ -136,6 +147,10 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
             request, seen, whole_history=not self.among_messages, elsewhere=self.among_messages
         )
 
+    async def names(self, ctx: RunContext[AgentDepsT]) -> set[str]:
+        """The tools that are of skills and not the agent's own."""
+        return {tool.name for tool in (await self._disclosed(ctx)).tools}
+
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> Sequence[InstructionPart]:
         disclosure = await self._disclosed(ctx)
         parts = [InstructionPart(disclosure.instructions, dynamic=False, name="catalogue")]
@@ -171,7 +186,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
-    ) -> str:
+    ) -> str | ToolReturn[str]:
         # A tool of the kind "unapproved" comes here only after the user has approved the call.
         return _flagged(await self.conversation(ctx).call(name, tool_args, approved=True))
 
@@ -187,11 +202,18 @@ class SkillsCapability(AbstractCapability[AgentDepsT]):
     """Asked about what the agent of a skill with `context: fork` wants to run."""
     models: Mapping[str, Model | str] | None = None
     """Which model is meant by the `model` of a skill; others are the agent's own."""
+    requester: RequesterOf | None = None
+    """On whose behalf the authority is asked, by the context of the run."""
     toolset: SkillsToolset[AgentDepsT] = field(init=False)
 
     def __post_init__(self) -> None:
         self.toolset = SkillsToolset(
-            self.skills, sessions=self.sessions, asks=self.asks, approve=self.approve, models=self.models
+            self.skills,
+            sessions=self.sessions,
+            asks=self.asks,
+            approve=self.approve,
+            models=self.models,
+            requester=self.requester,
         )
         self.toolset.among_messages = True
 
@@ -206,6 +228,18 @@ class SkillsCapability(AbstractCapability[AgentDepsT]):
             model=self.toolset.model_for(choice) or request_context.model,
             model_settings=settings_for(choice, request_context.model_settings),
         )
+
+    async def prepare_tools(
+        self, ctx: RunContext[AgentDepsT], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
+        """The tools of the agent as the gate leaves them; ours are not among those that it knows."""
+        ours = await self.toolset.names(ctx)
+        conversation = self.toolset.conversation(ctx)
+        return [
+            gated
+            for tool in tool_defs
+            if (gated := tool if tool.name in ours else _gated(tool, conversation)) is not None
+        ]
 
     def get_toolset(self) -> SkillsToolset[AgentDepsT]:
         return self.toolset
@@ -232,7 +266,7 @@ class _ForkedToolset(SkillsToolset[AgentDepsT]):
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
-    ) -> str:
+    ) -> str | ToolReturn[str]:
         return _flagged(await self._conversation.call(name, tool_args))
 
 
@@ -244,6 +278,14 @@ class _ForkedRequests(AbstractCapability[AgentDepsT]):
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         return replace(request_context, messages=await self.toolset.extended(ctx, request_context.messages))
+
+    async def prepare_tools(
+        self, ctx: RunContext[AgentDepsT], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
+        """Nothing can be deferred here, so that what the gate would ask about is hidden."""
+        ours, conversation = await self.toolset.names(ctx), self.toolset.conversation(ctx)
+        free = Admission.FREE
+        return [tool for tool in tool_defs if tool.name in ours or conversation.admit(tool.name) is free]
 
 
 def settings_for(choice: ModelChoice, settings: Any) -> ModelSettings | None:
@@ -265,10 +307,20 @@ def _holds_skills(toolset: AbstractToolset[Any]) -> bool:
     return any(isinstance(leaf, SkillsToolset) for leaf in leaves)
 
 
-def _flagged(result: ToolResult) -> str:
+def _flagged(result: ToolResult) -> str | ToolReturn[str]:
     if result.failed:
         raise ToolFailed(result.text)
-    return result.text
+    return ToolReturn(result.text, metadata={"files": files}) if (files := result.files) else result.text
+
+
+def _gated(tool: ToolDefinition, conversation: Conversation) -> ToolDefinition | None:
+    match conversation.admit(tool.name):
+        case Admission.FREE:
+            return tool
+        case Admission.ASKS:
+            return replace(tool, kind="unapproved") if tool.kind == "function" else tool
+        case _:
+            return None
 
 
 def neutral_messages(messages: Sequence[ModelMessage], prompt: object = None) -> list[Mapping[str, object]]:

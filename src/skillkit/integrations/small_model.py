@@ -6,7 +6,7 @@ from skillkit.core.events import Kind
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.disclosure import SkillSession, Tool
-from skillkit.disclosure.tools_of_use import ToolsOfUse
+from skillkit.disclosure.tools_of_use import ToolsOfUse, skills_in_use
 from skillkit.scripts.catalogue import find_script
 
 JSON = "json"
@@ -23,7 +23,7 @@ class SmallModelTools(ToolsOfUse):
 
     def wrap(self, tool: Tool, session: SkillSession) -> Tool | None:
         useful = super().wrap(tool, session)
-        skills = self.in_use(session)
+        skills = skills_in_use(self.manager, session)
         if useful is not None and useful.event is Kind.READ:
             return useful if any(self._has_texts(skill.name) for skill in skills) else None
         if useful is None or useful.valid_choices is None:

@@ -17,7 +17,9 @@ from skillkit import SkillManager, SkillMetadata
 from skillkit.core.authority import Requester
 from skillkit.core.availability import Refusal
 from skillkit.disclosure import SkillSession
+from skillkit.disclosure.tool_gate import Admission, ToolGate
 
+TENANT = "acme"
 Scenario = Callable[[Driver, Library], Awaitable[None]]
 SCENARIOS: dict[str, Scenario] = {}
 TITLES: dict[str, str] = {}
@@ -311,6 +313,66 @@ async def own_tools(driver: Driver, library: Library) -> None:
     assert (len(said), len(loaded)) == (1, 1)
 
 
+@promise("tools outside `allowed-tools` of the skill in use ask, where the program wants it")
+async def gate_asks(driver: Driver, library: Library) -> None:
+    add_gate(driver, library, Admission.ASKS)
+    replies: list[Reply] = [[driver.own_call], [load("careful")], [driver.own_call], "Done."]
+    turn = await driver.turn("Good morning.", replies)
+    assert turn.asked == [driver.own_call.name]
+    assert ["ahoy" in result for result in turn.results].count(True) == 2
+    turn = await driver.turn("Go on.", [[driver.own_call], "Done."], approve=False)
+    assert turn.asked == [driver.own_call.name]
+    assert not any("ahoy" in result for result in turn.results[-1:])
+    assert turn.text == "Done."
+
+
+@promise("tools outside `allowed-tools` of the skill in use are hidden, where the program wants it")
+async def gate_hides(driver: Driver, library: Library) -> None:
+    add_gate(driver, library, Admission.HIDDEN)
+    replies: list[Reply] = [[driver.own_call], [load("careful")], [driver.own_call], "Done."]
+    turn = await driver.turn("Good morning.", replies)
+    assert turn.asked == []
+    assert ["ahoy" in result for result in turn.results] == [True, False, False]
+    turn = await driver.turn("Go on.", [[load("tide-tables")], "Done."])
+    assert driver.own_call.name not in turn.seen[0].tools
+    assert turn.text == "Done."
+
+
+@promise("the policy is told of agent, conversation and tenant")
+async def told_policy(driver: Driver, library: Library) -> None:
+    asked: set[Requester] = set()
+
+    class Curious(LibraryAuthority):
+        def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+            asked.add(requester)
+            if skill.name == "tide-tables" and requester.tenant == TENANT:
+                return Refusal("not_found", "not for this tenant")
+            return super().offer_refusal(skill, requester)
+
+    library.manager.authority = Curious()
+    driver.ask_for(Requester(program="harbour", tenant=TENANT))
+    turn = await driver.turn("Good morning.", [[load("tide-tables")], "Done."])
+    assert "tide-tables" not in offered(turn.seen[0].instructions)
+    assert '<error code="not_found">' in turn.results[0]
+    told = {requester for requester in asked if requester.tenant}
+    assert {(requester.program, requester.tenant) for requester in told} == {("harbour", TENANT)}
+    assert len({requester.conversation for requester in told}) == 1
+    assert all(requester.conversation for requester in told)
+
+
+@promise("skills that the program pins are in use from the first request on")
+async def pinned(driver: Driver, library: Library) -> None:
+    library.provider.pinned = ["tide-tables"]
+    turn = await driver.turn("Good morning.", ["Done."])
+    assert "Use the harmonic constants." in turn.seen[0].whole
+
+
+@promise("files that a script made reach the program")
+async def made_files(driver: Driver, library: Library) -> None:
+    turn = await driver.turn("Good morning.", [[load("runner")], [run("draw")], "Done."])
+    assert turn.files == ["chart.svg"], turn.results
+
+
 @promise("skills of an MCP server that went away are used from their verified copies")
 async def server_gone(driver: Driver, library: Library) -> None:
     pytest.importorskip("mcp", reason="the source of these skills needs the extra mcp")
@@ -388,6 +450,14 @@ async def hostile_library(driver: Driver, library: Library) -> None:
     assert [plain(result) for result in turn.results] == await neutral(
         library, SkillSession(), *(load(name) for name in names)
     )
+
+
+def add_gate(driver: Driver, library: Library, outside: Admission) -> None:
+    """Add a skill that declares its tools, and hold the agent's own tool to it."""
+    write(library.folder, "careful", "Be careful.", more="allowed-tools: Read\n")
+    library.manager.refresh()
+    library.provider.gate = ToolGate(outside)
+    driver.give_own_tool()
 
 
 def add_counting(library: Library) -> None:

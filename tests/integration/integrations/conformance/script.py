@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
 
 INLINE = "there are no agents beside the one: the skill is followed in place, and that is said"
@@ -73,6 +74,8 @@ class Turn:
     text: str = ""
     asked: list[str] = field(default_factory=list)
     """Tools that the user was asked to approve."""
+    files: list[str] = field(default_factory=list)
+    """Names of what scripts made, as the framework hands it to the program."""
 
     @property
     def failed(self) -> list[bool]:
@@ -135,6 +138,13 @@ class Driver(ABC):
     def give_own_tool(self) -> None:
         """Give the agent a tool of its own."""
         self.own_tool = True
+
+    requester: Requester | None = None
+
+    def ask_for(self, requester: Requester) -> None:
+        """Say on whose behalf the authority is asked from now on."""
+        self.requester = requester
+        self.begin_conversation()
 
     def other_user(self) -> "Driver":
         """Somebody else, with a conversation of their own, on the same agent."""

@@ -15,12 +15,14 @@ COLUMNS = (
     "mcp",
     "program",
 )
+PEERS = ("adk",)
+"""Too heavy for everybody's environment: run by `dev.py columns peers`."""
 CHOSEN = os.environ.get("SKILLKIT_COLUMNS", ",".join(COLUMNS)).split(",")
 """An environment with one framework runs its column only."""
 
 DRIVERS: tuple[type[Driver], ...] = tuple(
     driver
-    for column in COLUMNS
+    for column in (*COLUMNS, *PEERS)
     if column in CHOSEN
     for driver in import_module(f"conformance.drivers.{column}").DRIVERS
 )

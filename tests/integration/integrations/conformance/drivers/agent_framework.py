@@ -16,12 +16,14 @@ from agent_framework import (
     FunctionInvocationLayer,
     InMemoryHistoryProvider,
     Message,
+    SupportsAgentRun,
     tool,
 )
 
 from conformance.script import Driver, Reply, Seen, Turn, say
+from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
-from skillkit.integrations.agent_framework import SkillsContextProvider
+from skillkit.integrations.agent_framework import FILES, SkillsContextProvider
 
 AGAIN = "nobody here sees the messages, so what is loaded again in a later turn is given again"
 
@@ -40,6 +42,8 @@ class ScriptedClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Bas
                 break
             answers = [*message.contents, *answers]
         results = [str(content.result) for content in answers]
+        made = [file for content in answers for file in content.additional_properties.get(FILES, ())]
+        self.driver.model.turn.files += [file["name"] for file in made]
         failed = [content.exception is not None for content in answers]
         tools = {tool.name: tool.parameters() for tool in options.get("tools") or ()}
         parts = [json.dumps([str(message.role), *map(_part, message.contents)]) for message in messages]
@@ -83,11 +87,14 @@ class AgentFrameworkDriver(Driver):
     def begin_conversation(self) -> None:
         self.session = self.agent.create_session()
 
+    def _requester(self, agent: SupportsAgentRun, session: AgentSession) -> Requester:
+        return self.requester or Requester()
+
     def give_own_tool(self) -> None:
         self.agent = self._agent(tool(approval_mode="never_require")(say))
 
     def _agent(self, *own: Any) -> Agent[Any]:
-        providers = [SkillsContextProvider(self.provider)]
+        providers = [SkillsContextProvider(self.provider, requester=self._requester)]
         return Agent(ScriptedClient(self), tools=list(own), context_providers=providers)
 
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
@@ -153,7 +160,8 @@ class AgentFrameworkServiceDriver(AgentFrameworkDriver):
 
     def _agent(self, *own: Any) -> Agent[Any]:
         self.client = ServiceClient(self)
-        return Agent(self.client, tools=list(own), context_providers=[SkillsContextProvider(self.provider)])
+        providers = [SkillsContextProvider(self.provider, requester=self._requester)]
+        return Agent(self.client, tools=list(own), context_providers=providers)
 
     async def forget(self) -> None:
         for thread in self.client.threads.values():

@@ -39,13 +39,14 @@ class AnthropicDriver(Driver):
         turn, self.approved = self.model.begin(replies), approve
         self.messages.append({"role": "user", "content": user})
         turn.text = await self._run()
+        turn.files = [str(file["name"]) for file in self.skills.conversation.files]
         new = self.server.last_messages[len(self.messages) :]
         self.messages += [*new, {"role": "assistant", "content": turn.text}]
         return turn
 
     def begin_conversation(self) -> None:
         self.messages = []
-        self.skills = AnthropicSkills(self.provider, approve=self._approve)
+        self.skills = AnthropicSkills(self.provider, approve=self._approve, requester=self.requester)
         self.server = MessagesServer(self)
 
     async def forget(self) -> None:
@@ -110,9 +111,13 @@ class AnthropicManualDriver(AnthropicDriver):
         async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
             messages = list(self.messages)
             while True:
-                message = await client.messages.create(**self.skills.request(messages), **COMMON)
+                tools: Any = [{"name": "say", "input_schema": {"type": "object"}}] if self.own_tool else []
+                request = self.skills.request(messages, tools=tools)
+                message = await client.messages.create(**request, **COMMON)
                 answer: Any = await self.skills.results(message)
-                own = [block for block in message.content if block.type == "tool_use" and block.name == "say"]
+                answered = {block["tool_use_id"] for block in answer["content"]} if answer else set()
+                own = [block for block in message.content if block.type == "tool_use"]
+                own = [block for block in own if block.id not in answered]
                 if answer is None and not own:
                     return _text(message)
                 answer = answer or {"role": "user", "content": []}

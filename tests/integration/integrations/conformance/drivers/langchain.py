@@ -22,6 +22,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
 from conformance.script import Driver, Reply, Seen, Turn, say
+from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.langchain import SkillsMiddleware
 
@@ -86,6 +87,9 @@ class LangChainDriver(Driver):
     def begin_conversation(self) -> None:
         self.config: Any = {"configurable": {"thread_id": uuid.uuid4().hex}}
 
+    def _requester(self, runtime: Any) -> Requester:
+        return self.requester or Requester()
+
     def give_own_tool(self) -> None:
         self.agent = self._agent(tool(say))
 
@@ -93,7 +97,7 @@ class LangChainDriver(Driver):
         return create_agent(
             ScriptedChatModel(driver=self),
             tools=list(own),
-            middleware=[SkillsMiddleware(self.provider)],
+            middleware=[SkillsMiddleware(self.provider, requester=self._requester)],
             checkpointer=self.saver,
         )
 
@@ -108,6 +112,8 @@ class LangChainDriver(Driver):
                     decisions.append({"type": "approve" if approve else "reject"})
             state = await self._run(Command(resume={"decisions": decisions}))
         turn.text = str(state["messages"][-1].content)
+        artifacts = [getattr(message, "artifact", None) for message in state["messages"]]
+        turn.files = [file["name"] for artifact in artifacts if artifact for file in artifact["files"]]
         return turn
 
     async def forget(self) -> None:

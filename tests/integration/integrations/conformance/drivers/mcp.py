@@ -13,6 +13,7 @@ from skillkit.integrations.conversation import ScriptSource
 from skillkit.integrations.mcp import SkillServer
 
 NO_MEMORY = "the server is stateless: a connection is not a conversation, the client remembers"
+OWN_TOOLS = "the server does not see the client's other tools"
 ASKS = "the client asks the user, the server offers scripts only when it was started so"
 
 
@@ -32,6 +33,10 @@ class MCPDriver(Driver):
         "forked": INLINE,
         "files_in_play": "the server does not see the user's message; the prompt of a skill starts it anyway",
         "user_command": "the client starts a skill by its prompt",
+        "gate_asks": OWN_TOOLS,
+        "gate_hides": OWN_TOOLS,
+        "told_policy": "a client is a tenant, and there is no conversation to tell of",
+        "pinned": NO_MEMORY,
         "script_approved": ASKS,
         "script_refused": ASKS,
         "script_help": ASKS,
@@ -57,6 +62,10 @@ class MCPDriver(Driver):
                     turn.text = reply
                     return turn
                 answers: list[Any] = await asyncio.gather(*(self._answer(client, call) for call in reply))
+                links = [
+                    each for answer in answers for each in answer.content if each.type == "resource_link"
+                ]
+                turn.files += [link.name for link in links]
                 results = [answer.content[0].text for answer in answers]
                 failed = [answer.is_error is True for answer in answers]
 

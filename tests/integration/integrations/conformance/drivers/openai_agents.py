@@ -59,7 +59,7 @@ class OpenAIAgentsDriver(Driver):
         self.begin_conversation()
 
     def begin_conversation(self) -> None:
-        self.conversation = Conversation(self.provider)
+        self.conversation = Conversation(self.provider, requester=self.requester)
         self.items: list[Any] = []
         self.known_results = 0
 
@@ -79,6 +79,7 @@ class OpenAIAgentsDriver(Driver):
             result = await self._run(state)
         self.items = result.to_input_list()
         turn.text = str(result.final_output)
+        turn.files = [str(file["name"]) for file in self.conversation.files]
         return turn
 
     async def forget(self) -> None:
@@ -92,7 +93,10 @@ class OpenAIAgentsDriver(Driver):
         return await Runner.run(self.agent, given, **self._common())
 
     def _common(self) -> dict[str, Any]:
-        config = RunConfig(call_model_input_filter=skill_input_filter(self.agent.conversation))
+        config = RunConfig(
+            call_model_input_filter=skill_input_filter(self.agent.conversation),
+            tool_not_found_behavior="return_error_to_model",
+        )
         return {"context": self, "max_turns": 100, "run_config": config}
 
     def _respond(self, call: ModelCall) -> list[Any]:

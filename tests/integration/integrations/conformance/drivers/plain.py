@@ -41,17 +41,20 @@ class PlainDriver(Driver):
             self.messages.append({"role": "assistant", "content": None, "tool_calls": calls})
             functions: list[Any] = [call["function"] for call in calls]
             results = await asyncio.gather(*map(self._answer, functions))
+            turn.files += [str(file["name"]) for result in results for file in result.files]
             for call, result in zip(calls, results, strict=True):
                 self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": result.text})
 
     async def _answer(self, function: Mapping[str, Any]) -> ToolResult:
         if self.own_tool and function["name"] == "say":
+            if (refused := await self.skills.refuse("say", function["arguments"])) is not None:
+                return refused
             return ToolResult(say(**json.loads(function["arguments"])))
         return await self.skills.result(function["name"], function["arguments"])
 
     def begin_conversation(self) -> None:
         self.messages = []
-        self.skills = SkillTools(self.provider, approve=self._approve)
+        self.skills = SkillTools(self.provider, approve=self._approve, requester=self.requester)
 
     async def forget(self) -> None:
         self.messages.clear()
@@ -62,7 +65,8 @@ class PlainDriver(Driver):
         self.skills = SkillTools(self.provider, session, approve=self._approve)
 
     async def _request(self, results: list[ToolResult]) -> Seen:
-        request: Any = await asyncio.to_thread(self.skills.request, self.messages)
+        own = [{"type": "function", "function": {"name": "say", "parameters": {}}}] if self.own_tool else []
+        request: Any = await asyncio.to_thread(self.skills.request, self.messages, own)
         functions = [tool["function"] for tool in request["tools"]]
         tools = {each["name"]: each["parameters"] for each in functions}
         system, *messages = request["messages"]

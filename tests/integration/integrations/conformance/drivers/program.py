@@ -1,10 +1,10 @@
 """The `agent` program itself, with a scripted chat client in place of a provider's."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.drivers.agent_framework import ScriptedClient
 from conformance.script import Call, Driver, Reply, Seen, Turn
@@ -14,9 +14,11 @@ from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.runtime import AgentRuntime
+from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
 from skillkit.install.enabled import EnabledSkills
 
+HARMLESS = "the program's own tools do nothing that a skill would have to be kept from"
 _BASIC = {tool.name for tool in HelloTools().tools()}
 
 
@@ -46,7 +48,16 @@ class ProgramDriver(Driver):
         self.approve = True
         self.runtime = self._runtime(ConversationStore(self.home).new())
 
+    unable: ClassVar[Mapping[str, str]] = {
+        "gate_asks": HARMLESS,
+        "gate_hides": HARMLESS,
+        "told_policy": "the program has one user; its policy is told of the conversation",
+        "pinned": "its user pins with `/name`",
+    }
     own_call = Call("greet_user", {"name": "ahoy", "language": "en"})
+
+    def ask_for(self, requester: Requester) -> None:
+        raise NotImplementedError
 
     def begin_conversation(self) -> None:
         self.folder = tempfile.TemporaryDirectory()

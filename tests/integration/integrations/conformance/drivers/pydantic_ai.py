@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDenied
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, RunContext, ToolDenied
 from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
@@ -19,6 +19,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_core import to_jsonable_python
 
 from conformance.script import Driver, Reply, Seen, Turn, say
+from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.pydantic_ai import SkillsCapability
 
@@ -35,7 +36,7 @@ class PydanticAIDriver(Driver):
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)
         self.history: list[ModelMessage] = []
-        self.capability = SkillsCapability[None](provider)
+        self.capability = SkillsCapability[None](provider, requester=self._requester)
         self.agent = self._agent()
 
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
@@ -50,7 +51,17 @@ class PydanticAIDriver(Driver):
             result = await self._run(None, DeferredToolResults(approvals=decided))
         self.history = result.all_messages()
         turn.text = result.output
+        turn.files = [
+            file["name"]
+            for message in result.all_messages()
+            for part in message.parts
+            if isinstance(part, ToolReturnPart) and part.metadata
+            for file in part.metadata["files"]
+        ]
         return turn
+
+    def _requester(self, context: RunContext[None]) -> Requester:
+        return self.requester or Requester()
 
     def begin_conversation(self) -> None:
         self.history = []
