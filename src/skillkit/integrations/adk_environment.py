@@ -3,7 +3,10 @@
 import asyncio
 from pathlib import Path
 
-from google.adk.environment import BaseEnvironment, ExecutionResult
+try:
+    from google.adk.environment import BaseEnvironment, ExecutionResult
+except ImportError as error:
+    raise ImportError("ADK's environment needs google-adk: pip install 'skillkit[adk]'") from error
 
 from skillkit.scripts.models import Outcome
 from skillkit.scripts.workspace import SandboxedWorkspace

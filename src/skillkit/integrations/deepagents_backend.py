@@ -2,8 +2,16 @@
 
 import asyncio
 
-from deepagents.backends.protocol import EditResult, ExecuteResponse, FileDownloadResponse, FileUploadResponse
-from deepagents.backends.sandbox import BaseSandbox
+try:
+    from deepagents.backends.protocol import (
+        EditResult,
+        ExecuteResponse,
+        FileDownloadResponse,
+        FileUploadResponse,
+    )
+    from deepagents.backends.sandbox import BaseSandbox
+except ImportError as error:
+    raise ImportError("This backend needs deepagents: pip install 'skillkit[deepagents]'") from error
 
 from skillkit.scripts.models import ScriptResult
 from skillkit.scripts.workspace import SandboxedWorkspace

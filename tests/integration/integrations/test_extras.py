@@ -8,9 +8,10 @@ import pytest
 
 MODULES = {
     "adk": ("google.adk", "skillkit[adk]"),
+    "adk_environment": ("google.adk", "skillkit[adk]"),
     "agent_framework": ("agent_framework", "skillkit[agent-framework]"),
     "anthropic": ("anthropic", "skillkit[anthropic]"),
-    "deepagents": ("deepagents", "skillkit[deepagents]"),
+    "deepagents_backend": ("deepagents", "skillkit[deepagents]"),
     "langchain": ("langchain", "skillkit[langchain]"),
     "mcp": ("mcp", "skillkit[mcp]"),
     "openai_agents": ("agents", "skillkit[openai-agents]"),
