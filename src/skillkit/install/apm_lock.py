@@ -33,6 +33,8 @@ def read_apm_lock(path: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
         raise LockFileError(f"Cannot read {path}: {error.strerror}") from error
     except (SkillsUseError, ValueError) as error:
         raise LockFileError(f"{path} cannot be read: {escape_hidden(str(error))[:200]}") from error
+    if "lockfile_version" not in fields and not isinstance(fields.get("dependencies"), list):
+        raise LockFileError(f"{path} has no lockfile_version: a manifest is not a lock")
     version = str(fields.get("lockfile_version", "1"))
     if version not in _VERSIONS:
         raise LockFileError(f"{path} has the format {escape_hidden(version)[:20]}; 1 and 2 are read")

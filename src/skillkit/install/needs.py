@@ -17,7 +17,7 @@ _ITEM = re.compile(r"\A\s*(?:[-*+]|\d+[.)])?\s*(?:\[[ xX]\]\s*)?")
 # A mention that is marked as one: code, bold, a link, /name, @name, [[name]], with a plugin's name before it.
 _MARKED = (
     r"`?Skill\((?:[\w.-]+:)?{name}\)`?|(?P<open>\[\[|\[?[`*]+[/@]?|\[|(?<![\w.~/])[/@])(?:[\w.-]+:)?{name}"
-    r"(?:\]\]|[`*]+\]?(?:\([^)\s]*\))?|\]\([^)\s]*\)|(?![\w/.-]))"
+    r"(?:\]\]|[`*]+\]?(?:\([^)\s]*\))?|\]\([^)\s]*\)|(?<!`{name})(?<!`/{name})(?![\w/.-]))"
 )
 _PLAIN = r"(?<![\w./-]){name}(?![\w./-])"
 _BEFORE = r"(?:(?:when|if|before|after|once)\s+(?!you\b|the\s+user|users?\b|asked)[^,§]{3,90},\s+)?"
@@ -51,10 +51,16 @@ _SUB_SKILLS = re.compile(r"\bsub-?skills\s*\([^)]*§", re.IGNORECASE)
 _ELSEWHERE = re.compile(
     r"\brelated\b|§(?:\s+skill)?\s+for\s+(?:full|more|detail|complete|further|additional|deeper)"
     r"|\buse\s+(?:the\s+)?§(?:\s+skill)?(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
-    r"|(?:\bif\s+you\s+(?:need|want|prefer)\b|\bdo\s+not\b|\bdon['’]t\b|\bnever\b|\bconsider\b|\bmay\b|\bcan\b)[^§]*§"
-    r"|§[^§]{0,12}\bif\s+(?:available|installed|you)\b",
+    r"|(?:\bif\s+you\s+(?:need|want|prefer)\b|\b(?:do|does|is|are|will)\s+not\b|\bn['’]t\b|\bdon['’]t\b|\bnever\b"
+    r"|\bconsider\b|\bmay\b|\bcan(?:not)?\b)[^§]*§"
+    r"|§\s+(?:patterns?|conventions?|guidelines?|style)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
+    r"|§[^§]*\bif\s+(?:available|installed|you|needed|necessary|desired)\b",
     re.IGNORECASE,
 )
+# A row of a table, or one of several options, says what to do in one case.
+_CHOICE = re.compile(r"\A(?:\||(?:>\s*)?(?:[-*]\s+)?\**[A-H]\)\s)")
+_IN_A_CASE = re.compile(r"§(?:\s+skill)?\s+(?:when(?:ever)?|where)\b", re.IGNORECASE)
+_TO_DO = re.compile(r"§\W{0,3}\s+to\s", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +133,24 @@ def _naming(name: str, paragraph: str) -> Iterator[str]:
 
 def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
     marked = _with_mention(name, sentence)
-    if marked is None or _ELSEWHERE.search(marked):
+    if marked is None or _ELSEWHERE.search(marked) or _is_for_user(name, sentence, marked):
         return False
     item = _ITEM.sub("", marked, count=1)
     if _NEEDED_HEADING.search(heading):
         return item.startswith("§")
+    if _IN_A_CASE.search(marked):
+        return False
     if _OTHER_HEADING.search(heading) or _OTHER_HEADING.search(lead):
         return False
     return bool(_DO.match(item) or any(rule.search(marked) for rule in (_REQUIRED, _IF_NOT_YET, _SUB_SKILLS)))
+
+
+def _is_for_user(name: str, sentence: str, marked: str) -> bool:
+    """Whether a sentence is a choice of several (a row, an option), or what the user is to be told."""
+    if _CHOICE.match(sentence) or sentence.count('"') % 2 or "“" in sentence:
+        return True
+    command = re.search(rf"(?<![\w.])/{re.escape(name)}\b", sentence, re.IGNORECASE)
+    return command is not None and _TO_DO.search(marked) is not None
 
 
 def _with_mention(name: str, sentence: str) -> str | None:

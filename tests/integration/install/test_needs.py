@@ -32,6 +32,14 @@ from skillkit.install.needs import inferred_needs
         ("Install what is required by the `/test-first` workflow.", False),
         ("```\nUse the `test-first` skill.\n```", False),
         ("Use test-first-runner to go on.", False),
+        ("Use `test-first` when the user has one failing test.", False),
+        ("- Does NOT write tests (delegates to test-first)", False),
+        ("| No tests yet | Use test-first first |", False),
+        ("> A) Run /test-first first — then come back", False),
+        ('Say: "All done. Run `/test-first`."', False),
+        ("Run `/test-first` to write what is missing.", False),
+        ("Run `test-first login` and go on.", False),
+        ("Run `test-first` first if needed.", False),
     ],
 )
 def test_what_a_text_tells_to_use_is_told_from_what_it_only_names(text: str, needed: bool) -> None:
