@@ -98,7 +98,7 @@ class InstallInspector:
         """Compare installed skills with what was approved, byte for byte."""
         checks = []
         state = self.registry.load()
-        for skill in self._selected(names):
+        for skill in state.selected(names):
             self.progress(f"Hashing {skill.name}")
             edits = tuple(self.store.edits(skill.stored, skill.files))
             places = self.registry.check_places(state, skill.name_canonical)
@@ -108,12 +108,8 @@ class InstallInspector:
     @reporting_disk_errors()
     def outdated(self, names: Sequence[str] = ()) -> Freshnesses:
         """Compare installed skills with their sources."""
-        return freshness(self._selected(names), self.access, self._files)
+        return freshness(self.registry.load().selected(names), self.access, self._files)
 
     def _files(self, skill: InstalledSkill) -> SkillTree:
         """The files of an installed skill as they are now."""
         return read_folder(self.store.path(skill.stored), ANY_SIZE)
-
-    def _selected(self, names: Sequence[str]) -> Skills:
-        state = self.registry.load()
-        return [state.get(name) for name in names] or [skill for _, skill in sorted(state.skills.items())]

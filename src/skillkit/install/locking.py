@@ -34,7 +34,7 @@ class LockingInspector(TrustingInspector):
     @reporting_disk_errors()
     def lock(self, path: Path, names: Sequence[str] = ()) -> Skills:
         """Write the lock from what is installed; refuses what is not as it was approved."""
-        skills = self._selected(names)
+        skills = self.registry.load().selected(names)
         for check in self.verify([skill.name for skill in skills]):
             if not check.intact:
                 raise LocalEditsError(

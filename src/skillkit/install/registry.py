@@ -62,6 +62,10 @@ class RegistryState:
             raise NotInstalledError(f"Skill '{escape_hidden(name)}' is not installed. Installed: {known}")
         return skill
 
+    def selected(self, names: Iterable[str]) -> list[InstalledSkill]:
+        """Return the skills of these names, or every one by name."""
+        return [self.get(name) for name in names] or [skill for _, skill in sorted(self.skills.items())]
+
     def to_data(self) -> dict[str, Any]:
         return {
             "skills": {name: skill.to_data() for name, skill in sorted(self.skills.items())},
@@ -253,8 +257,10 @@ class InstallRegistry:
         self.store.relink(_wanted(state))
 
     def check_places(self, state: RegistryState, name: str) -> tuple[PlaceCheck, ...]:
-        """What is found in the places where clients see an installed skill."""
-        digest, known = state.skills[name].digest, state.digests(name)
+        """What is found in the places where clients see an installed skill; another process may remove it."""
+        if (skill := state.skills.get(name)) is None:
+            return ()
+        digest, known = skill.digest, state.digests(name)
         return tuple(
             PlaceCheck(place, self.placement.state(place, name, digest, known))
             for place in state.places.get(name, ())

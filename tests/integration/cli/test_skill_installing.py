@@ -164,7 +164,11 @@ def test_a_program_that_is_told_to_end_takes_git_and_its_scratch_along(
     environment = clean_environment(tmp_path, TMPDIR=str(scratch))
     environment["PATH"] = f"{fake.parent}{os.pathsep}{environment['PATH']}"
     program = subprocess.Popen(
-        [*PROGRAM, "add", "file:///x", "--trusted"], env=environment, cwd=tmp_path, stderr=subprocess.PIPE
+        # What started the tests may ignore SIGHUP (nohup does), and then so does all that they start.
+        ["env", "--default-signal", *PROGRAM, "add", "file:///x", "--trusted"],
+        env=environment,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
     )
     git = int(fifo.read_text())
     assert list(scratch.iterdir())

@@ -35,7 +35,7 @@ def test_inside_a_namespace(module):
         env={**os.environ, INSIDE: "1"},
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=1800,
         check=False,
     )
     assert ended.returncode == 0, ended.stdout[-8000:] + ended.stderr[-2000:]

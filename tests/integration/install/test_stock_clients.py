@@ -14,6 +14,7 @@ import pytest
 from program import clean_environment
 from skill_repositories import Repository, skill_text
 
+from skillkit.core.disk import locked
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.publishing import publish
 
@@ -31,11 +32,12 @@ def client(pytestconfig: pytest.Config) -> Path:
         pytest.skip("npm is not installed")
     folder = Path(pytestconfig.cache.mkdir("stock-clients"))
     program = folder / "node_modules" / "skills" / "bin" / "cli.mjs"
-    if not program.exists():
-        command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), *PACKAGES]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-        if done.returncode or not program.exists():
-            pytest.skip(f"npm could not install {PACKAGES}: {done.stderr[-200:]}")
+    with locked(folder / "lock"):  # the tests of this file may run in several processes
+        if not program.exists():
+            command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), *PACKAGES]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+            if done.returncode or not program.exists():
+                pytest.skip(f"npm could not install {PACKAGES}: {done.stderr[-200:]}")
     return folder
 
 
