@@ -25,6 +25,7 @@ def main() -> None:
     parser.add_argument("--skills", action="append", default=[], help="a folder of skills with scripts")
     parser.add_argument("--each", type=int, default=10, help="defects of each kind")
     parser.add_argument("--only", help="one kind")
+    parser.add_argument("--seed", type=int, default=SEED, help="which skills of the corpus are taken")
     parser.add_argument(
         "--show", action="store_true", help="print what was missed and what was a false alarm"
     )
@@ -38,7 +39,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         skills.unpack(corpus, work / "corpus")
-        texts = skills.sound_folders(corpus, work / "corpus", 4 * arguments.each, SEED)
+        texts = skills.sound_folders(corpus, work / "corpus", 4 * arguments.each, arguments.seed)
         coded = list(skills.script_folders([Path(folder) for folder in arguments.skills]))
         kinds = [kind for kind in KINDS if arguments.only in (None, kind.name)]
         measure(kinds, texts, coded, work, arguments.each, show=arguments.show)

@@ -13,7 +13,7 @@ from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
 from skillkit.evaluation.behaviour.executor import Executor
 from skillkit.evaluation.behaviour.judge import UNMEASURED, Agreement, Judge
 from skillkit.evaluation.behaviour.program import ProgramExecutor
-from skillkit.evaluation.behaviour.recording import RECORDINGS, Recordings
+from skillkit.evaluation.behaviour.recording import Recordings
 from skillkit.evaluation.behaviour.runs import BehaviourRunner
 from skillkit.install.exceptions import ConsentError
 
@@ -59,12 +59,11 @@ def run_behaviour(
     cases = tester.behaviour_cases()
     if not cases:
         return tester.report((), {})
-    folder = options.recordings or cases[0].suite.parent / RECORDINGS
     executor = None if options.replay else _executor(options)
     try:
         _refuse_unknown_price(options, executor)
         runner = BehaviourRunner(
-            Recordings(folder, options.replay, options.resume, options.accept_stale),
+            Recordings(options.recordings, options.replay, options.resume, options.accept_stale),
             executor,
             options.runs,
             options.baseline,

@@ -77,7 +77,7 @@ class AgentExecutor:
             observers=Observers(step=steps.append),
         )
         begun = perf_counter()
-        answer, error = "", ""
+        answer, error, timed_out = "", "", False
         try:
             await self._load()
             runtime.client = self._client
@@ -87,7 +87,7 @@ class AgentExecutor:
                     for number, prompt in enumerate(task.prompts):
                         answer = await runtime.answer(prompt if number else prompt + _files(task))
         except TimeoutError:
-            error = f"took longer than {task.seconds:g} s"
+            error, timed_out = f"took longer than {task.seconds:g} s", True
         except SkillsUseError as problem:
             error = str(problem)
         return Transcript(
@@ -100,6 +100,7 @@ class AgentExecutor:
             perf_counter() - begun,
             cost=self._cost(steps),
             error=error,
+            timed_out=timed_out,
         )
 
     def _cost(self, steps: list[Step]) -> float | None:

@@ -35,7 +35,7 @@ def find_suites(places: Iterable[Path], skill: str | None = None) -> FoundSuites
     """Every file of cases that `places` name or hold; what another file already names comes once.
 
     A file that says in its name or folder that it holds cases is reported when it does not; any other
-    file of tests counts only when it does.
+    file of tests, and what lies right in a folder that is named, counts only when it does.
     """
     suites: dict[Path, Suite] = {}
     unreadable: dict[Path, Unreadable] = {}
@@ -82,7 +82,7 @@ def _candidates(places: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
             hinted = bool(_WORDS & set(re.split(r"[^a-z]+", name)))
             if hinted or known & _FOLDERS:
                 yield path, hinted or path.parent.name.lower() in _FOLDERS
-            elif known & _MAYBE_FOLDERS:
+            elif known & _MAYBE_FOLDERS or path.parent == place:
                 yield path, False
 
 

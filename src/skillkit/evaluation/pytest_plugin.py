@@ -1,8 +1,10 @@
 """`pytest --skills FOLDER`: each case is one test; behaviour is replayed from recordings, without a model."""
 
+import difflib
+import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -79,8 +81,7 @@ class SkillItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         if isinstance(excinfo.value, SkillCaseError):
-            result = excinfo.value.result
-            return "\n".join([result.message, *(f"  {problem}" for problem in result.problems)])
+            return "\n".join(_explanation(excinfo.value.result))
         return str(super().repr_failure(excinfo))
 
     def reportinfo(self) -> tuple[Path | str, int | None, str]:
@@ -93,6 +94,34 @@ class SkillCaseError(Exception):
     def __init__(self, result: "Result") -> None:
         super().__init__(result.message)
         self.result = result
+
+
+def _explanation(result: "Result") -> Iterator[str]:
+    """What happened instead, with the difference to what was expected."""
+    texts = [str(problem) for problem in result.problems]
+    if not any(result.message in text for text in texts):
+        yield result.message
+    yield from texts
+    for number, run in enumerate(_listed(result.data.get("with")), 1):
+        if run["passed"] is False:
+            yield from ("", f"Run {number} answered:", *(f"  {line}" for line in run["answer"].splitlines()))
+            for grade in run["grades"]:
+                mark = {True: "+", False: "-", None: "?"}[grade["passed"]]
+                yield f"{mark} {grade['text']}{': ' + grade['evidence'] if grade['evidence'] else ''}"
+    for found in _listed(result.data.get("found")):
+        reasons = "; ".join(found["reasons"])
+        yield f"  {found['score']:.2f} {found['skill']}{': ' + reasons if reasons else ''}"
+    expected, seen = result.data.get("expected"), result.data.get("seen")
+    if isinstance(expected, dict) and isinstance(seen, dict):
+        shown = [
+            json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False).splitlines()
+            for value in (expected, {key: seen.get(key) for key in expected})
+        ]
+        yield from difflib.unified_diff(*shown, "expected", "seen", lineterm="")
+
+
+def _listed(value: object) -> list[dict[str, Any]]:
+    return value if isinstance(value, list) else []
 
 
 def _tests(config: pytest.Config, folders: list[Path]) -> "Iterator[SkillTest]":
@@ -116,12 +145,12 @@ def _tests(config: pytest.Config, folders: list[Path]) -> "Iterator[SkillTest]":
 
 def _replayed(folder: str | None, tester: "SkillTester") -> "BehaviourRunner | None":
     from skillkit.evaluation.behaviour.judge import UNMEASURED, Judge
-    from skillkit.evaluation.behaviour.recording import RECORDINGS, Recordings
+    from skillkit.evaluation.behaviour.recording import Recordings
     from skillkit.evaluation.behaviour.runs import BehaviourRunner
 
-    cases = tester.behaviour_cases()
-    if folder is None or not cases:
+    if folder is None or not tester.behaviour_cases():
         return None
-    place = Path(folder) if folder else cases[0].suite.parent / RECORDINGS
     judge = Judge(lambda question: "", UNMEASURED)  # only what was recorded counts
-    return BehaviourRunner(Recordings(place, replay=True), baseline=False, judge=judge)
+    return BehaviourRunner(
+        Recordings(Path(folder) if folder else None, replay=True), baseline=False, judge=judge
+    )

@@ -115,6 +115,7 @@ def run_script_case(
             {
                 "script": call.script,
                 "arguments": list(call.arguments),
+                "expected": _expected(call),
                 "seen": seen.as_data() if seen else None,
             },
         )
@@ -152,6 +153,13 @@ def _observe(
     return Observed(
         0 if answer["success"] and code is None else code, stdout, _parsed(stdout), produced, error, message
     )
+
+
+def _expected(call: ScriptCall) -> dict[str, object]:
+    """What a case asks for, under the names of what was seen."""
+    texts = {name: text for name, text in call.produced.items() if isinstance(text, str)}
+    wanted = {"exit_code": call.exit_code or 0, "json": call.json, "files": texts or None}
+    return {name: value for name, value in wanted.items() if value is not None}
 
 
 def _parsed(text: str) -> object:

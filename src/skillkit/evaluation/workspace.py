@@ -1,5 +1,6 @@
 """A throw-away folder for one case, with the files that the case brings."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation.cases import CaseFile
+from skillkit.scripts.workspace import open_to_all
 
 LARGEST = 64 << 20
 
@@ -19,6 +21,9 @@ def workspace(files: Sequence[CaseFile], bases: Sequence[Path]) -> Iterator[Path
         folder = Path(name).resolve()
         for file in files:
             _place(file, folder, bases)
+        if os.geteuid() == 0:
+            folder.chmod(0o777)  # as root, scripts run in the sandbox as a user of their own
+            open_to_all(folder)
         yield folder
 
 

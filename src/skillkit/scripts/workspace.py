@@ -94,7 +94,7 @@ class SandboxedWorkspace:
         try:
             return await self.runner.arun(request)
         finally:
-            _open_to_all(self.folder)
+            open_to_all(self.folder)
 
     def read(self, path: str | PurePosixPath) -> bytes:
         """Return what is in a file of the folder; what leads out of it is refused."""
@@ -175,8 +175,8 @@ def _parent(root: Path, parts: Sequence[str]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _open_to_all(root: Path) -> None:
-    """Let the next command change what this one made: as root, each runs as a user of its own.
+def open_to_all(root: Path) -> None:
+    """Let the next command change what is in a folder: as root, each runs as a user of its own.
 
     Nothing runs in the folder any more, so what is looked at is what is changed.
     """

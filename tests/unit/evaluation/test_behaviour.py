@@ -95,7 +95,7 @@ def test_an_interrupted_run_is_resumed_without_asking_again(case, program, tmp_p
 
     recordings = Recordings(tmp_path / "rec")
     stopped = case().run_behaviour(BehaviourRunner(recordings, program, runs=3, progress=interrupt))
-    assert stopped.results == ()
+    assert [result.outcome for result in stopped.results] == [Outcome.SKIPPED]
     assert "interrupted" in stopped.notes[-1]
     resumed = BehaviourRunner(Recordings(tmp_path / "rec", resume=True), program, runs=3)
     assert resumed.estimate(case().behaviour_cases()).recorded == 1
@@ -107,7 +107,57 @@ def test_a_budget_ends_a_run_and_keeps_what_is_done(case, program, tmp_path, log
     runner = BehaviourRunner(Recordings(tmp_path / "rec"), program, runs=5, budget=Budget(max_calls=3))
     report = case().run_behaviour(runner)
     assert "limit of 3 calls" in report.notes[-1]
+    assert [result.outcome for result in report.results] == [Outcome.SKIPPED]
     assert log.read_text() == "xxx"
+
+
+def test_each_skill_keeps_its_own_recordings(case, program, write_skill, skills_dir):
+    other = write_skill("taxes", "Add up.\n", description="Computes the taxes of a year.")
+    (other / "evals").mkdir()
+    (other / "evals" / "evals.json").write_text(json.dumps({"skill_name": "taxes", "evals": [CASE]}))
+    case().run_behaviour(BehaviourRunner(Recordings(), program))
+    alone = case(other).run_behaviour(BehaviourRunner(Recordings(replay=True)))
+    assert [result.outcome for result in alone.results] == [Outcome.PASSED]
+    assert len(list((skills_dir / "sales" / "evals" / "recordings").glob("*.json"))) == 2
+
+
+def test_a_run_that_broke_off_says_nothing_of_the_skill_and_is_tried_again(case, tmp_path, log):
+    file = tmp_path / "limited.py"
+    file.write_text(
+        f"import pathlib, sys\nlog = pathlib.Path({str(log)!r})\n"
+        "if not log.exists():\n    log.write_text('x')\n    sys.exit('429 too many requests')\n"
+        "log.write_text(log.read_text() + 'x')\npathlib.Path('out.csv').write_text('MAY')\nprint('Total')\n"
+    )
+    limited = ProgramExecutor((sys.executable, str(file), "{prompt}"), paid=False)
+    first = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec"), limited, baseline=False))
+    assert first.results[0].outcome is Outcome.ERROR
+    assert "429 too many requests" in first.results[0].message
+    assert first.metrics["behaviour"]["with_skill"] is None
+    resuming = BehaviourRunner(Recordings(tmp_path / "rec", resume=True), limited, baseline=False)
+    assert resuming.estimate(case().behaviour_cases()).runs == 1
+    assert case().run_behaviour(resuming).results[0].outcome is Outcome.PASSED
+    assert log.read_text() == "xx"
+
+
+@pytest.mark.parametrize(("text", "outcome"), [("MAY", Outcome.PASSED), ("JUNE", Outcome.FAILED)])
+def test_a_checker_of_the_skill_reads_the_files_of_the_run(text, outcome, tester, write_skill, tmp_path):
+    folder = write_skill("sales", "Add up.\n", description="Adds up CSV files of sales by month.")
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / "check.py").write_text(
+        "import pathlib, sys\nfolder = pathlib.Path(sys.argv[1])\n"
+        "sys.exit(0 if 'MAY' in (folder / 'out.csv').read_text() else 'there is no May')\n"
+    )
+    (folder / "evals").mkdir()
+    checks = [{"type": "checker", "command": "scripts/check.py"}, {"type": "max_tokens", "value": 500}]
+    cases = {"evals": [{"id": 1, "prompt": "Add up", "assertions": checks}]}
+    (folder / "evals" / "evals.json").write_text(json.dumps(cases))
+    writer = tmp_path / "writer.py"
+    writer.write_text(f"import pathlib\npathlib.Path('out.csv').write_text({text!r})\n")
+    executor = ProgramExecutor((sys.executable, str(writer), "{prompt}"), paid=False)
+    runner = BehaviourRunner(Recordings(tmp_path / "rec"), executor, baseline=False)
+    (result,) = tester().run_behaviour(runner).results
+    assert result.outcome is outcome
+    assert all("there is no May" in str(problem) for problem in result.problems)
 
 
 RUN = Transcript(

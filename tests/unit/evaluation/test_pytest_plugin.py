@@ -17,15 +17,34 @@ def folder(write_skill, skills_dir):
     return skills_dir
 
 
-def test_each_case_is_a_test_with_its_name_and_its_reason(folder, tmp_path):
+def run_pytest(folder, tmp_path, *options):
     plugin = ["-p", "no:cacheprovider", "-p", "no:randomly"]
     if not [point for point in entry_points(group="pytest11") if point.name == "skillkit"]:
         plugin += ["-p", "skillkit.evaluation.pytest_plugin"]  # this environment was made before the plugin
-    command = [sys.executable, "-m", "pytest", *plugin, "-c", "/dev/null", "--rootdir", tmp_path, "-v"]
-    options = ["--skills", folder, "--skills-mode", "lexical", "--skills-no-run", "-n0", str(tmp_path)]
-    answer = subprocess.run([*command, *options], capture_output=True, text=True, cwd=tmp_path, check=False)
+    command = [sys.executable, "-m", "pytest", *plugin, "-c", "/dev/null", "--rootdir", tmp_path, "-v", "-n0"]
+    more = ["--skills", folder, "--skills-mode", "lexical", *options, str(tmp_path)]
+    return subprocess.run([*command, *more], capture_output=True, text=True, cwd=tmp_path, check=False)
+
+
+def test_each_case_is_a_test_with_its_name_and_its_reason(folder, tmp_path):
+    answer = run_pytest(folder, tmp_path, "--skills-no-run")
     assert answer.returncode == 1, answer.stderr
     assert "sales[routing-sum] PASSED" in answer.stdout
     assert "sales[static-files-exist] FAILED" in answer.stdout
     assert "links to gone.md, which is not there" in answer.stdout
     assert "1 failed, 19 passed" in answer.stdout
+
+
+def test_a_script_that_answers_otherwise_is_shown_as_a_difference(folder, tmp_path):
+    (folder / "sales" / "scripts").mkdir()
+    (folder / "sales" / "scripts" / "total.py").write_text(
+        "import json, sys\nprint(json.dumps({'total': sum(map(int, open(sys.argv[1])))}))\n"
+    )
+    case = {"id": "adds", "script": "total", "args": ["$WORK/in.txt"], "files": {"in.txt": "3\n4\n"}}
+    cases = {"scripts": [{**case, "json": {"total": 7}}, {**case, "id": "differs", "json": {"total": 8}}]}
+    (folder / "sales" / "evals" / "scripts.json").write_text(json.dumps(cases))
+    answer = run_pytest(folder, tmp_path, "-k", "scripts-adds or scripts-differs")
+    assert "sales[scripts-adds] PASSED" in answer.stdout, answer.stdout
+    assert "sales[scripts-differs] FAILED" in answer.stdout
+    assert '-    "total": 8' in answer.stdout
+    assert '+    "total": 7' in answer.stdout

@@ -9,6 +9,7 @@ import pytest
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation import Outcome, Problem, Report, Result, Tier, compare
 from skillkit.evaluation.rendering.annotations import github_annotations
+from skillkit.evaluation.rendering.html import html_page
 from skillkit.evaluation.rendering.junit import junit_xml
 from skillkit.evaluation.report import SkillUnderTest
 
@@ -79,3 +80,23 @@ def test_annotations_point_into_the_repository():
         "::error file=csv/SKILL.md,line=3,title=csv routing b::p",
         "::warning file=csv/SKILL.md,title=csv routing d::w",
     ]
+
+
+def test_the_page_has_the_whole_transcript_and_says_how_good_the_judge_is():
+    run = {
+        "answer": "Total: <7>",
+        "calls": [{"name": "read", "arguments": "sales.csv", "result": "may,7"}],
+        "grades": [
+            {"text": "Is short", "compiled": None, "kind": "statement", "passed": None, "evidence": ""}
+        ],
+        "passed": None,
+        "error": "",
+    }
+    data = {"prompts": ["Add up sales.csv"], "with": [run], "without": []}
+    result = Result(Tier.BEHAVIOUR, "sales", "1", Outcome.NOT_JUDGED, data=data)
+    judge = {"model": "local", "kinds": {"format": {"right": 4, "asked": 8, "used": False}}}
+    page = html_page(Report((result,), metrics={"behaviour": {"flaky": ["sums"], "judge": judge}}))
+    for text in ("Add up sales.csv", "may,7", "Total: &lt;7&gt;", "not judged", "sometimes: sums", "4 of 8"):
+        assert text in page
+    assert "http" not in page
+    assert "<script" not in page

@@ -1,13 +1,13 @@
 """Checker scripts: a program of the skill that looks at the files of a run and says by its exit code."""
 
-import tempfile
 from pathlib import Path
 
 from skillkit.core.digest import tree_digest
 from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.behaviour.graders import Grade
 from skillkit.evaluation.behaviour.transcript import Transcript
-from skillkit.evaluation.cases import Check
+from skillkit.evaluation.cases import CaseFile, Check
+from skillkit.evaluation.workspace import workspace
 from skillkit.scripts.models import Outcome, ScriptRequest, ScriptRunner
 from skillkit.scripts.runners import default_runner
 
@@ -26,12 +26,8 @@ def run_checker(
     script = _script(words[0], skill, suite) if words else None
     if script is None:
         return Grade(check, None, "the checker is no file of the skill")
-    with tempfile.TemporaryDirectory(prefix="skill-check-") as name:
-        folder = Path(name).resolve()
-        for path, text in {**run.files, ANSWER: run.answer}.items():
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text, encoding="utf-8")
+    files = [CaseFile(path, content=text) for path, text in {**run.files, ANSWER: run.answer}.items()]
+    with workspace(files, ()) as folder:
         request = ScriptRequest(
             skill.name,
             skill.base_dir.absolute(),
@@ -44,7 +40,7 @@ def run_checker(
         result = (runner or default_runner()).run(request)
     if result.outcome is not Outcome.EXITED:
         return Grade(check, None, f"the checker did not run: {result.message or result.outcome.value}")
-    said = result.stdout.data.decode("utf-8", "replace").strip()[-200:]
+    said = (result.stdout.data.strip() or result.stderr.data.strip()).decode("utf-8", "replace")[-200:]
     return Grade(check, result.exit_code == int(check.limit or 0), said or f"exit code {result.exit_code}")
 
 

@@ -54,7 +54,7 @@ class ProgramExecutor:
                 task.skill.base_dir, target, ignore=shutil.ignore_patterns("evals", "__pycache__")
             )
         begun = perf_counter()
-        output, error = self._start("\n\n".join(task.prompts), task)
+        output, error, timed_out = self._start("\n\n".join(task.prompts), task)
         events = list(_events(output))
         answer, calls = _read_events(events) if events else (output.strip(), [])
         usage = _usage(events)
@@ -68,9 +68,11 @@ class ProgramExecutor:
             perf_counter() - begun,
             usage["cost"] or None,
             error,
+            timed_out,
         )
 
-    def _start(self, prompt: str, task: Task) -> tuple[str, str]:
+    def _start(self, prompt: str, task: Task) -> tuple[str, str, bool]:
+        """The output, why it did not come to its end, and whether that was for its time."""
         command = [part.replace(PROMPT, prompt) for part in self.command]
         if command == list(self.command):
             command.append(prompt)
@@ -87,13 +89,14 @@ class ProgramExecutor:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 out, _ = process.communicate()
-                return out.decode("utf-8", "replace")[:MOST_OUTPUT], f"took longer than {task.seconds:g} s"
+                text = out.decode("utf-8", "replace")[:MOST_OUTPUT]
+                return text, f"took longer than {task.seconds:g} s", True
             except BaseException:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
         text = out.decode("utf-8", "replace")[:MOST_OUTPUT]
         said = err.decode("utf-8", "replace").strip()[-300:]
-        return text, f"ended with code {process.returncode}: {said}" if process.returncode else ""
+        return text, f"ended with code {process.returncode}: {said}" if process.returncode else "", False
 
 
 PRESETS = {

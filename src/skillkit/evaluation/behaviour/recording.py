@@ -58,6 +58,8 @@ class RunKey:
     model: str
     prompt_digest: str
     skill_digest: str
+    suite_folder: Path = Path()
+    """Where the file of cases lies; the key is the same in another copy of the skill."""
 
     @property
     def file_name(self) -> str:
@@ -68,14 +70,15 @@ class RunKey:
         return f"{readable}-{place[7:15]}.json"
 
     def as_data(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__slots__ if name != "suite_folder"}
 
 
 @dataclass
 class Recordings:
-    """A folder of recordings, one file a run."""
+    """Recordings, one file a run."""
 
-    folder: Path
+    folder: Path | None = None
+    """Where they are; None is the folder beside each file of cases."""
     replay: bool = False
     """Only recordings; no model is asked."""
     resume: bool = False
@@ -92,18 +95,22 @@ class Recordings:
 
     def counts(self, key: RunKey) -> bool:
         """Whether a run need not be made because it is recorded."""
-        return (self.replay or self.resume) and (self.folder / key.file_name).is_file()
+        if not (self.replay or self.resume) or (data := self._read(self._path(key))) is None:
+            return False
+        return self.replay or self.accept_stale or not (self._changes(data, key) or _is_broken(data))
 
     def find(self, key: RunKey) -> Transcript | None:
         """The recording of a run; None where there is none that counts and a model may be asked."""
         fresh = self.replay or self.resume or key.file_name in self._made
-        data = self._read(self.folder / key.file_name) if fresh else None
+        data = self._read(self._path(key)) if fresh else None
+        if data is not None and not self.replay and _is_broken(data):
+            data = None  # nothing was answered, so nothing is asked twice
         if data is None:
             if self.replay:
                 raise NoRecordingError(f"There is no recording of {key.skill} {key.case} ({key.variant})")
             return None
         recorded = data.get("key")
-        changed = _changes(recorded if isinstance(recorded, Mapping) else {}, key, replay=self.replay)
+        changed = self._changes(data, key)
         if changed and not self.accept_stale:
             if self.replay:
                 raise StaleRecordingError(
@@ -119,13 +126,13 @@ class Recordings:
 
     def calls(self, key: RunKey) -> Path:
         """Return the file of a run's single calls; those of an unfinished run count when resuming."""
-        path = self.folder / "unfinished" / f"{digest_of(key.as_data())[7:39]}.jsonl"
+        path = self._path(key).parent / "unfinished" / f"{digest_of(key.as_data())[7:39]}.jsonl"
         if not self.resume:
             path.unlink(missing_ok=True)
         return path
 
     def keep(self, key: RunKey, transcript: Transcript) -> None:
-        """Write a run; a run that failed for the service's sake is not kept, so that it is tried again."""
+        """Write a run as soon as it is over."""
         data = {
             "format": FORMAT,
             "version": VERSION,
@@ -134,12 +141,19 @@ class Recordings:
             "transcript": transcript.as_data(),
         }
         self._made.add(key.file_name)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._path(key).parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-        replace_file(self.folder / key.file_name, text.encode("utf-8", "replace"))
+        replace_file(self._path(key), text.encode("utf-8", "replace"))
         self.calls(key).unlink(missing_ok=True)
         with suppress(OSError):
             self.calls(key).parent.rmdir()
+
+    def _path(self, key: RunKey) -> Path:
+        return (self.folder or key.suite_folder / RECORDINGS) / key.file_name
+
+    def _changes(self, data: Mapping[str, object], key: RunKey) -> list[str]:
+        recorded = data.get("key")
+        return _changes(recorded if isinstance(recorded, Mapping) else {}, key, replay=self.replay)
 
     def _read(self, path: Path) -> dict[str, object] | None:
         try:
@@ -151,6 +165,14 @@ class Recordings:
         if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
             raise ConfigurationError(f"{path} is no recording that this version reads")
         return data
+
+
+def _is_broken(data: Mapping[str, object]) -> bool:
+    """Whether a recording is of a run that failed for the service's sake; a judge has its reason there."""
+    key, transcript = data.get("key"), data.get("transcript")
+    if not isinstance(key, Mapping) or key.get("variant") == "judge" or not isinstance(transcript, Mapping):
+        return False
+    return Transcript.from_data(transcript).broken
 
 
 def _changes(recorded: Mapping[str, object], key: RunKey, *, replay: bool) -> list[str]:

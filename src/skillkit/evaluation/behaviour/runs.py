@@ -68,15 +68,18 @@ class BehaviourRunner:
         return Estimate(runs, recorded, tokens)
 
     def run(self, cases: Iterable[BehaviourCase]) -> list[Result]:
-        """Every case; when a limit is reached or somebody interrupts, what is done is kept."""
+        """Every case; at a limit or when somebody interrupts, what is done is kept and the rest skipped."""
         results: list[Result] = []
-        try:
-            for case in cases:
-                results.append(self._run_case(case))
-        except BudgetSpentError as error:
-            self.stopped = str(error)
-        except KeyboardInterrupt:
-            self.stopped = "interrupted"
+        for case in cases:
+            if not self.stopped:
+                try:
+                    results.append(self._run_case(case))
+                    continue
+                except BudgetSpentError as error:
+                    self.stopped = str(error)
+                except KeyboardInterrupt:
+                    self.stopped = "interrupted"
+            results.append(self._result(case, Outcome.SKIPPED, f"not run: {self.stopped}", {}, {}))
         return results
 
     def _run_case(self, case: BehaviourCase) -> Result:
@@ -92,6 +95,9 @@ class BehaviourRunner:
             for variant, made in runs.items()
         }
         outcome, message = _outcome(grades[WITH])
+        broken = next((run for made in runs.values() for run in made if run.broken), None)
+        if broken is not None and outcome is not Outcome.FAILED:
+            outcome, message = Outcome.ERROR, f"a run broke off: {broken.error}"
         return self._result(case, outcome, message, runs, grades)
 
     def _transcript(self, case: BehaviourCase, variant: str, number: int) -> Transcript:
@@ -117,7 +123,10 @@ class BehaviourRunner:
 
     def _graded(self, case: BehaviourCase, run: Transcript, variant: str, number: int) -> list[Grade]:
         found = []
-        for check in _checks(case.case):
+        checks = _checks(case.case)
+        if run.broken and not any(check.kind is CheckKind.COMPLETED for check in checks):
+            return [Grade(check, None, f"the run broke off: {run.error}") for check in checks]
+        for check in checks:
             if check.kind is CheckKind.CHECKER:
                 found.append(run_checker(check, run, case.skill, case.suite))
                 continue
@@ -143,6 +152,7 @@ class BehaviourRunner:
             self.judge.agreement.model,
             digest_of(check.text, case.case.prompts, run.answer),
             "",
+            case.suite.parent,
         )
         try:
             found = self.recordings.find(key)
@@ -150,8 +160,10 @@ class BehaviourRunner:
             return Grade(check, None, NEEDS_JUDGE)
         if found is None:
             self.budget.check()
+            before = self.judge.asked
             passed, evidence = self.judge.verdict(check.text, case.case.prompts[0], run.answer)
-            found = Transcript({True: "yes", False: "no", None: ""}[passed], error=evidence)
+            asked = self.judge.asked - before
+            found = Transcript({True: "yes", False: "no", None: ""}[passed], requests=asked, error=evidence)
             self.budget.spend(found)
             self.recordings.keep(key, found)
         return Grade(check, {"yes": True, "no": False}.get(found.answer), found.error)
@@ -168,6 +180,7 @@ class BehaviourRunner:
             self.executor.model if self.executor else "",
             digest_of(case.case.prompts, files),
             skill_digest(case.skill) if variant == WITH else "",
+            case.suite.parent,
         )
 
     def _variants(self) -> tuple[str, ...]:

@@ -41,6 +41,13 @@ class Transcript:
     """Where the service says so."""
     error: str = ""
     """Why the run did not come to its end."""
+    timed_out: bool = False
+    """It did not end because its time was over, which is an answer; any other error is none."""
+
+    @property
+    def broken(self) -> bool:
+        """Whether the service or program failed, so that the run says nothing about the skill."""
+        return bool(self.error) and not self.timed_out
 
     def as_data(self) -> dict[str, object]:
         return {
@@ -53,6 +60,7 @@ class Transcript:
             "seconds": round(self.seconds, 3),
             "cost": self.cost,
             "error": self.error,
+            "timed_out": self.timed_out,
         }
 
     @classmethod
@@ -68,6 +76,7 @@ class Transcript:
             float(cast("float", data["seconds"])),
             cast("float | None", data["cost"]),
             str(data["error"]),
+            bool(data.get("timed_out", False)),
         )
 
 

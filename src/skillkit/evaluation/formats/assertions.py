@@ -33,6 +33,9 @@ _KINDS = {
     CheckKind.TOOLS_ABSENT: "tool_not_used tool_not_called no_tool_use reject_tools command_not_executed",
     CheckKind.SKILL_LOADED: "skill_invocation skill_triggered skill_loaded skill_invoked expect_skill",
     CheckKind.SKILL_NOT_LOADED: "skill_not_triggered skill_not_invoked skill_not_loaded",
+    CheckKind.MAX_TOKENS: "max_tokens tokens token_limit max_total_tokens",
+    CheckKind.MAX_SECONDS: "max_seconds seconds max_time time_limit max_duration duration",
+    CheckKind.MAX_TOOL_CALLS: "max_tool_calls max_calls tool_call_limit",
     CheckKind.COMPLETED: "exit_success completed task_completed exit_code no_error",
     CheckKind.JSON_SCHEMA: "json_schema schema",
     CheckKind.JSON_SUBSET: "json_contains json_subset json_has json",
@@ -80,8 +83,8 @@ def _of_object(assertion: Mapping[str, object]) -> Iterator[Check]:
         yield Check(CheckKind.UNKNOWN, values, text=words or kind_name, note=f"unknown kind '{kind_name}'")
     elif kind is CheckKind.STATEMENT:
         yield Check(kind, text=text_of(source, "prompt", "rubric", "criteria") or words or " ".join(values))
-    elif kind is CheckKind.COMPLETED:
-        yield Check(kind, text=words)
+    elif kind in _OF_LIMITS:
+        yield _of_limit(kind, source, words)
     elif kind is CheckKind.CHECKER:
         command = texts_of(source.get("command")) + texts_of(source.get("args"))
         yield Check(kind, command or values, limit=number_of(source.get("expected_exit_code")), text=words)
@@ -104,8 +107,26 @@ def _of_object(assertion: Mapping[str, object]) -> Iterator[Check]:
         yield check_of_statement(words) if words else Check(CheckKind.UNKNOWN, note="says nothing")
 
 
+_OF_LIMITS = (
+    CheckKind.COMPLETED,
+    CheckKind.MAX_TOKENS,
+    CheckKind.MAX_SECONDS,
+    CheckKind.MAX_TOOL_CALLS,
+)
+_LIMIT_KEYS = ("value", "max", "limit", "maximum", "threshold", "expected")
 _OF_TOOLS = (CheckKind.TOOL_CALLS, CheckKind.TOOLS_ABSENT)
 _OF_SKILLS = (CheckKind.SKILL_LOADED, CheckKind.SKILL_NOT_LOADED)
+
+
+def _of_limit(kind: CheckKind, source: Mapping[str, object], words: str) -> Check:
+    """A limit of tokens, time or calls, or that the run came to its end."""
+    if kind is CheckKind.COMPLETED:
+        return Check(kind, text=words)
+    limits = (number_of(source.get(key)) for key in _LIMIT_KEYS)
+    limit = next((limit for limit in limits if limit is not None), None)
+    if limit is None:
+        return Check(CheckKind.UNKNOWN, text=words or kind.value, note="says no limit")
+    return Check(kind, limit=limit, text=words)
 
 
 def _of_tools(kind: CheckKind, source: Mapping[str, object], words: str) -> Check:

@@ -76,7 +76,23 @@ def _behaviour(report: Report) -> str:
         low, high = difference["interval"]
         surely = "more than chance" if difference["more_than_chance"] else "could be chance"
         plots.append(f"<p>Difference {difference['delta']:+.0%} ({low:+.0%} to {high:+.0%}): {surely}.</p>")
-    return "<h2>With and without</h2>" + "".join(plots)
+    if flaky := measured.get("flaky"):
+        plots.append(f"<p>Flaky, passed only sometimes: {_text(', '.join(map(str, flaky)))}.</p>")
+    return "<h2>With and without</h2>" + "".join(plots) + _judge(measured.get("judge"))
+
+
+def _judge(agreement: object) -> str:
+    """How often the judge was right about sentences with known answers."""
+    if not isinstance(agreement, Mapping):
+        return ""
+    if not agreement["kinds"]:
+        return "<p>The judge was not measured: whoever ran this chose to trust it.</p>"
+    rows = [
+        (kind, f"{found['right']} of {found['asked']}", "yes" if found["used"] else "no")
+        for kind, found in agreement["kinds"].items()
+    ]
+    heads = ("sentences about", "judged right", "used")
+    return f"<h3>The judge, {_text(agreement['model'])}</h3>" + _table(heads, rows)
 
 
 def _wordings(report: Report) -> str:
@@ -95,7 +111,7 @@ def _tier(report: Report, tier: Tier) -> str:
 
 def _result(result: Result) -> str:
     title = f"{result.skill}: {result.title or result.id}"
-    body = "".join(f"<li>{_text(problem)}</li>" for problem in result.problems)
+    body = "".join(f"<li>{_text(problem)}</li>" for problem in dict.fromkeys(result.problems))
     opened = " open" if result.outcome in BAD else ""
     return (
         f'<details{opened}><summary><span class="{result.outcome.value}">{result.outcome.value}</span> '
@@ -108,6 +124,9 @@ def _details(result: Result) -> str:
     parts = []
     if isinstance(request := result.data.get("request"), str):
         parts.append(f"<pre>{_text(request)}</pre>")
+    prompts = result.data.get("prompts")
+    if isinstance(prompts, list):
+        parts.extend(f"<p>Asked:</p><pre>{_text(prompt)}</pre>" for prompt in prompts)
     found = result.data.get("found")
     if isinstance(found, list):
         rows = [(each["skill"], f"{each['score']:.2f}", "; ".join(each["reasons"])) for each in found]
