@@ -113,11 +113,12 @@ def _explanation(result: "Result") -> Iterator[str]:
         yield f"  {found['score']:.2f} {found['skill']}{': ' + reasons if reasons else ''}"
     expected, seen = result.data.get("expected"), result.data.get("seen")
     if isinstance(expected, dict) and isinstance(seen, dict):
-        shown = [
-            json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False).splitlines()
-            for value in (expected, {key: seen.get(key) for key in expected})
-        ]
-        yield from difflib.unified_diff(*shown, "expected", "seen", lineterm="")
+        found = {key: seen.get(key) for key in expected}
+        yield from difflib.unified_diff(_lines(expected), _lines(found), "expected", "seen", lineterm="")
+
+
+def _lines(value: object) -> list[str]:
+    return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False).splitlines()
 
 
 def _listed(value: object) -> list[dict[str, Any]]:

@@ -117,6 +117,11 @@ class Report:
     def failed(self) -> bool:
         return any(result.outcome in BAD for result in self.results)
 
+    @property
+    def complete(self) -> bool:
+        """Whether no limit and nobody ended the run before every case was asked of the model."""
+        return all(result.outcome is not Outcome.SKIPPED for result in self.of(Tier.BEHAVIOUR))
+
     def as_data(self) -> dict[str, object]:
         return {
             "format": FORMAT,

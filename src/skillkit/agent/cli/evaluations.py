@@ -83,7 +83,7 @@ def show_report(found: "Report") -> None:
         output.remark(escape_hidden(note))
     for problem in found.unreadable:
         output.remark(escape_hidden(f"{problem.path} {problem.message}"), "yellow")
-    if not bad and found.results:
+    if not bad and found.results and found.complete:
         output.say("\nNothing failed.", "green")
 
 

@@ -371,6 +371,8 @@ def _record(found: "Report") -> None:
 def _code(found: "Report", difference: "Comparison | None", under: float | None) -> int:
     if difference is not None and difference.is_worse:
         return outcome.DRIFT
+    if not found.complete:
+        return outcome.ERROR
     if under is not None:
         rate = found.pass_rate
         return outcome.OK if rate is None or rate * 100 >= under else outcome.ERROR
