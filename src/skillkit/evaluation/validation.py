@@ -183,7 +183,7 @@ def _undeclared(skill: SkillMetadata) -> list[Diagnostic]:
     more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
     message = (
         f"Scripts import what nothing declares: {', '.join(named[:_MAX_NAMED])}{more}; "
-        f"users accept it with: agent skill packages {skill.name}"
+        "declare it, or every user has to accept it"
     )
     return [Diagnostic(skill.skill_path, "undeclared-import", Severity.WARNING, message)]
 
