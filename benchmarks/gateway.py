@@ -7,23 +7,39 @@ import argparse
 import http.server
 import json
 import os
+import ssl
 import statistics
 import tempfile
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import perf_counter
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from benchmarks.measure import table
 from skillkit import SkillManager
 from skillkit.core.authority import DefaultAuthority, Requester
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import SecretRequest, SkillMetadata
 from skillkit.scripts import Grants, LocalRunner, ScriptTools
+from skillkit.scripts.secret_store import SecretStore
 
 MIB = 1 << 20
 LARGE = 100 * MIB
 REQUESTS = """
-import http.client, json, sys, time
+import http.client, json, os, ssl, sys, time
 port, count = int(sys.argv[1]), 100
+tls = None
+if len(sys.argv) > 2 and sys.argv[2] != "--json":
+    tls = ssl.create_default_context()
+    tls.load_verify_locations(cadata=sys.argv[2])
+key = {"Authorization": os.environ["KEY"]} if "KEY" in os.environ else {}
+def connect():
+    if tls is None:
+        return http.client.HTTPConnection("localhost", port)
+    return http.client.HTTPSConnection("localhost", port, context=tls)
 def timed(action):
     times = []
     for _ in range(count):
@@ -32,17 +48,17 @@ def timed(action):
         times.append(time.perf_counter() - start)
     return sorted(times)[count // 2] * 1000
 def get(connection, path="/"):
-    connection.request("GET", path)
+    connection.request("GET", path, headers=key)
     return connection.getresponse().read()
 def new():
-    connection = http.client.HTTPConnection("localhost", port)
+    connection = connect()
     get(connection)
     connection.close()
-kept = http.client.HTTPConnection("localhost", port)
+kept = connect()
 new()
 get(kept)
 start = time.perf_counter()
-kept.request("GET", "/large")
+kept.request("GET", "/large", headers=key)
 answer = kept.getresponse()
 total = 0
 while chunk := answer.read(1 << 20):
@@ -87,16 +103,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="?", type=int, default=30, help="runs of each kind (default: 30)")
     options = parser.parse_args()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    port = server.server_address[1]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    kinds = {
-        "no network": Grants(),
-        "everything": Grants(network=True),
-        "by name": Grants(private_hosts=(f"localhost:{port}",)),
-    }
     with tempfile.TemporaryDirectory() as scratch:
         os.chmod(scratch, 0o755)
+        public = make_certificate(Path(scratch))
+        port, secure = serve(), serve(public)
+        os.environ["SSL_CERT_FILE"] = str(public)
+        secret = SecretRequest("KEY", (f"localhost:{secure}",))
+        kinds = {
+            "no network": (Grants(), 0),
+            "everything": (Grants(network=True), port),
+            "by name": (Grants(private_hosts=(f"localhost:{port}",)), port),
+            "TLS, everything": (Grants(network=True), secure),
+            "TLS, by name": (Grants(private_hosts=(f"localhost:{secure}",)), secure),
+            "TLS, with a secret": (Grants(secrets=(secret,)), secure),
+        }
         base = Path(scratch) / "skills" / "bench"
         (base / "scripts").mkdir(parents=True)
         (base / "SKILL.md").write_text("---\nname: bench\ndescription: For measuring\n---\n")
@@ -105,12 +125,19 @@ def main() -> None:
         manager = SkillManager(project_skill_dir=base.parent, anthropic_config_dir="", plugin_dirs=[])
         manager.discover()
         runner = LocalRunner(Path(scratch) / "home", sandbox="bwrap", concurrency=1)
-        tools = {kind: ScriptTools(manager, runner, Granting(granted)) for kind, granted in kinds.items()}
+        store = SecretStore(Path(scratch) / "agent")
+        store.set("KEY", "sk-0123456789abcdef")
+        tools = {
+            kind: ScriptTools(manager, runner, Granting(granted), secrets=store)
+            for kind, (granted, _) in kinds.items()
+        }
         rows = []
         started = starts(tools, options.runs)
         for kind, calls in tools.items():
             row = [kind, f"{started[kind]:.1f}", f"{started[kind] - started['no network']:+.1f}"]
-            answer = calls.script_run("bench", "requests", [str(port)]) if kind != "no network" else {}
+            address = kinds[kind][1]
+            given = [str(address), *([public.read_text()] if address == secure else [])]
+            answer = calls.script_run("bench", "requests", given) if address else {}
             said = answer.get("result") or {}
             if answer and not answer["success"]:
                 raise SystemExit(json.dumps(answer))
@@ -121,14 +148,46 @@ def main() -> None:
         runner.close()
 
 
+def serve(certificate: Path | None = None) -> int:
+    """Start a server and return its port."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, certificate.with_name("private.pem"))
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_address[1]
+
+
+def make_certificate(folder: Path) -> Path:
+    """A certificate for this machine that is its own authority, with its key beside it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    private, public = folder / "private.pem", folder / "public.pem"
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    private.write_bytes(key.private_bytes(*form))
+    public.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    return public
+
+
 def starts(tools: dict[str, ScriptTools], runs: int) -> dict[str, float]:
     """Milliseconds of a script that does nothing, taken in turns so that a busy moment strikes all alike."""
     times: dict[str, list[float]] = {kind: [] for kind in tools}
     for _ in range(runs + 1):
         for kind, calls in tools.items():
             start = perf_counter()
-            if not calls.script_run("bench", "true", json=False)["success"]:
-                raise SystemExit(f"{kind}: the script did not run")
+            answer = calls.script_run("bench", "true", json=False)
+            if not answer["success"]:
+                raise SystemExit(f"{kind}: {answer['message']}")
             times[kind].append((perf_counter() - start) * 1000)
     return {kind: statistics.median(found[1:]) for kind, found in times.items()}
 

@@ -119,6 +119,19 @@ def test_the_host_gets_the_value_and_the_script_never_does(run, host):
     assert attempt["allowed"]
 
 
+def test_a_secret_goes_to_another_port_where_that_was_granted_and_not_to_both(run, host):
+    grants = Grants(secrets=(SecretRequest("API_KEY", ("api.test:8443",)),), hosts=("api.test",))
+    code = """
+outcome["granted"] = fetch(headers={"Authorization": "Bearer " + key}, host="api.test:8443")
+outcome["lied"] = fetch(headers={"Authorization": "Bearer " + key, "Host": "api.test"}, host="api.test:8443")
+"""
+    answer = run(code, grants)["result"]
+    assert host.seen[0][1]["Authorization"] == f"Bearer {VALUE}"
+    assert VALUE not in json.dumps(answer)
+    assert answer["lied"].startswith("403 skillkit: another host")
+    assert len(host.seen) == 1
+
+
 def test_basic_credentials_are_filled_and_masked(run, host):
     code = """
 basic = base64.b64encode(f"me:{key}".encode()).decode()

@@ -174,7 +174,7 @@ class Gateway:
 
                 server = ServerEnd(inside, self._authority.context_for(name), first)
                 with open_client_end(outside, name) as verified:
-                    broker = SecretBroker(server, verified, name, secrets, self._allowance)
+                    broker = SecretBroker(server, verified, (name, port), secrets, self._allowance)
                     broker.run(lambda reason: self._log.refuse(name, port, reason))
                 sent, received = broker.sent, broker.received
             else:

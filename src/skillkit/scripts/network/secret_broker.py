@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 import h11
 
+from skillkit.core.hosts import HTTPS
 from skillkit.scripts.network.relay import Allowance
 from skillkit.scripts.network.secrets import BrokeredSecret
 from skillkit.scripts.network.tls_end import ByteStream
@@ -50,12 +51,13 @@ class SecretBroker:
         self,
         inside: ByteStream,
         outside: ByteStream,
-        host: str,
+        host: tuple[str, int],
         secrets: list[BrokeredSecret],
         allowance: Allowance,
     ) -> None:
         self._inside, self._outside = inside, outside
-        self._host = host.encode()
+        name, port = host
+        self._hosts = [f"{name}:{port}".encode(), *([name.encode()] if port == HTTPS else [])]
         self._secrets = secrets
         self._allowance = allowance
         self.sent = self.received = 0
@@ -115,7 +117,7 @@ class SecretBroker:
     def _granted(self, request: h11.Request) -> tuple[h11.Request, Mask]:
         """The request as it goes out, and what is to be masked in its answer."""
         hosts = [value for name, value in request.headers if name == b"host"]
-        if hosts not in ([self._host], [self._host + b":443"]):
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
             raise RefusedUseError("another host is named inside of the connection")
         if request.method == b"CONNECT" or any(name == b"upgrade" for name, _ in request.headers):
             raise RefusedUseError("other protocols than HTTP/1.1 do not go through where a secret is put in")
