@@ -127,9 +127,8 @@ class LexicalScorer:
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
         found = []
         for text, index in (("shares the words", self._words), ("its instructions mention", self._bodies)):
-            weighed = [(weight, term) for term, weight in index.telling(request) if index.has(term, key)]
-            weighed.sort(reverse=True)
-            words = tuple(dict.fromkeys(request.words[term] for _, term in weighed))[:MOST_WORDS]
+            terms = index.shared(request, key)
+            words = tuple(dict.fromkeys(request.words[term] for term in terms))[:MOST_WORDS]
             if words:
                 found.append(f"{text} {', '.join(words)}")
         return tuple(found)

@@ -72,8 +72,11 @@ class WordIndex:
         self._weighed.clear()
         self._weighed_all.clear()
 
-    def has(self, term: str, key: int) -> bool:
-        return self._value(term, key) > 0
+    def shared(self, request: Request, key: int) -> list[str]:
+        """The request's terms that a text has, the most telling first."""
+        terms = request.words.keys() & self._terms.get(key, ())
+        counts = request.emphasis.get
+        return sorted(terms, key=lambda term: (self.weight(term) * counts(term, 1.0), term), reverse=True)
 
     def weight(self, term: str) -> float:
         """How much a term says: by how rare it is here, and how ordinary in English."""
@@ -156,15 +159,6 @@ class WordIndex:
             row[key] = value
         self._many[term] = row
         self._occurs[term] = len(keys)
-
-    def _value(self, term: str, key: int) -> int:
-        if (row := self._many.get(term)) is not None:
-            return row[key] if key < len(row) else 0
-        keys, values = self._few.get(term, _NOWHERE)
-        try:
-            return values[keys.index(key)]
-        except ValueError:
-            return 0
 
 
 _NOWHERE: tuple["array[int]", "array[int]"] = (array("I"), array("H"))
