@@ -127,8 +127,8 @@ class LexicalScorer:
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
         found = []
         for text, index in (("shares the words", self._words), ("its instructions mention", self._bodies)):
-            terms = index.shared(request, key)
-            words = tuple(dict.fromkeys(request.words[term] for term in terms))[:MOST_WORDS]
+            shared = index.shared(request, key)
+            words = tuple(dict.fromkeys(request.words[term] for term in shared))[:MOST_WORDS]
             if words:
                 found.append(f"{text} {', '.join(words)}")
         return tuple(found)
