@@ -156,6 +156,9 @@ def _show(result: "Validation") -> None:
     for found in (*result.errors, *result.warnings):
         style = "red" if found in result.errors else "yellow"
         output.console().print(output.shown(str(found), style), soft_wrap=True)
+        if found.code == "undeclared-import":
+            line = f"  Users accept it with: agent skill packages {result.path.parent.name}"
+            output.console().print(output.shown(line), soft_wrap=True)
     for verdict in result.verdicts:
         line = f"  {_MARKS[verdict.outcome]} {verdict.client}: {verdict.reason}"
         output.console().print(output.shown(line), soft_wrap=True)
