@@ -1,16 +1,20 @@
-"""The stock `npx skills` of npm against what we publish and lock, on loopback."""
+"""The stock `npx skills` and `clawhub` of npm against what we publish, lock, find and adopt, on loopback."""
 
 import functools
+import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from file_server import FileServer
 from program import clean_environment
 from skill_repositories import Repository, skill_text
 
@@ -18,7 +22,24 @@ from skillkit.core.disk import locked
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.publishing import publish
 
-PACKAGES = ("node@22", "skills@1.7.4")
+PACKAGES = ("node@22", "skills@1.7.4", "clawhub@0.20.0")
+SKILLS, CLAWHUB = "skills/bin/cli.mjs", "clawhub/bin/clawdhub.js"
+LAYOUT = {
+    "skills/plain/SKILL.md": "plain",
+    "skills/group/inner/SKILL.md": "inner",
+    "skills/.curated/curated/SKILL.md": "curated",
+    ".claude/skills/for-claude/SKILL.md": "for-claude",
+    "plugins/tools/skills/of-plugin/SKILL.md": "of-plugin",
+    "other/listed/SKILL.md": "listed",
+}
+MARKETPLACE = {
+    "name": "market",
+    "owner": {"name": "Ada"},
+    "plugins": [
+        {"name": "tools", "source": "./plugins/tools"},
+        {"name": "more", "source": "./", "skills": ["./other/listed"]},
+    ],
+}
 Npx = Callable[..., "subprocess.CompletedProcess[str]"]
 
 pytestmark = pytest.mark.slow
@@ -31,12 +52,12 @@ def client(pytestconfig: pytest.Config) -> Path:
     if npm is None:
         pytest.skip("npm is not installed")
     folder = Path(pytestconfig.cache.mkdir("stock-clients"))
-    program = folder / "node_modules" / "skills" / "bin" / "cli.mjs"
+    programs = [folder / "node_modules" / path for path in (SKILLS, CLAWHUB)]
     with locked(folder / "lock"):  # the tests of this file may run in several processes
-        if not program.exists():
+        if not all(program.exists() for program in programs):
             command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), *PACKAGES]
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-            if done.returncode or not program.exists():
+            if done.returncode or not all(program.exists() for program in programs):
                 pytest.skip(f"npm could not install {PACKAGES}: {done.stderr[-200:]}")
     return folder
 
@@ -48,10 +69,10 @@ def npx(client: Path, tmp_path: Path) -> Npx:
         folder.mkdir()
     environment = clean_environment(home, DISABLE_TELEMETRY="1", DO_NOT_TRACK="1", CI="1")
 
-    def run(*words: str) -> "subprocess.CompletedProcess[str]":
-        program = [client / "node_modules/.bin/node", client / "node_modules/skills/bin/cli.mjs"]
+    def run(*words: str, program: str = SKILLS) -> "subprocess.CompletedProcess[str]":
+        command = [client / "node_modules/.bin/node", client / "node_modules" / program]
         return subprocess.run(
-            [*map(str, program), *words],
+            [*map(str, command), *words],
             cwd=project,
             env=environment,
             capture_output=True,
@@ -106,3 +127,68 @@ def test_the_stock_client_leaves_our_fields_in_the_lock(
     assert "demo" in after
     assert before["skillkit"]["revision"] == skill.revision
     assert os.path.exists(tmp_path / "project/.agents/skills/demo/SKILL.md")
+
+
+def test_the_stock_client_finds_the_same_skills_in_nested_grouped_and_plugin_layouts(
+    npx: Npx, installer: SkillInstaller, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    for path, name in LAYOUT.items():
+        (source / path).parent.mkdir(parents=True)
+        (source / path).write_text(skill_text(name))
+    (source / ".claude-plugin").mkdir()
+    (source / ".claude-plugin" / "marketplace.json").write_text(json.dumps(MARKETPLACE))
+    done = npx("add", str(source), "--list")
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", done.stdout)
+    theirs = set(re.findall(r"^│    (\S+)$", shown, re.MULTILINE))
+    assert theirs == set(LAYOUT.values())
+    assert {skill.name for skill in installer.add(str(source), everything=True)} == theirs
+
+
+def test_what_the_stock_clawhub_installed_is_adopted_verified_and_updated(
+    npx: Npx, installer: SkillInstaller, tmp_path: Path
+) -> None:
+    with FileServer() as server:
+        serve_version(server, "1.0.0", "One.")
+        done = npx("install", "pdf", "--registry", server.url, "--no-input", program=CLAWHUB)
+        assert done.returncode == 0, done.stdout + done.stderr
+        copy = tmp_path / "project" / "skills" / "pdf"
+        [adopted] = installer.adopt(tmp_path / "project")
+        assert (adopted.name, adopted.source.kind, adopted.revision) == ("pdf", "clawhub", "1.0.0")
+        assert not installer.outdated()[0].outdated
+        [verified] = installer.verify()
+        assert verified.intact
+        assert not verified.strays
+        serve_version(server, "1.1.0", "Two.")
+        assert installer.outdated()[0].outdated
+        installer.update("pdf")
+        assert "Two." in (copy / "SKILL.md").read_text()
+
+
+def serve_version(server: FileServer, version: str, body: str) -> None:
+    """A registry with one skill, in the words of ClawHub's protocol."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("SKILL.md", skill_text("pdf", body))
+    latest = {"version": version, "createdAt": 1, "changelog": ""}
+    skill = {
+        "slug": "pdf",
+        "displayName": "pdf",
+        "summary": "",
+        "tags": {"latest": version},
+        "stats": {},
+        "createdAt": 1,
+        "updatedAt": 1,
+    }
+    answer = {"skill": skill, "latestVersion": latest, "owner": {"handle": "ada"}, "moderation": None}
+    one = {"version": latest, "skill": {"slug": "pdf", "displayName": "pdf"}}
+    for owner in ("", "?ownerHandle=ada"):
+        server.files[f"/api/v1/skills/pdf{owner}"] = json.dumps(answer).encode()
+        server.files[f"/api/v1/skills/pdf/versions/{version}{owner}"] = json.dumps(one).encode()
+    for asked in (
+        f"slug=pdf&version={version}",
+        f"slug=pdf&ownerHandle=ada&version={version}",
+        f"slug=pdf&version={version}&ownerHandle=ada",
+    ):
+        server.files[f"/api/v1/download?{asked}"] = archive.getvalue()
