@@ -13,6 +13,7 @@ from skillkit.core.cache import Stamp
 from skillkit.core.codex import codex_stamp, with_codex
 from skillkit.core.content import open_skill_file, stamp_of
 from skillkit.core.diagnostics import Diagnostic, Severity
+from skillkit.core.disk import real_path
 from skillkit.core.exceptions import (
     ContentLoadError,
     ManifestNotFoundError,
@@ -240,12 +241,12 @@ def folders_of(source: SkillSource) -> tuple[list[Path], list[Diagnostic]]:
     """The folders of a source that are searched, and what is to be said of those that are not."""
     if source.plugin_manifest is None:
         return [source.directory], _broken_manifest(source)
-    root = source.directory.resolve()
+    root = real_path(source.directory)
     folders: list[Path] = []
     problems: list[Diagnostic] = []
     for name in source.plugin_manifest.skills:
         folder = source.directory / name
-        if not folder.resolve().is_relative_to(root):
+        if not real_path(folder).is_relative_to(root):
             problems.append(_failure(folder, "plugin-folder", "The folder leaves the plugin"))
         elif os.path.isdir(folder):
             folders.append(folder)

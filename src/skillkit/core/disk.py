@@ -18,9 +18,24 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.[A-Za-z0-9_.-]+\.[0-9a-f]{16}")
 
 
+def user_home() -> Path:
+    """The user's own folder; for a user without one, a folder that is not there.
+
+    `~` would be looked for in the working folder, where others may have put one.
+    """
+    home = os.path.expanduser("~")
+    return Path("/nonexistent" if home.startswith("~") else home).absolute()
+
+
 def agent_home() -> Path:
     """`~/.agent`, or where AGENT_HOME moves it; absolute."""
-    return Path(os.path.expanduser(os.environ.get("AGENT_HOME") or "~/.agent")).absolute()
+    moved = os.environ.get("AGENT_HOME")
+    return Path(os.path.expanduser(moved)).absolute() if moved else user_home() / ".agent"
+
+
+def real_path(path: Path) -> Path:
+    """`path` without links; unlike `Path.resolve` no error where links lead in a circle."""
+    return Path(os.path.realpath(path))
 
 
 def writable_folder(home: Path) -> Path:

@@ -15,6 +15,7 @@ from skillkit.core.cache import CacheStats, ContentCache
 from skillkit.core.compat import project_folder
 from skillkit.core.content import stamp_of
 from skillkit.core.discovery import Discovery, Rename
+from skillkit.core.disk import real_path
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import ChangedContentError, SkillsUseError
 from skillkit.core.models import (
@@ -190,7 +191,7 @@ class SkillManager:
 
         folders = {source.directory for source in self.sources}
         # A watch does not follow symbolic links: skills behind one are watched where they really are.
-        folders |= {skill.base_dir.resolve() for skill in self._catalogue}
+        folders |= {real_path(skill.base_dir) for skill in self._catalogue}
         return Watcher([folder for folder in folders if folders.isdisjoint(folder.parents)], refresh).start()
 
     # Tier 1: knowing

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from skillkit.core.disk import real_path
 from skillkit.core.models import Diagnostic, Severity
 
 FOLDER = Path(".agents", "skills")
@@ -15,7 +16,7 @@ def package_skill_folders(names: Sequence[str] | None = None) -> Iterator[tuple[
     wanted = None if names is None else set(names)
     for name, folder in sorted(_shipping_packages().items()):
         if wanted is None or name in wanted:
-            yield name, folder.resolve()
+            yield name, real_path(folder)
 
 
 def missing_packages(names: Sequence[str]) -> Iterator[Diagnostic]:

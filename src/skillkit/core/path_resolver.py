@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from skillkit.core.disk import real_path
 from skillkit.core.exceptions import ContentLoadError, PathSecurityError
 from skillkit.core.names import DEVICE
 from skillkit.core.text import HIDDEN_OR_LAYOUT, shown
@@ -40,7 +41,7 @@ class FilePathResolver:
         Raises PathSecurityError for anything that would end outside. To read the file, prefer
         `SkillManager.read_resource`: a path can be swapped between its check and its use.
         """
-        base = Path(base_directory).resolve()
+        base = real_path(Path(base_directory))
         parts = safe_parts(relative_path, base, allow_parent=True)
         with open_folder(base) as root:
             if root is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from skillkit.core.discovery import discover_plugin_manifest
-from skillkit.core.disk import agent_home
+from skillkit.core.disk import agent_home, real_path, user_home
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import Diagnostic, SkillSource, SourceType
 from skillkit.core.packages import missing_packages, package_skill_folders
@@ -23,7 +23,7 @@ PRIORITY_ANTHROPIC = 50
 PRIORITY_PLUGIN = 10
 PRIORITY_CUSTOM = 5
 PRIORITY_LAST = 1
-BUNDLED = Path(__file__).resolve().parent.parent / "bundled"
+BUNDLED = real_path(Path(__file__)).parent.parent / "bundled"
 """Where the skills that ship with skillkit lie."""
 
 
@@ -98,21 +98,25 @@ def _named(folder: Folder | None, parameter: str, default: DefaultFolder) -> lis
 
 def _default(default: DefaultFolder) -> list[SkillSource]:
     # os.path: without a home folder, or with one that cannot be entered, there is simply nothing there.
-    path = agent_home() / "skills" if default is INSTALLED else Path(os.path.expanduser(default.path))
+    path = agent_home() / "skills" if default is INSTALLED else _own(default.path)
     if not os.path.isdir(path):
         return []
-    return [SkillSource(default.source_type, path.resolve(), default.priority, label=default.label)]
+    return [SkillSource(default.source_type, real_path(path), default.priority, label=default.label)]
+
+
+def _own(path: str) -> Path:
+    return user_home() / path.removeprefix("~/") if path.startswith("~/") else Path(path)
 
 
 def _in_parents(defaults: Sequence[DefaultFolder]) -> Iterator[SkillSource]:
     """The same folders of each parent up to the root of the repository, the nearest first."""
     here, root = Path.cwd(), project_root()
     for folder in here.parents[: len(here.parts) - len(root.parts)]:
-        if folder == Path.home():
+        if folder == user_home():
             return  # what is there is the user's own
         for default in defaults:
             if os.path.isdir(path := folder / default.path):
-                yield SkillSource(default.source_type, path.resolve(), default.priority, label=default.label)
+                yield SkillSource(default.source_type, real_path(path), default.priority, label=default.label)
 
 
 def _plugins(folders: Iterable[Folder]) -> list[SkillSource]:
@@ -183,7 +187,7 @@ def _existing(folder: Folder, parameter: str) -> Path:
             parameter_name=parameter,
             invalid_path=str(path),
         )
-    return path.resolve()
+    return real_path(path)
 
 
 def _distinct_labels(sources: list[SkillSource]) -> list[SkillSource]:

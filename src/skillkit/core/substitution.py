@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from skillkit.core.disk import user_home
 from skillkit.core.models import SkillMetadata
 
 _TOKEN = re.compile(
@@ -38,7 +39,7 @@ class Surroundings:
             str(skill.base_dir),
             str(project_dir),
             str(skill.plugin_root or ""),
-            str(Path.home() / ".claude" / "plugins" / "data" / plugin) if plugin else "",
+            str(user_home() / ".claude" / "plugins" / "data" / plugin) if plugin else "",
             session_id,
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.disk import real_path
 from skillkit.evaluation.cases import Suite, Unreadable
 from skillkit.evaluation.formats import SUFFIXES, read_cases_file
 
@@ -41,13 +42,13 @@ def find_suites(places: Iterable[Path], skill: str | None = None) -> FoundSuites
     unreadable: dict[Path, Unreadable] = {}
     parts: set[Path] = set()
     for path, certain in _candidates(places):
-        resolved = path.resolve()
+        resolved = real_path(path)
         if resolved in suites or resolved in unreadable:
             continue
         found = read_cases_file(path, skill or skill_around(path))
         if isinstance(found, Suite):
             suites[resolved] = found
-            parts.update(part.resolve() for part in found.parts)
+            parts.update(real_path(part) for part in found.parts)
         elif certain:
             unreadable[resolved] = found
     return FoundSuites(
@@ -63,7 +64,7 @@ def skill_around(path: Path) -> str | None:
 
 
 def folder_around(path: Path) -> Path | None:
-    return next((folder for folder in path.resolve().parents if (folder / "SKILL.md").is_file()), None)
+    return next((folder for folder in real_path(path).parents if (folder / "SKILL.md").is_file()), None)
 
 
 def _candidates(places: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
@@ -71,7 +72,7 @@ def _candidates(places: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
         if place.is_file():
             yield place, True
             continue
-        inside = {part.lower() for part in place.resolve().parts[-2:]}
+        inside = {part.lower() for part in real_path(place).parts[-2:]}
         for number, (path, folders) in enumerate(_walk(place)):
             if number >= MAX_FILES:
                 return

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from skillkit._version import __version__
 from skillkit.core.digest import tree_digest
+from skillkit.core.disk import real_path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, SkillMetadata
@@ -105,7 +106,7 @@ class SkillTester:
         own = tuple(
             Problem(found.reason, _within(found.path, skill.base_dir), warning=True)
             for found in self.suites.unreadable
-            if found.path.resolve().is_relative_to(skill.base_dir.resolve())
+            if real_path(found.path).is_relative_to(real_path(skill.base_dir))
         )
         return Examination(skill, self.matcher, self.scripts, (*own, *self._other_names(skill)))
 
@@ -236,7 +237,7 @@ class SkillTester:
         around = folder_around(suite.path)
         if around is not None:
             for skill in self.library:
-                if skill.base_dir.resolve() == around:
+                if real_path(skill.base_dir) == around:
                     return skill.canonical_name
         if self.about:
             return canonical(self.about)
@@ -264,7 +265,7 @@ class SkillTester:
     def _other_names(self, skill: SkillMetadata) -> Iterable[Problem]:
         """Suites in the folder of a skill that are about one of another name."""
         for suite in self.suites.suites:
-            if folder_around(suite.path) == skill.base_dir.resolve() and suite.skill:
+            if folder_around(suite.path) == real_path(skill.base_dir) and suite.skill:
                 named = canonical(suite.skill)
                 if named not in (skill.canonical_name, canonical(skill.base_dir.name)):
                     text = f"is about a skill called {named}; this one is {skill.canonical_name}"
@@ -301,6 +302,6 @@ def _unloadable(found: Diagnostic) -> Result:
 
 def _within(path: Path, folder: Path) -> str:
     try:
-        return path.resolve().relative_to(folder.resolve()).as_posix()
+        return real_path(path).relative_to(real_path(folder)).as_posix()
     except ValueError:
         return str(path)

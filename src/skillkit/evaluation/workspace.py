@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from skillkit.core.disk import real_path
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation.cases import CaseFile
 from skillkit.scripts.workspace import open_to_all
@@ -18,7 +19,7 @@ LARGEST = 64 << 20
 def workspace(files: Sequence[CaseFile], bases: Sequence[Path]) -> Iterator[Path]:
     """A new folder with copies of `files`, whose sources lie beneath one of `bases`; gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="skill-case-") as name:
-        folder = Path(name).resolve()
+        folder = real_path(Path(name))
         for file in files:
             _place(file, folder, bases)
         if os.geteuid() == 0:
@@ -29,7 +30,7 @@ def workspace(files: Sequence[CaseFile], bases: Sequence[Path]) -> Iterator[Path
 
 def _place(file: CaseFile, folder: Path, bases: Sequence[Path]) -> None:
     target = folder / file.path
-    if not target.resolve().is_relative_to(folder) or Path(file.path).is_absolute():
+    if not real_path(target).is_relative_to(folder) or Path(file.path).is_absolute():
         raise ConfigurationError(f"The file '{file.path}' of a case would lie outside of its folder")
     target.parent.mkdir(parents=True, exist_ok=True)
     if file.content is not None:
@@ -48,7 +49,7 @@ def _source(file: CaseFile, bases: Sequence[Path]) -> Path:
     """The file that a case names: beneath the skill, or beside the file of cases."""
     named = file.source or file.path
     for base in bases:
-        found = (base / named).resolve()
-        if found.exists() and found.is_relative_to(base.resolve()):
+        found = real_path(base / named)
+        if found.exists() and found.is_relative_to(real_path(base)):
             return found
     raise ConfigurationError(f"The file '{named}' of a case is not there")

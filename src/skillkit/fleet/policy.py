@@ -66,7 +66,7 @@ def read_policy(path: Path | None = None) -> Policy:
 
 def policy_path() -> Path:
     """Where the policy is on the head's machine."""
-    return Path(os.environ.get(SETTING) or agent_home() / "fleet.json").expanduser()
+    return Path(os.path.expanduser(os.environ.get(SETTING) or agent_home() / "fleet.json"))
 
 
 def _share(words: Mapping[str, Any], base: Share) -> Share:

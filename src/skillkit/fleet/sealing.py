@@ -149,7 +149,7 @@ class RequestGuard:
 
 def keys_path() -> Path:
     """Where the fleet's keys are on this machine."""
-    return Path(os.environ.get(SETTING) or agent_home() / "fleet.keys").expanduser()
+    return Path(os.path.expanduser(os.environ.get(SETTING) or agent_home() / "fleet.keys"))
 
 
 def add_key(path: Path | None = None) -> str:

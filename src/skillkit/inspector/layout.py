@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from skillkit._version import __version__
+from skillkit.core.disk import user_home
 from skillkit.inspector.html import Markup, link, tag
 
 NAVIGATION = (
@@ -67,6 +68,6 @@ def badge(text: str, kind: str = "") -> Markup:
 
 def place(path: Path) -> Markup:
     """Return a folder as people write it, with `~` for their own."""
-    home = Path.home()
+    home = user_home()
     shown = f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
     return tag("span", shown, class_="mono")

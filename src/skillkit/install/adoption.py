@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from skillkit.core.disk import user_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.foreign_json import parse_json, read_plain
 from skillkit.core.models import SkillMetadata
@@ -107,7 +108,7 @@ def _of_project_lock(project: Path) -> dict[str, _Origin]:
 
 def _of_global_lock() -> dict[str, _Origin]:
     state = os.environ.get("XDG_STATE_HOME")
-    path = Path(state, "skills") if state else Path.home() / ".agents"
+    path = Path(state, "skills") if state else user_home() / ".agents"
     try:
         content = parse_json(read_plain(path / ".skill-lock.json", MAX_LOCK))
         entries: dict[str, Any] = content["skills"] if content["version"] >= _GLOBAL_VERSION else {}

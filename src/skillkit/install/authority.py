@@ -8,6 +8,7 @@ from pathlib import Path
 from skillkit.core.authority import Requester
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
+from skillkit.core.disk import user_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata, SourceType
@@ -107,7 +108,7 @@ class UserAuthority:
 
     def _lies_at_home(self, folder: Path) -> bool:
         """In one of the user's own folders, which are a project's when somebody works in his home."""
-        own = (self.registry.store.links, *(Path.home() / name / "skills" for name in (".agents", ".claude")))
+        own = (self.registry.store.links, *(user_home() / name / "skills" for name in (".agents", ".claude")))
         return self._real(folder.parent) in {self._real(place) for place in own}
 
     def _standing_installed(self, record: InstalledSkill, skill: SkillMetadata) -> Standing:

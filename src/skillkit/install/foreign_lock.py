@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from skillkit.core.disk import real_path
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, LockFileError
@@ -78,8 +79,8 @@ def _place(fields: Mapping[str, Any], folder: Path) -> str:
     kind, source = str(fields.get("sourceType")), str(fields.get("source") or "")
     address = _text(fields, "sourceUrl")
     if kind == "local":
-        target = (folder / source).resolve()
-        if not target.is_relative_to(folder.resolve()):
+        target = real_path(folder / source)
+        if not target.is_relative_to(real_path(folder)):
             raise LockFileError(f"its folder is outside the project: {escape_hidden(source)}")
         return str(target)
     if kind == "well-known":

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from skillkit.core.disk import real_path
 from skillkit.core.grants import HIDDEN, Grants
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 
 
 def add_parts(grants: Grants, digest: str, consents: ConsentFile, folder: Path | None = None) -> Grants:
     """Return `grants` with the parts for `digest`; a project counts while somebody works in it."""
-    here = (folder or Path.cwd()).resolve()
+    here = real_path(folder or Path.cwd())
     for each in consents.load():
         if each.digest != digest:
             continue

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from skillkit.core.disk import agent_home
+from skillkit.core.disk import agent_home, real_path, user_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import refusal
 from skillkit.core.text import escape_hidden
@@ -91,7 +91,7 @@ def check_project(folder: Path) -> Path:
     real = Path(os.path.realpath(folder))
     if not real.is_dir():
         raise InputsError(f"The project folder {folder} is not there")
-    kept = (Path.home(), agent_home())
+    kept = (user_home(), agent_home())
     if any(Path(os.path.realpath(each)).is_relative_to(real) for each in kept):
         raise InputsError(f"{real} holds the user's home folder, so it is shown to no script; name a project")
     return real
@@ -100,7 +100,7 @@ def check_project(folder: Path) -> Path:
 def find_hidden(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
     """Everything beneath `folder` that `patterns` hide, what links of such a name lead to included."""
     hidden = [Path(path) for path in _matching(os.fspath(folder), patterns)]
-    hidden += [real for path in hidden if path.is_symlink() and (real := path.resolve()).exists()]
+    hidden += [real for path in hidden if path.is_symlink() and (real := real_path(path)).exists()]
     found = sorted({path for path in hidden if not path.is_symlink() and path.is_relative_to(folder)})
     if len(found) > _MAX_HIDDEN:
         raise InputsError(f"{folder} has more than {_MAX_HIDDEN} files to hide; name a smaller folder")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from skillkit.core.disk import user_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.scripts.programs import find_program
 from skillkit.scripts.sandbox.backend import SYSTEM_FOLDERS
@@ -85,8 +86,8 @@ def folders_of(program: Path) -> tuple[Path, ...]:
         if path.is_relative_to("/usr") or any(path.is_relative_to(top) for top in SYSTEM_FOLDERS):
             continue
         prefix = path.parent.parent
-        shared = prefix in (Path("/"), Path("/opt"), Path.home()) or prefix.name == ".local"
-        if path.parent.name != "bin" or shared or Path.home().is_relative_to(prefix):
+        shared = prefix in (Path("/"), Path("/opt"), user_home()) or prefix.name == ".local"
+        if path.parent.name != "bin" or shared or user_home().is_relative_to(prefix):
             needed.add(path)
         else:
             needed.add(prefix)

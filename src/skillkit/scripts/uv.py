@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from skillkit.core.disk import user_home
 from skillkit.scripts.programs import find_program
 
 _OWN_SETTINGS = (
@@ -68,7 +69,7 @@ def uv_settings(environ: Mapping[str, str] | None = None) -> UvSettings:
 
 def _own_configuration(environ: Mapping[str, str]) -> Path | None:
     """The `uv.toml` that the user named or keeps, or that of the machine."""
-    home = Path(environ.get("HOME") or Path.home())
+    home = Path(environ.get("HOME") or user_home())
     settings = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     named = environ.get("UV_CONFIG_FILE")
     for path in (Path(named) if named else None, settings / "uv" / "uv.toml", Path("/etc/uv/uv.toml")):
@@ -100,7 +101,7 @@ def _pip_files(environ: Mapping[str, str]) -> list[Path]:
     named = environ.get("PIP_CONFIG_FILE")
     if named == os.devnull:
         return []
-    home = Path(environ.get("HOME") or Path.home())
+    home = Path(environ.get("HOME") or user_home())
     settings = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
     shared = (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
     files = [Path(folder) / "pip" / "pip.conf" for folder in reversed(shared)]

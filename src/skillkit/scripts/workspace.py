@@ -12,7 +12,7 @@ from threading import Lock
 from uuid import uuid4
 
 from skillkit.core.digest_memo import tree_digests
-from skillkit.core.disk import remove_tree
+from skillkit.core.disk import real_path, remove_tree
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants, Limits
 from skillkit.core.path_resolver import open_beneath, safe_parts
@@ -126,7 +126,7 @@ class SandboxedWorkspace:
         with self._making:
             if self._made is None:
                 place = None if self._place is None else os.fspath(self._place)
-                self._made = Path(tempfile.mkdtemp(prefix="skillkit-workspace-", dir=place)).resolve()
+                self._made = real_path(Path(tempfile.mkdtemp(prefix="skillkit-workspace-", dir=place)))
                 (self._made / "tree").mkdir()
                 (self._made / "work").mkdir()
                 (self._made / "work").chmod(0o777)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
+from skillkit.core.disk import real_path
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.grants import Grants
 from skillkit.core.manager import SkillManager
@@ -84,7 +85,7 @@ class PythonSkills:
 
     def __init__(self, *skills: PythonSkill) -> None:
         self.skills = {canonical_name(skill.name): skill for skill in skills}
-        self.folder = Path(tempfile.mkdtemp(prefix="skillkit-python-")).resolve()
+        self.folder = real_path(Path(tempfile.mkdtemp(prefix="skillkit-python-")))
         self._digests: dict[str, str] = {}
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 

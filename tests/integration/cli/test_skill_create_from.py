@@ -97,3 +97,12 @@ def test_nothing_is_overwritten_and_names_are_checked(agent, tmp_path):
     assert "exists already" in agent("create", "mine", "--from", "skill-author").stderr
     assert agent("create", "My_Own", "--from", "skill-author").returncode == 1
     assert list((tmp_path / "skills" / "mine").iterdir()) == []
+
+
+def test_a_file_in_another_encoding_is_an_error_and_leaves_nothing(agent, tmp_path):
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "SKILL.md").write_bytes("---\nname: a\ndescription: d\n---\n".encode("utf-16"))
+    answer = agent("create", "mine", "--from", "foreign")
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("Error: The SKILL.md to copy cannot be read")
+    assert not (tmp_path / "skills").exists()

@@ -165,3 +165,11 @@ def test_a_paid_program_is_not_called_often_without_a_yes(run_agent, created, tm
     assert refused.returncode == 4
     assert "8 runs of a model" in refused.stderr
     assert run_agent(*arguments, "--yes", "--max-calls", "2").returncode == 1
+
+
+def test_a_manifest_that_links_to_itself_is_no_skill(run_agent, tmp_path):
+    """`Path.resolve` raises RuntimeError there until Python 3.13."""
+    (tmp_path / "loop").mkdir()
+    (tmp_path / "loop" / "SKILL.md").symlink_to("SKILL.md")
+    done = run_agent("skill", "test", tmp_path / "loop")
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)

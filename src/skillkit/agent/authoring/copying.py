@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skillkit.agent.authoring.templates import checked_name, new_folder, quoted_description
+from skillkit.core.content import MAX_SKILL_BYTES
 from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
+from skillkit.core.foreign_json import read_plain
 from skillkit.core.manager import SkillManager
 
 _FIELD = re.compile(r"(?P<key>[A-Za-z_-]+)[ \t]*:")
@@ -23,7 +25,11 @@ def copy_skill(
     """
     checked_name(name)
     source = _source(original)
-    manifest = _renamed((source / "SKILL.md").read_text(encoding="utf-8"), name, description)
+    try:
+        text = read_plain(source / "SKILL.md", MAX_SKILL_BYTES).decode("utf-8")
+    except ValueError as error:
+        raise ConfigurationError(f"The SKILL.md to copy cannot be read: {error}", "from") from error
+    manifest = _renamed(text, name, description)
     folder = new_folder(into, name)
     files = []
     for file in _files(source):

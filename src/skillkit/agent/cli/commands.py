@@ -1,5 +1,6 @@
 """The commands of the chat: what is typed after a slash."""
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -220,7 +221,7 @@ def undo(runtime: "AgentRuntime") -> str | None:
 
 
 def export(runtime: "AgentRuntime", name: str) -> None:
-    path = Path(name or f"conversation-{runtime.conversation.id}.md").expanduser()
+    path = Path(os.path.expanduser(name or f"conversation-{runtime.conversation.id}.md"))
     if path.exists():
         raise SkillsUseError(f"{path} exists already. Name another file: /export FILE")
     try:
@@ -234,9 +235,9 @@ def with_files(text: str) -> str:
     """Return the request with the files that it names as `@FILE` at its end."""
     parts = [text]
     for name in dict.fromkeys(re.findall(r"(?:^|\s)@(\S+)", text)):
-        path = Path(name.rstrip(".,;:!?")).expanduser()
+        path = Path(os.path.expanduser(name.rstrip(".,;:!?")))
         if not path.exists():
-            path = Path(name).expanduser()
+            path = Path(os.path.expanduser(name))
         if path.is_file():
             parts.append(f"File {path}:\n```\n{_contents(path)}\n```")
         elif "/" in name or "." in name:

@@ -17,7 +17,7 @@ from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.journal import open_journal
 from skillkit.agent.script_answers import find_remedy
 from skillkit.core.authority import PerTenantAuthority
-from skillkit.core.disk import agent_home
+from skillkit.core.disk import agent_home, real_path
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.text import escape_hidden
 from skillkit.install.selection import VARIABLE
@@ -96,7 +96,7 @@ def serve(
     if print_config:
         kept = [*(["--scripts"] if scripts else []), *([] if watch else ["--no-watch"])]
         kept += [word for given in allow or () for word in ("--allow", given)]
-        kept += [str(path.resolve()) for path in paths or ()]
+        kept += [str(real_path(path)) for path in paths or ()]
         _print_config(kept, f"http://{host}:{port}/mcp" if host else None, token_env or [])
         return
     tokens = dict(_token(given) for given in token_env or ())
@@ -198,12 +198,12 @@ def _environment() -> dict[str, str]:
 
 def _say_what_is_not_served(enabled: "EnabledSkills", paths: list[Path]) -> None:
     """Folders that were named and have skills that nobody will get: say which and why."""
-    folders = [path.resolve() for path in paths]
+    folders = [real_path(path) for path in paths]
     missing = [
         status
         for status in map(enabled.status, enabled.manager.list_skills())
         if status.refusal is not None
-        and any(status.skill.base_dir.resolve().is_relative_to(folder) for folder in folders)
+        and any(real_path(status.skill.base_dir).is_relative_to(folder) for folder in folders)
     ]
     if not missing:
         return

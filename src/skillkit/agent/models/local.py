@@ -1,5 +1,6 @@
 """The embedded model: no key, no network after the first use."""
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -30,7 +31,7 @@ class LocalProvider(ChatProvider):
         return Path(self.settings.model).stem if self.settings.model else QWEN_CODER.name
 
     def problem(self) -> str | None:
-        if self.settings.model and not Path(self.settings.model).expanduser().is_file():
+        if self.settings.model and not Path(os.path.expanduser(self.settings.model)).is_file():
             return (
                 f"There is no model file {self.settings.model}. Name one with: "
                 "agent config set local.model PATH — or go back to the built-in one: "
@@ -58,7 +59,7 @@ class LocalProvider(ChatProvider):
     def path(self) -> Path:
         """The model's file, fetched at first use."""
         if self.settings.model:
-            return Path(self.settings.model).expanduser()
+            return Path(os.path.expanduser(self.settings.model))
         if not self.store.installed(QWEN_CODER):
             self.report(
                 f"Fetching the embedded model once: {QWEN_CODER.name}, {QWEN_CODER.size / 1e9:.1f} GB …"

@@ -17,7 +17,7 @@ from skillkit.agent.models.model_sources import (
     PackageParts,
 )
 from skillkit.agent.models.provider import Advance, Report
-from skillkit.core.disk import locked
+from skillkit.core.disk import locked, user_home
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ KNOWN_MODELS = (QWEN_CODER,)
 def cache_folder() -> Path:
     """Where models are kept: XDG_CACHE_HOME/skillkit/models."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
+    root = Path(base) if os.path.isabs(base) else user_home() / ".cache"
     return root / "skillkit" / "models"
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from skillkit.core.digest import tree_digest
+from skillkit.core.disk import real_path
 from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.behaviour.graders import Grade
 from skillkit.evaluation.behaviour.transcript import Transcript
@@ -46,9 +47,9 @@ def run_checker(
 
 def _script(word: str, skill: SkillMetadata, suite: Path) -> str | None:
     """The path of the checker within the skill."""
-    base = skill.base_dir.resolve()
+    base = real_path(skill.base_dir)
     for place in (base, suite.parent):
-        path = (place / word).resolve()
+        path = real_path(place / word)
         if path.is_file() and path.is_relative_to(base):
             return path.relative_to(base).as_posix()
     return None

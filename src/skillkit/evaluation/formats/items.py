@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from skillkit.core.disk import real_path
 from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
 from skillkit.evaluation.formats.assertions import checks_of, judged
 from skillkit.evaluation.formats.document import (
@@ -181,7 +182,7 @@ def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
 def _prompt_file(file: Path, within: Path) -> str:
     """The request in a file of its own: its part headed `Prompt` or `Input`, or all of it."""
     try:
-        if not file.resolve().is_relative_to(within.resolve()):
+        if not real_path(file).is_relative_to(real_path(within)):
             return ""
         text = file.read_text(encoding="utf-8")[:100_000]
     except (OSError, UnicodeDecodeError):

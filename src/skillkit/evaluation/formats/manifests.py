@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from skillkit.core.disk import real_path
 from skillkit.evaluation.cases import Case, Routing, Suite, Unreadable
 from skillkit.evaluation.formats.document import mapping_of, text_of, texts_of
 
@@ -53,6 +54,6 @@ def _found(path: Path, name: str) -> Path | None:
     """A named file beside the manifest, or beneath the folder that holds its folder."""
     for base in (path.parent, path.parent.parent):
         file = base / name
-        if file.is_file() and file.resolve().is_relative_to(base.resolve()):
+        if file.is_file() and real_path(file).is_relative_to(real_path(base)):
             return file
     return None

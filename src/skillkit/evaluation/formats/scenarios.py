@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from skillkit.core.disk import real_path
 from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
 from skillkit.evaluation.formats.assertions import checks_of, judged
 from skillkit.evaluation.formats.document import (
@@ -17,7 +18,7 @@ from skillkit.evaluation.formats.document import (
 
 def read_scenarios(document: Mapping[str, object], path: Path, skill: str | None) -> Suite:
     """`scenarios` with assertions and a rubric; the skill is called as the folder of the file."""
-    about = text_of(document, "skill", "skill_name") or skill or path.resolve().parent.name
+    about = text_of(document, "skill", "skill_name") or skill or real_path(path).parent.name
     cases = []
     notes: list[str] = []
     for number, scenario in enumerate(mappings_of(document.get("scenarios")), 1):
@@ -55,7 +56,7 @@ def read_scenarios(document: Mapping[str, object], path: Path, skill: str | None
 def read_stimuli(document: Mapping[str, object], path: Path, skill: str | None) -> Suite:
     """`stimuli` with graders; one turn or several."""
     tags = mapping_of(document.get("tags"))
-    about = text_of(tags, "skill") or text_of(document, "skill") or skill or path.resolve().parent.name
+    about = text_of(tags, "skill") or text_of(document, "skill") or skill or real_path(path).parent.name
     defaults = mapping_of(document.get("defaults"))
     runs = number_of(defaults.get("runs"))
     cases = []

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from skillkit.core.disk import real_path
 from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
 from skillkit.evaluation.formats.assertions import checks_of, expected_checks, waza_file_grader
 from skillkit.evaluation.formats.document import (
@@ -148,7 +149,7 @@ def _graders(value: object) -> tuple[Check, ...]:
 
 
 def _task_files(document: Mapping[str, object], path: Path, notes: list[str]) -> list[Path]:
-    folder = path.parent.resolve()
+    folder = real_path(path.parent)
     found: dict[Path, None] = {}
     for pattern in texts_of(document.get("tasks")):
         if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
@@ -158,7 +159,7 @@ def _task_files(document: Mapping[str, object], path: Path, notes: list[str]) ->
         if not matched:
             notes.append(f"no file matches tasks '{pattern}'")
         for file in matched[:MOST_TASKS]:
-            if file.resolve().is_relative_to(folder):
+            if real_path(file).is_relative_to(folder):
                 found[file] = None
     return list(found)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from skillkit.core.disk import real_path
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.report import BAD, Outcome, Report, Result
 
@@ -39,7 +40,7 @@ def _line(level: str, path: str, line: int | None, title: str, message: str) -> 
 
 def _relative(path: str, base: Path) -> str:
     try:
-        return Path(path).resolve().relative_to(base.resolve()).as_posix() if path else ""
+        return real_path(Path(path)).relative_to(real_path(base)).as_posix() if path else ""
     except ValueError:
         return path
 

@@ -1,6 +1,7 @@
 """An archive of skills: a .zip or .tar.gz on this machine or behind an address."""
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -41,7 +42,7 @@ class ArchiveSource(Source):
             return cls(check_address(place), digest)
         if not place.startswith(("/", "./", "../", "~/")):
             return None
-        file = Path(place).expanduser()
+        file = Path(os.path.expanduser(place))
         if file.is_dir():
             return None
         if not file.is_file():

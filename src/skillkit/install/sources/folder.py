@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from skillkit.core.disk import real_path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.file_sharing import shared_files
 from skillkit.core.path_resolver import open_beneath
@@ -31,7 +32,7 @@ class FolderSource(Source):
     def parse(cls, text: str) -> "FolderSource | None":
         if not text.startswith(("/", "./", "../", "~/")) and text not in (".", "..", "~"):
             return None
-        folder = Path(text).expanduser()
+        folder = Path(os.path.expanduser(text))
         if not folder.is_dir():
             raise SourceError(f"There is no folder '{escape_hidden(text)}'")
         return cls(folder.absolute())
@@ -58,7 +59,7 @@ class FolderSource(Source):
     def at(self, version: str) -> "FolderSource":
         raise SourceError(
             f"A folder has no branches: '{self}' cannot be taken at '{escape_hidden(version)}'. "
-            f"For a repository on this machine write file://{self.folder.resolve()}"
+            f"For a repository on this machine write file://{real_path(self.folder)}"
         )
 
     def __str__(self) -> str:

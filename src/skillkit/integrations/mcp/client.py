@@ -17,7 +17,7 @@ from mcp import Client
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
-from skillkit.core.disk import DamagedFileError, JsonFile, agent_home
+from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, real_path
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.manager import SkillManager
@@ -57,7 +57,7 @@ class MCPSkillSource:
         self.server = server
         self.consents = consents or ConsentFile()
         self.skills: dict[str, RemoteSkill] = {}
-        self.folder = remote_folder(cache or agent_home() / REMOTE_FOLDER, label).resolve()
+        self.folder = real_path(remote_folder(cache or agent_home() / REMOTE_FOLDER, label))
         self._announced = JsonFile(self.folder / ".announced.json", FORMAT)
         self._manager: SkillManager | None = None
 
@@ -128,7 +128,7 @@ class MCPSkillSource:
         return None
 
     def owns(self, skill: SkillMetadata) -> bool:
-        return skill.base_dir.is_relative_to(self.folder.resolve()) or skill.base_dir.is_relative_to(
+        return skill.base_dir.is_relative_to(real_path(self.folder)) or skill.base_dir.is_relative_to(
             self.folder
         )
 

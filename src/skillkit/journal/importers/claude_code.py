@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from skillkit.core.disk import user_home
 from skillkit.core.events import Event, Json, Kind
 from skillkit.journal.importers.json_lines import read_entries, texts_in, time_of
 from skillkit.journal.sensitive import described
@@ -17,7 +18,7 @@ _SKILL_FILE = re.compile(r"/([^/]{1,128})/SKILL\.md$")
 
 def claude_code_events(folder: Path | None = None) -> Iterator[Event]:
     """Yield an event for each use of a skill in the sessions below Claude Code's folder."""
-    home = folder or Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    home = folder or Path(os.environ.get("CLAUDE_CONFIG_DIR") or user_home() / ".claude")
     for path in sorted(home.glob("projects/*/*.jsonl")):
         yield from _session(path)
 

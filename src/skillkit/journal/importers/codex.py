@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from skillkit.core.disk import user_home
 from skillkit.core.events import Event, Json, Kind
 from skillkit.journal.importers.json_lines import read_entries, texts_in, time_of
 
@@ -20,7 +21,7 @@ _CALLS = frozenset({"function_call", "local_shell_call", "custom_tool_call"})
 
 def codex_events(folder: Path | None = None) -> Iterator[Event]:
     """Yield an event for each use of a skill in the sessions below Codex's folder."""
-    home = folder or Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    home = folder or Path(os.environ.get("CODEX_HOME") or user_home() / ".codex")
     for path in sorted(home.glob("sessions/**/*.jsonl")):
         yield from _session(path)
 
