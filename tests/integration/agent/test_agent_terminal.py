@@ -51,6 +51,23 @@ def test_what_was_typed_before_the_question_does_not_answer_it(
     assert quoted(IMITATION).split()[0] in chat.text
 
 
+def test_lines_that_are_typed_while_an_answer_is_written_are_sent_after_it(online: OpenAIServer) -> None:
+    typed = threading.Event()
+    online.before = lambda: typed.wait(60)
+    online.replies = [Say("One."), Say("Two."), Say("Three.")]
+    chat = start()
+    chat.at_prompt().press("first\r").expect("thinking").press("second\rthird\r")
+    typed.set()
+    chat.expect("Three.").at_prompt().press(CTRL_D)
+    assert chat.end() == 0
+    assert [text for role, text in online.requests[-1].spoken if role == "user"] == [
+        "first",
+        "second",
+        "third",
+    ]
+    assert "thinkingsecond" not in chat.text
+
+
 def test_an_argument_cannot_end_its_quotes_or_its_line() -> None:
     assert quoted('a" b\nc') == '"a\\" b\\nc"'
 

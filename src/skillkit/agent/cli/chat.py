@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
 from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.screen import AnswerScreen
 from skillkit.agent.cli.turns import LATEST, Options, TurnTree, runtime_for, visible, warn
+from skillkit.agent.cli.typed_ahead import silent_keys
 from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.providers import PROVIDERS
 from skillkit.agent.runtime import Observers
@@ -61,10 +62,11 @@ class Chat:
             self.terminal = Terminal(self._completions, self.status)
             output.remark(f"{self.status()}\n{WELCOME}")
         try:
-            async for line in self._lines():
-                if line.strip() in ("/exit", "/quit"):
-                    return
-                await self._take(line.strip())
+            with silent_keys() if self.interactive else nullcontext():
+                async for line in self._lines():
+                    if line.strip() in ("/exit", "/quit"):
+                        return
+                    await self._take(line.strip())
         finally:
             await self.runtime.close()
 
