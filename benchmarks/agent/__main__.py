@@ -6,7 +6,8 @@ Three groups of requests, by who wrote them and when:
 
 - written by the program's authors before the prompts were tuned: `before-tuning`, which was looked at while
   tuning, and `kept-back`, which was not;
-- written after: `after-tuning`, and `other-skills`, about skills of strangers that nothing was tuned for;
+- written after: `after-tuning`; `fresh-first` and `fresh-second`, before and after what the first of them
+  showed was mended; and `other-skills`, about skills of strangers that nothing was tuned for;
 - `generated` from the evaluation files that skills of strangers bring along: is the skill put to use?
 
 `earlier` has the requests that earlier prompts were tuned and measured on. Scripts are not run: what would
