@@ -110,7 +110,8 @@ def _kind(reason: str) -> str:
 class Walk:
     """Asks the scripts of every skill beneath the folders, each tree once."""
 
-    def __init__(self, runner: LocalRunner, corrections: dict[str, str]) -> None:
+    def __init__(self, runner: LocalRunner, corrections: dict[str, str], results: Path | None) -> None:
+        self._results = results
         self._runner = runner
         self._corrections = corrections
         self._seen: set[str] = set()
@@ -149,6 +150,8 @@ class Walk:
             ):
                 asked[script].after, asked[script].reason = answers, reason
         self.report.asked += asked.values()
+        if self._results is not None:  # after every skill: somebody may have waited long enough
+            self._results.write_text(json.dumps(asdict(self.report), indent=1))
         if asked:
             good = sum(each.after for each in asked.values())
             print(f"{repository} {skill.name}: {good} of {len(asked)}", file=sys.stderr, flush=True)
@@ -264,15 +267,13 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="skillkit-scripts-") as scratch:
         os.chmod(scratch, 0o755)
         runner = LocalRunner(options.home or Path(scratch), concurrency=2)
-        walk = Walk(runner, corrections)
+        walk = Walk(runner, corrections, options.results)
         try:
             for folder in options.folder:
                 walk.add(folder, options.only)
-        finally:  # what was found so far counts also when somebody has waited long enough
+        finally:
             runner.close()
-            print("\n".join(walk.report.lines()))
-            if options.results:
-                options.results.write_text(json.dumps(asdict(walk.report), indent=1))
+    print("\n".join(walk.report.lines()))
     return 1 if walk.report.gained else 0
 
 

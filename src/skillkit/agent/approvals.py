@@ -14,6 +14,7 @@ from skillkit.core.models import SkillMetadata
 from skillkit.core.shipped import is_as_shipped
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.granted_parts import add_parts
+from skillkit.scripts.node_locks import locked_names
 
 
 class Decision(str, Enum):
@@ -42,16 +43,15 @@ class ScriptQuestion:
     def parts(self) -> list[str]:
         """Everything that the run gets, one line each."""
         grants = self.grants
-        hosts = "the whole network" if grants.network else f"the hosts {', '.join(grants.hosts)}"
-        parts = [hosts if grants.network or grants.hosts else "no network"]
+        named = ", ".join((*grants.hosts, *grants.private_hosts))
+        parts = ["the whole network" if grants.network else f"the hosts {named}" if named else "no network"]
         parts += [f"the value of the variable {name}" for name in grants.env]
         parts += [f"the secret {each}, unseen" for each in grants.secrets]
         parts += [f"to read {path}" for path in (*self.files, *grants.read_paths)]
+        parts += [f"to write to {path}" for path in grants.write_paths]
         parts += [f"to read {grants.project}, without its keys"] if grants.project is not None else []
         packages = [line.split("==")[0].split()[0] for line in grants.packages.splitlines() if "==" in line]
         parts += [f"the packages {', '.join(packages)}"] if packages else []
-        from skillkit.scripts.node_environments import locked_names
-
         npm = locked_names(grants.node_packages)
         parts += [f"the packages of Node.js {', '.join(npm)}"] if npm else []
         return [*parts, "and nothing else: it runs in the sandbox"]

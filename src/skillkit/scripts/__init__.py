@@ -7,8 +7,15 @@ from skillkit.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from skillkit.scripts.catalogue import Script, find_script, find_scripts
-    from skillkit.scripts.environments import DependencyError, Environment, EnvironmentStore
-    from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult, ScriptRunner
+    from skillkit.scripts.environments import Environment, EnvironmentStore
+    from skillkit.scripts.models import (
+        Captured,
+        DependencyError,
+        Outcome,
+        ScriptRequest,
+        ScriptResult,
+        ScriptRunner,
+    )
     from skillkit.scripts.runner import LocalRunner
     from skillkit.scripts.tools import ScriptTools
 
@@ -34,8 +41,8 @@ __getattr__ = lazy_names(
     __name__,
     {
         "catalogue": "Script find_script find_scripts",
-        "environments": "DependencyError Environment EnvironmentStore",
-        "models": "Captured Outcome ScriptRequest ScriptResult ScriptRunner",
+        "environments": "Environment EnvironmentStore",
+        "models": "Captured DependencyError Outcome ScriptRequest ScriptResult ScriptRunner",
         "runner": "LocalRunner",
         "tools": "ScriptTools",
     },

@@ -19,7 +19,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.inline_metadata import InlineMetadata
-from skillkit.scripts.models import Outcome
+from skillkit.scripts.models import DependencyError, Outcome
 from skillkit.scripts.pythons import Python, find_python
 from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
 from skillkit.scripts.uv import find_uv, uv_settings
@@ -30,10 +30,6 @@ _USED = "used"
 _RESOLVE_SECONDS = 300.0
 _DAY = 86_400.0
 _NO_UV = "the program 'uv' is not installed; install it, or 'pip install skillkit[scripts]'"
-
-
-class DependencyError(SkillsUseError):
-    """A script's dependencies cannot be had within the rules."""
 
 
 class CancelledError(SkillsUseError):

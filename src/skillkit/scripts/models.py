@@ -6,10 +6,15 @@ from enum import Enum
 from pathlib import Path
 from typing import Protocol
 
+from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
 from skillkit.scripts.inputs import InputFile
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.secrets import Secret
+
+
+class DependencyError(SkillsUseError):
+    """A script's dependencies cannot be had within the rules."""
 
 
 @dataclass(frozen=True, slots=True)

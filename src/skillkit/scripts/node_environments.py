@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -20,24 +19,22 @@ from skillkit.core.grants import Limits
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.environments import (
     CancelledError,
-    DependencyError,
     claim_cache,
     hold_folder,
     make_folder_read_only,
     remove_folder,
     say_on_stderr,
 )
-from skillkit.scripts.models import Outcome
+from skillkit.scripts.models import DependencyError, Outcome
+from skillkit.scripts.node_locks import MODULES, check_lock
 from skillkit.scripts.node_packages import PACKAGE_FILE, NodeProject, nearest_folder
 from skillkit.scripts.programs import find_program, safe_folders
 from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
 
-MODULES = "node_modules"
 _FORMAT = "skillkit node 1"
 _USED = "used"
 _SECONDS = 300.0
 _LOCK_FILE = "package-lock.json"
-_INTEGRITY = re.compile(r"sha(?:512|384|256|1)-[A-Za-z0-9+/=]{20,}(?: sha[0-9]+-[A-Za-z0-9+/=]{20,})*")
 _OPTIONS = (
     *("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--omit=dev", "--no-bin-links"),
     *("--omit-lockfile-registry-resolved", "--install-links=false", "--loglevel=error", "--git=/bin/false"),
@@ -136,31 +133,6 @@ class NodeStore:
         if ended.outcome is not Outcome.EXITED or ended.exit_code != 0:
             said = ended.stderr.data.decode("utf-8", "replace").strip()[-1500:]
             raise DependencyError(f"npm cannot get the packages: {said or ended.outcome.value}")
-
-
-def check_lock(lock: Any) -> None:
-    """Raise DependencyError for a lock that names anything but packages of the registry by integrity."""
-    packages = lock.get("packages") if isinstance(lock, dict) else None
-    if not isinstance(packages, dict) or "" not in packages:
-        raise DependencyError("npm made a lock that cannot be read; a newer npm is needed")
-    for place, entry in packages.items():
-        if not place:
-            continue
-        plain = place.startswith(f"{MODULES}/") and ".." not in place.split("/")
-        known = entry.get("inBundle") or _INTEGRITY.fullmatch(str(entry.get("integrity", "")))
-        if not plain or not known or entry.get("link") or "resolved" in entry:
-            raise DependencyError(f"The package {place[:200]} comes from elsewhere than the registry")
-
-
-def locked_names(locks: str) -> list[str]:
-    """Return the packages of accepted locks, each once, as `name@version`."""
-    found = {
-        f"{place.rpartition(f'{MODULES}/')[2]}@{entry.get('version')}"
-        for lock in (parse_json(locks) if locks else {}).values()
-        for place, entry in lock["packages"].items()
-        if place
-    }
-    return sorted(found)
 
 
 def _without_addresses(lock: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from pathlib import Path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.hosts import HostRule
 from skillkit.scripts.capture import Cancellation
-from skillkit.scripts.environments import DependencyError, Environment
+from skillkit.scripts.environments import Environment
 from skillkit.scripts.inputs import INPUT_FOLDER, InputFile, InputsError, check_project, find_hidden
 from skillkit.scripts.interpreters import Interpreter
-from skillkit.scripts.models import ScriptRequest
+from skillkit.scripts.models import DependencyError, ScriptRequest
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.sandbox.backend import SEARCH_PATH, Backend, Confinement, Mount
 

@@ -20,7 +20,6 @@ from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.environments import (
     Allowances,
     CancelledError,
-    DependencyError,
     Environment,
     EnvironmentStore,
     say_on_stderr,
@@ -41,7 +40,7 @@ from skillkit.scripts.interpreters import (
 )
 from skillkit.scripts.lacking import find_lacking
 from skillkit.scripts.made_files import collect_files, open_output, output_folder
-from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
+from skillkit.scripts.models import Captured, DependencyError, Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.network.run_authority import MissingLibraryError

@@ -17,7 +17,7 @@ from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.granted_parts import npm_consent, packages_consent
 from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError
 from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, chosen_requirements, packages_of
-from skillkit.scripts.node_environments import locked_names
+from skillkit.scripts.node_locks import locked_names
 from skillkit.scripts.node_packages import NodeProject, node_projects_of
 from skillkit.scripts.runner import LocalRunner
 
