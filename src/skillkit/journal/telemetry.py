@@ -93,7 +93,8 @@ def with_spans(*writers: Writer) -> Writers:
 def _attributes(event: Event) -> dict[str, str | int | float]:
     """Return the names of the emerging convention and, beside them, those that were here before."""
     attributes: dict[str, str | int | float] = {"gen_ai.skill.name": event.skill, "skill.name": event.skill}
-    if tool := _TOOLS.get(event.kind):
+    loaded = event.kind is Kind.ACTIVATED and event.data.get("origin") == "loaded"
+    if tool := "load_skill" if loaded else _TOOLS.get(event.kind):
         attributes["gen_ai.operation.name"] = "execute_tool"
         attributes["gen_ai.tool.name"] = tool
     if conversation := event.conversation or current_turn().conversation:

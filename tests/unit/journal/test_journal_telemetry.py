@@ -39,6 +39,20 @@ def test_a_run_is_a_span_with_both_vocabularies() -> None:
     }
 
 
+def test_a_skill_that_the_model_loads_is_the_execution_of_a_tool() -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    writer = TelemetryWriter(provider)
+    for origin in ("loaded", "matched"):
+        writer.record(Event(Kind.ACTIVATED, "pdf", data={"origin": origin}))
+    loaded, matched = exporter.get_finished_spans()
+    assert loaded.attributes["gen_ai.operation.name"] == "execute_tool"
+    assert loaded.attributes["gen_ai.tool.name"] == "load_skill"
+    assert matched.attributes["gen_ai.skill.name"] == "pdf"
+    assert "gen_ai.tool.name" not in matched.attributes
+
+
 def test_of_a_text_only_length_and_digest_are_kept_unless_the_user_allows_more() -> None:
     secret = {"A_TOKEN": "hunter22hunter22"}
     kept = described("my hunter22hunter22", secret)

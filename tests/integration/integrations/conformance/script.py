@@ -21,6 +21,7 @@ class Call:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
+BLOCKING = "Python cannot end a blocking call from outside, and the framework has no token for it"
 Reply = str | Sequence[Call]
 """What the model answers: a text that ends the turn, or calls."""
 

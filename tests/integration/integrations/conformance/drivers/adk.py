@@ -1,8 +1,8 @@
 """Google's Agent Development Kit with a scripted model; `dev.py columns peers adk` runs it."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from google.adk.agents import LlmAgent
@@ -63,6 +63,7 @@ class ScriptedLlm(BaseLlm):
 
 class AdkDriver(Driver):
     title = "Google ADK"
+    unable: ClassVar[Mapping[str, str]] = {"forked": "the skill is followed in place, and that is said"}
     prompt = 'You are an agent. Your internal name is "agent".'
 
     def __init__(self, provider: SkillContextProvider) -> None:

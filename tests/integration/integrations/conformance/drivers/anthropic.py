@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import beta_async_tool, beta_tool
 
-from conformance.script import INLINE, Driver, Reply, Seen, Turn, say
+from conformance.script import BLOCKING, INLINE, Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.anthropic import AnthropicSkills
 
@@ -75,7 +75,7 @@ class AnthropicBlockingDriver(AnthropicDriver):
     variant = "sync"
     unable: ClassVar[Mapping[str, str]] = {
         **AnthropicDriver.unable,
-        "cancellation": "a blocking call cannot be cancelled",
+        "cancellation": BLOCKING,
     }
 
     async def _run(self) -> str:

@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
-from conformance.script import Driver, Reply, Seen, Turn, say
+from conformance.script import BLOCKING, Driver, Reply, Seen, Turn, say
 from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.langchain import SkillsMiddleware
@@ -129,7 +129,7 @@ class LangChainDriver(Driver):
 
 class LangChainBlockingDriver(LangChainDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
+    unable: ClassVar[Mapping[str, str]] = {"cancellation": BLOCKING}
 
     async def _run(self, given: Any) -> Any:
         # Inside a running loop on purpose: that is how a notebook calls it.

@@ -12,7 +12,10 @@ from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.conversation import ScriptSource
 from skillkit.integrations.mcp import SkillServer
 
-NO_MEMORY = "the server is stateless: a connection is not a conversation, the client remembers"
+NO_MEMORY = (
+    "a connection is not a conversation: the protocol has no sessions (modelcontextprotocol #2567), "
+    "the client remembers"
+)
 OWN_TOOLS = "the server does not see the client's other tools"
 ASKS = "the client asks the user, the server offers scripts only when it was started so"
 

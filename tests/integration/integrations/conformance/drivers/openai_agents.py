@@ -19,7 +19,7 @@ from agents import (
 )
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
 
-from conformance.script import Driver, Reply, Seen, Turn, say
+from conformance.script import BLOCKING, Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.openai_agents import SkillAgent, skill_input_filter
@@ -116,7 +116,7 @@ class OpenAIAgentsDriver(Driver):
 
 class OpenAIAgentsBlockingDriver(OpenAIAgentsDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
+    unable: ClassVar[Mapping[str, str]] = {"cancellation": BLOCKING}
 
     async def _run(self, given: Any) -> Any:
         return await asyncio.to_thread(self._run_blocking, given)

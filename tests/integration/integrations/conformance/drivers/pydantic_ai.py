@@ -2,10 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, RunContext, ToolDenied
+from pydantic_ai import (
+    Agent,
+    CancellationToken,
+    DeferredToolRequests,
+    DeferredToolResults,
+    RunContext,
+    ToolDenied,
+)
+from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
@@ -123,15 +131,29 @@ class PydanticAIDriver(Driver):
 
 class PydanticAIBlockingDriver(PydanticAIDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {"cancellation": "a blocking call cannot be cancelled"}
 
     async def _run(self, user: str | None, decided: DeferredToolResults | None) -> Any:
-        return await asyncio.to_thread(self._run_blocking, user, decided)
+        token = CancellationToken()
+        running = asyncio.create_task(asyncio.to_thread(self._run_blocking, user, decided, token))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            token.cancel()
+            await asyncio.wait([running])
+            assert isinstance(running.exception(), RunCancelled)
+            raise
 
-    def _run_blocking(self, user: str | None, decided: DeferredToolResults | None) -> Any:
+    def _run_blocking(
+        self, user: str | None, decided: DeferredToolResults | None, token: CancellationToken
+    ) -> Any:
         with asyncio.Runner() as runner:
             asyncio.set_event_loop(runner.get_loop())
-            return self.agent.run_sync(user, message_history=self.history, deferred_tool_results=decided)
+            return self.agent.run_sync(
+                user,
+                message_history=self.history,
+                deferred_tool_results=decided,
+                cancellation_token=token,
+            )
 
 
 class PydanticAIStreamingDriver(PydanticAIDriver):
