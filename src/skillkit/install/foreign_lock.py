@@ -9,7 +9,7 @@ from typing import Any
 from skillkit.core.disk import real_path
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.exceptions import InstallError, LockFileError
+from skillkit.install.exceptions import GitError, InstallError, LockFileError
 from skillkit.install.fetch import Wanted, fetch
 from skillkit.install.lock_hashes import fitting_formula, text_hash
 from skillkit.install.lockfile import ForeignEntry, Lock, LockedSkill
@@ -22,6 +22,8 @@ from skillkit.install.store import SkillStore
 from skillkit.install.tree import ANY_SIZE, SkillTree, TreeLimits, read_folder
 
 _AT_ONCE = 4
+_USUAL = ("skills/", "", ".claude/skills/", ".agents/skills/")
+"""Folders that skills are kept in, where a lock does not say which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,23 +165,39 @@ def find_all(
 
 def _find(opened: OpenSource, skill: ForeignSkill, limits: TreeLimits) -> FoundSkill | LeftOut:
     try:
-        path = skill.source.path
-        if not skill.has_path:
-            path = fetch(opened, path, Wanted((skill.name,)), limits).skills[0].source.path
         tried = 0
-        for revision, tree in opened.earlier(path, limits):
-            tried += 1
-            words = skill.fits(_contents(tree))
-            if words is not None:
-                source = opened.followed.at(skill.follow) if skill.follow else opened.followed
-                digest = tree.digest
-                locked = LockedSkill(skill.name, source.within(path), revision, digest.digest, digest.files)
-                return FoundSkill(locked, words)
+        paths, missing = _places(opened, skill, limits)
+        for path in paths:
+            for revision, tree in opened.earlier(path, limits):
+                tried += 1
+                words = skill.fits(_contents(tree))
+                if words is not None:
+                    source = opened.followed.at(skill.follow) if skill.follow else opened.followed
+                    found, digest = source.within(path), tree.digest
+                    locked = LockedSkill(skill.name, found, revision, digest.digest, digest.files)
+                    return FoundSkill(locked, words)
     except InstallError as error:
         return LeftOut(skill.name, str(error))
+    if not tried and missing is not None:
+        return LeftOut(skill.name, str(missing))
     return LeftOut(
         skill.name, f"none of {tried} versions in {opened.followed.location} has the hash of the lock"
     )
+
+
+def _places(
+    opened: OpenSource, skill: ForeignSkill, limits: TreeLimits
+) -> tuple[list[str], InstallError | None]:
+    """Where a skill is; where it is no more, and the lock does not say where it was, the usual folders."""
+    path = skill.source.path
+    if skill.has_path:
+        return [path], None
+    try:
+        return [fetch(opened, path, Wanted((skill.name,)), limits).skills[0].source.path], None
+    except InstallError as error:
+        if isinstance(error, GitError):
+            raise
+        return [f"{folder}{skill.name}" for folder in _USUAL], error
 
 
 def _contents(tree: SkillTree) -> dict[str, bytes]:

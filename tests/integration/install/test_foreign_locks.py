@@ -60,6 +60,22 @@ def test_the_commit_is_found_by_the_hash_and_what_is_not_found_is_named(
         installer.sync(lock, frozen=True)
 
 
+def test_a_skill_that_was_renamed_since_is_found_without_its_path(
+    installer: SkillInstaller, repository: Repository, tmp_path: Path
+) -> None:
+    first = {"SKILL.md": skill_text("page-cro")}
+    wanted = repository.commit({f"skills/page-cro/{name}": text for name, text in first.items()})
+    repository.commit({"skills/cro/SKILL.md": skill_text("cro")})
+    named = entry(repository, "", first)
+    del named["skillPath"]
+    never = {**named, "computedHash": "0" * 64}
+    lock = write_lock(tmp_path / "skills-lock.json", **{"page-cro": named, "never-there": never})
+    changed = installer.sync(lock)
+    assert [(skill.name, skill.revision) for skill in changed] == [("page-cro", wanted)]
+    [left_out] = changed.left_out
+    assert "has no skill 'never-there'" in left_out.reason
+
+
 def test_line_ends_of_windows_and_the_formula_of_registries_are_recognised() -> None:
     files = {"SKILL.md": b"a\nb\n", "pic.png": b"\0\n", "node_modules/x": b"?"}
     windows = {"SKILL.md": b"a\r\nb\r\n", "pic.png": b"\0\n"}
