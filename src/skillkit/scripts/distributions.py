@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 _KNOWN = {
+    "absl": "absl-py",
     "attr": "attrs",
     "bs4": "beautifulsoup4",
     "Bio": "biopython",

@@ -25,7 +25,7 @@ _CODES = {
 }
 # Sequences that move the cursor, recolour, retitle or link; anything left of them is a control character.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_USAGE = re.compile(rb"^[ \t]*usage\b[ \t]*(?::|\(|$)", re.IGNORECASE | re.MULTILINE)
+_USAGE = re.compile(rb"^(?:[^\n]{0,300}[:.] )?[ \t]*usage\b[ \t]*(?::|\(|$)", re.IGNORECASE | re.MULTILINE)
 _TRACE = b"Traceback (most recent call last)"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

@@ -329,6 +329,7 @@ def test_help_that_fails_is_an_error_and_is_asked_again(workshop):
         ("Usage: tell.sh INPUT", True),
         ("Error: no such file: --help\n  usage: tell.sh INPUT", True),
         ("Usage:\n  tell.sh INPUT", True),
+        ("tell.sh: line 3: 2: Usage: tell.sh INPUT", True),
         ("the disk usage is high", False),
         ("Traceback (most recent call last):\nusage: not this", False),
     ],
