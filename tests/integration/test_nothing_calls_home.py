@@ -38,7 +38,16 @@ def imported_libraries() -> list[str]:
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names.add(node.module)
     foreign = (name for name in names if name.partition(".")[0] not in {*sys.stdlib_module_names, "skillkit"})
-    return sorted(name for name in foreign if importlib.util.find_spec(name.partition(".")[0]))
+    return sorted(name for name in foreign if is_installed(name))
+
+
+def is_installed(name: str) -> bool:
+    """Whether a project is here; several share a namespace such as `google`, which says nothing of each."""
+    top, *inner = name.split(".")
+    found = importlib.util.find_spec(top)
+    if found is None or found.origin is not None or not inner:
+        return found is not None
+    return importlib.util.find_spec(f"{top}.{inner[0]}") is not None
 
 
 def traced(program: str, home: Path) -> str:
