@@ -43,6 +43,10 @@ bench name *arguments:
 docs *arguments:
     python3 dev.py docs {{arguments}}
 
+# Count the scripts of real skills that answer --help, before and after their packages are accepted
+scripts *arguments:
+    python3 dev.py scripts {{arguments}}
+
 # Draw the pictures of the documentation from the program and the benchmarks
 pictures *arguments:
     python3 dev.py pictures {{arguments}}
