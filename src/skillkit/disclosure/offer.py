@@ -35,10 +35,11 @@ class Offer:
     """These skills and those that wait for files that fit their `paths`."""
     waiting: frozenset[str] = frozenset()
     """The ids of those that wait."""
+    _present: frozenset[str] = frozenset()
 
     def admits(self, skill: SkillMetadata) -> bool:
-        """Whether a skill of the library is on offer."""
-        return skill_id(skill) not in self.waiting
+        """Whether a skill is on offer: one that a matcher found for somebody else at the same time is not."""
+        return skill_id(skill) in self._present
 
 
 NO_OFFER = Offer((), (), NO_SKILLS, "")
@@ -113,13 +114,15 @@ class Offers:
         if not self._skills:
             return NO_OFFER
         ordered = sorted(skills, key=skill_id)
+        ids = tuple(skill_id(skill) for skill in ordered)
         return Offer(
             skills=tuple(ordered),
-            ids=tuple(skill_id(skill) for skill in ordered),
+            ids=ids,
             catalogue=self._rendered(ordered, self.budget, self.style),
             digest=self._digest(ordered) if ordered else "",
             library=self._offer.library if absent else tuple(ordered),
             waiting=absent,
+            _present=frozenset(ids),
         )
 
     def _rendered(

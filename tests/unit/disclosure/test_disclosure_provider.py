@@ -429,3 +429,29 @@ async def test_a_newly_matched_skill_is_rendered_once(library, provide, monkeypa
     disclosed = await provide().before_request(GREETING)
     assert rendered == ["hello"]
     assert "# How to greet" in disclosed.everything
+
+
+class MatcherOfAnotherTenant(SkillMatcher):
+    """Answers from the library that another conversation has put into it meanwhile."""
+
+    def update(self, skills):
+        super().update(OTHERS)
+
+
+OTHERS: list[object] = []
+
+
+def test_no_skill_of_another_tenant_is_matched_or_named(library, provide, tmp_path):
+    secret = tmp_path / "others" / "secret-greeting"
+    secret.mkdir(parents=True)
+    (secret / "SKILL.md").write_text(
+        "---\nname: secret-greeting\ndescription: Say bonjour to Alice\n---\nX\n"
+    )
+    others = SkillManager(project_skill_dir=secret.parent, anthropic_config_dir="")
+    others.discover()
+    OTHERS[:] = others.list_skills()
+    provider = provide(matcher=MatcherOfAnotherTenant())
+    disclosed = provider.disclose(GREETING, SkillSession())
+    assert disclosed.matched == disclosed.left_out == ()
+    assert "secret-greeting" not in disclosed.everything
+    assert provider.near(GREETING, SkillSession()) == ()
