@@ -24,7 +24,7 @@ from skillkit.agent.models.local_client import as_grammar
 from skillkit.agent.settings import Settings
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.catalogue import CatalogueStyle, render_catalogue, skill_id, skill_line
-from skillkit.disclosure.provider import NEAREST
+from skillkit.disclosure.offer_matcher import NEAREST
 from skillkit.disclosure.tokens import EncodingCounter
 from skillkit.matching import MatchingSettings, Mode, SkillMatcher
 

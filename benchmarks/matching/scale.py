@@ -11,7 +11,8 @@ from benchmarks.measure import record
 from benchmarks.measure import table as print_table
 from skillkit.disclosure.catalogue import CatalogueStyle, render_catalogue, skill_line
 from skillkit.disclosure.notes import nearby
-from skillkit.disclosure.provider import NEARBY_TOKENS, NEAREST, WORTH_NAMING
+from skillkit.disclosure.offer_matcher import NEAREST
+from skillkit.disclosure.provider import NEARBY_TOKENS, WORTH_NAMING
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.matching import Match, MatchingSettings, Mode, SkillMatcher
 

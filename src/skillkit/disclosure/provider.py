@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from threading import RLock
 
 from skillkit.core.authority import Requester, current_requester
 from skillkit.core.events import NO_JOURNAL, Event
@@ -19,26 +18,26 @@ from skillkit.disclosure.activator import Activator, Delivery
 from skillkit.disclosure.analytics import MatchAnalytics
 from skillkit.disclosure.catalogue import CatalogueStyle, Rank, by_distance, skill_id
 from skillkit.disclosure.commands import RunCommand
-from skillkit.disclosure.compaction import plan_compaction
 from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.files_in_play import named_files, note_files
 from skillkit.disclosure.journaling import Journaled, activation_event, match_event, token_event
-from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
+from skillkit.disclosure.matches import Match, Matcher
 from skillkit.disclosure.messages import Messages, latest_user_text
 from skillkit.disclosure.model_choice import ModelChoice, choice_of
 from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
+from skillkit.disclosure.offer_matcher import NEAREST, OfferMatcher
 from skillkit.disclosure.placement import (
     Insertion,
     begins_turn,
     place_note,
     place_texts,
-    user_places,
 )
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.settings import DEFAULT_MAX_SKILLS, FallbackMode
 from skillkit.disclosure.skill_texts import SkillTexts
 from skillkit.disclosure.skill_tools import SkillToolSource
+from skillkit.disclosure.texts_in_use import recover, texts_in_use
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 from skillkit.disclosure.tool_gate import ToolGate
 from skillkit.disclosure.tool_sources import JoinedTools
@@ -54,10 +53,6 @@ MAX_ACTIVE = 10
 FALLBACK_BUDGET = 8000
 NEARBY_TOKENS = 190
 """Of the lines that name the skills nearest to a request."""
-NEAREST = 10
-"""Skills that are named with a request, and written into the journal, beside those that matched."""
-_RANKED = 2 * NEAREST
-"""Asked of the matcher, so that active skills and copies of one another leave enough to name."""
 SKILLS = "{skills}"
 """What stands for the list of skills in a `template` of the program."""
 QUICK_SECONDS = 0.002
@@ -116,15 +111,13 @@ class SkillContextProvider(SkillTexts):
         self._offers = Offers(
             manager, counter=self.counter, budget=budget, style=CatalogueStyle(style), rank=rank
         )
-        self._matcher = RememberingMatcher(matcher) if matcher is not None else None
-        self._matched_library: tuple[SkillMetadata, ...] = ()
+        self._matcher = OfferMatcher(matcher)
         self._quick_at: int | None = None
         """The generation of the manager at which a request took no time."""
-        self._lock = RLock()
 
     def prepare(self) -> None:
         """Search, render, index and embed now, so that the first request need not wait for it."""
-        self._current_matcher().prepare()
+        self._matcher.filled(self._offers.current()).prepare()
 
     async def aprepare(self) -> None:
         """`prepare` without blocking the event loop."""
@@ -200,8 +193,8 @@ class SkillContextProvider(SkillTexts):
         if left_out:
             remarks.append(notes.left_out(self.max_skills, left_out))
         if not elsewhere:
-            self._recover(messages, session, remarks, whole_history=whole_history)
-        texts = self._texts(session, delivered, remarks)
+            recover(messages, session, self.max_active, remarks, whole_history=whole_history)
+        texts = texts_in_use(self._activator, session, delivered, remarks)
         for delivery in delivered.values():
             if delivery.fresh:
                 self._note_activation(session, delivery)
@@ -269,8 +262,8 @@ class SkillContextProvider(SkillTexts):
         """
         remarks: list[str] = []
         if not elsewhere:
-            self._recover(messages, session, remarks, whole_history=True)
-        texts = self._texts(session, {}, remarks)
+            recover(messages, session, self.max_active, remarks, whole_history=True)
+        texts = texts_in_use(self._activator, session, {}, remarks)
         if remarks:
             note = "\n".join(part for part in (note, notes.wrapped(*remarks)) if part)
         kept = place_texts(messages, texts, session, elsewhere=elsewhere)
@@ -297,7 +290,7 @@ class SkillContextProvider(SkillTexts):
         return self._source(offer).tools(session)
 
     def _source(self, offer: Offer) -> Journaled:
-        own = SkillToolSource(self._activator, offer, self._current_matcher, self._note_activation)
+        own = SkillToolSource(self._activator, offer, self._filled_matcher, self._note_activation)
         return Journaled(JoinedTools((own, *self.tool_sources)), with_spans(self.manager.journal))
 
     def catalogue(self, session: SkillSession | None = None) -> str:
@@ -377,21 +370,15 @@ class SkillContextProvider(SkillTexts):
     ) -> tuple[list[Match], list[Match]]:
         if request is None or not offer.skills or not self.max_skills:
             return [], []
-        wanted = self.max_skills + _BEYOND_LIMIT
-        fitting = self._ready_matcher(offer).match(request, wanted + len(offer.waiting))
-        found = [match for match in fitting if offer.admits(match.skill)][:wanted]
+        found = self._matcher.match(request, offer, self.max_skills + _BEYOND_LIMIT)
         matched, left_out = found[: self.max_skills], found[self.max_skills :]
         if news:
             near: list[Match] = []
-            matcher = self._ready_matcher(offer)
             if self.manager.journal is not NO_JOURNAL:
-                nearest = matcher.rank(request, _RANKED + len(offer.waiting))[:NEAREST]
-                near = [
-                    match
-                    for match in nearest
-                    if match.score > 0 and match not in found and offer.admits(match.skill)
-                ]
-            self._record(session, match_event(request, matched, left_out, near, matcher.line))
+                nearest = self._matcher.rank(request, offer)[:NEAREST]
+                near = [match for match in nearest if match.score > 0 and match not in found]
+            line = self._matcher.line(offer)
+            self._record(session, match_event(request, matched, left_out, near, line))
         return matched, left_out
 
     def _record(self, session: SkillSession, event: Event) -> None:
@@ -401,19 +388,8 @@ class SkillContextProvider(SkillTexts):
     def _note_activation(self, session: SkillSession, delivery: Delivery) -> None:
         self._record(session, activation_event(delivery, self.counter.count(delivery.text)))
 
-    def _current_matcher(self) -> RememberingMatcher:
-        return self._ready_matcher(self._offers.current())
-
-    def _ready_matcher(self, offer: Offer) -> RememberingMatcher:
-        with self._lock:
-            if self._matcher is None:
-                from skillkit.matching import SkillMatcher
-
-                self._matcher = RememberingMatcher(SkillMatcher())
-            if offer.library is not self._matched_library:
-                self._matcher.update(offer.library)
-                self._matched_library = offer.library
-            return self._matcher
+    def _filled_matcher(self) -> Matcher:
+        return self._matcher.filled(self._offers.current())
 
     def _activate(
         self,
@@ -440,47 +416,6 @@ class SkillContextProvider(SkillTexts):
             session.touch(identity)
             activated.append(match)
         return activated
-
-    def _recover(
-        self, messages: Messages, session: SkillSession, remarks: list[str], *, whole_history: bool
-    ) -> None:
-        """Bring back texts that a shortened conversation has lost, the ones used last first."""
-        if whole_history:
-            for lost in plan_compaction(messages, session).missing:
-                session.bring_back(lost)
-        places = user_places(messages)
-        held = [activation for activation in session.active if not activation.in_messages]
-        displaced = {activation.skill_id for activation in held if activation.anchor not in places}
-        displaced -= session.pinned
-        oldest_first = [identity for identity in session.least_recent() if identity in displaced]
-        aside = oldest_first[: max(0, len(held) - self.max_active)]
-        for identity in aside:
-            session.deactivate(identity)
-        if aside:
-            remarks.append(notes.put_aside(aside))
-
-    def _texts(
-        self, session: SkillSession, delivered: dict[str, Delivery], remarks: list[str]
-    ) -> dict[str, str]:
-        """The texts of active skills that no tool call has brought; what may no longer be used goes.
-
-        `delivered` are the texts that this request has rendered already.
-        """
-        texts = {}
-        for activation in session.active:
-            identity = activation.skill_id
-            ready = delivered.get(identity)
-            try:
-                if activation.in_messages:
-                    self._activator.usable(identity, session)
-                elif ready is not None and ready.activation.nonce == activation.nonce:
-                    texts[identity] = ready.text
-                else:
-                    texts[identity] = self._activator.deliver(identity, "", session, activation.origin).text
-            except SkillRefusedError as refused:
-                session.deactivate(identity)
-                remarks.append(notes.withdrawn(identity, refused.code))
-        return texts
 
     def _advise(
         self, messages: Messages, offer: Offer, session: SkillSession, *, quiet: bool
@@ -514,9 +449,9 @@ class SkillContextProvider(SkillTexts):
         active = map(self.manager.find_skill, session.active_ids)
         said = {skill.description for skill in active if skill is not None}
         near: list[Match] = []
-        for match in self._ready_matcher(offer).rank(request, _RANKED + len(offer.waiting)):
+        for match in self._matcher.rank(request, offer):
             named = match.skill.description in said  # a copy under another name would say nothing more
-            if match.reasons and match.score >= WORTH_NAMING and offer.admits(match.skill) and not named:
+            if match.reasons and match.score >= WORTH_NAMING and not named:
                 said.add(match.skill.description)
                 near.append(match)
         return tuple(near[:limit])

@@ -1,0 +1,48 @@
+"""Which skills of an offer fit a request: one matcher for all conversations of a provider."""
+
+from threading import RLock
+
+from skillkit.core.models import SkillMetadata
+from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
+from skillkit.disclosure.offer import Offer
+
+NEAREST = 10
+"""Skills that are named with a request, and written into the journal, beside those that matched."""
+_RANKED = 2 * NEAREST
+"""Asked of the matcher, so that active skills and copies of one another leave enough to name."""
+
+
+class OfferMatcher:
+    """Keeps a matcher filled with what is on offer; what is not on offer is never returned."""
+
+    def __init__(self, matcher: Matcher | None = None) -> None:
+        """Without a `matcher`, one of words is made at the first request."""
+        self._matcher = RememberingMatcher(matcher) if matcher is not None else None
+        self._library: tuple[SkillMetadata, ...] = ()
+        self._lock = RLock()
+
+    def filled(self, offer: Offer) -> RememberingMatcher:
+        """Return the matcher, made and filled when it is first needed."""
+        with self._lock:
+            if self._matcher is None:
+                from skillkit.matching import SkillMatcher
+
+                self._matcher = RememberingMatcher(SkillMatcher())
+            if offer.library is not self._library:
+                self._matcher.update(offer.library)
+                self._library = offer.library
+            return self._matcher
+
+    def match(self, request: str, offer: Offer, limit: int) -> list[Match]:
+        """Return the skills that fit, best first."""
+        found = self.filled(offer).match(request, limit + len(offer.waiting))
+        return [match for match in found if offer.admits(match.skill)][:limit]
+
+    def rank(self, request: str, offer: Offer) -> list[Match]:
+        """Return the nearest skills, whether or not they are near enough to match."""
+        found = self.filled(offer).rank(request, _RANKED + len(offer.waiting))
+        return [match for match in found if offer.admits(match.skill)]
+
+    def line(self, offer: Offer) -> float | None:
+        """Return the score from which a skill counts as matched, where the engine has one."""
+        return self.filled(offer).line
