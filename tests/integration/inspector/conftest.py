@@ -69,7 +69,17 @@ def running(own_home: Path, write_skill, skills_dir: Path) -> Iterator[Inspectin
             Kind.SCRIPT_RUN,
             "csv-report",
             "d",
-            {"script": "sum.py", "exit_code": 0, "duration_ms": 12, "backend": "bwrap"},
+            {
+                "script": "sum.py",
+                "exit_code": 0,
+                "duration_ms": 12,
+                "memory_bytes": 7 << 20,
+                "backend": "bwrap",
+                "network": [
+                    {"host": "api.example.com", "port": 443, "allowed": True, "sent": 1, "received": 1},
+                    {"host": "evil.example", "port": 443, "allowed": False, "reason": "not granted"},
+                ],
+            },
             "talk-1",
             1,
         ),

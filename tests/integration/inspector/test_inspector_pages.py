@@ -101,6 +101,13 @@ def test_a_skill_shows_its_scripts_with_what_they_need_and_get(page: Page, runni
     expect(scripts).to_contain_text("Is given")
 
 
+def test_a_run_is_listed_with_memory_and_the_hosts_it_tried(page: Page, running: Inspecting) -> None:
+    page.goto(running.root + "/runs")
+    row = page.locator("#list tbody tr").first
+    assert "7 MiB" in row.inner_text()
+    assert "api.example.com, evil.example (refused)" in row.inner_text()
+
+
 def test_a_conversation_says_why_and_why_not(page: Page, running: Inspecting) -> None:
     page.goto(running.root + "/conversation/talk-1")
     expect(page.locator("#timeline")).to_contain_text("The request matched csv-report (0.91)")

@@ -38,11 +38,13 @@ def show(library: Library, query: Mapping[str, str]) -> str:
             str(stored.event.data.get("script", "")),
             _outcome(stored.event.kind, stored.event.data),
             f"{stored.event.data.get('duration_ms', '')} ms",
+            _memory(stored.event.data.get("memory_bytes"), unknown=""),
+            _hosts(stored.event.data.get("network")),
             str(stored.event.data.get("backend", "")),
         ]
         for stored in runs[:PAGE]
     ]
-    listed = table(("When", "Skill", "Script", "Outcome", "Time", "Sandbox"), rows, "Runs")
+    listed = table(("When", "Skill", "Script", "Outcome", "Time", "Memory", "Hosts", "Sandbox"), rows, "Runs")
     more = link(f"/runs?before={runs[PAGE - 1].id}", "Older ones") if len(runs) > PAGE else None
     return page("Runs", "/runs", form, tag("div", listed, id="list", data_follow=True), more, live=True)
 
@@ -92,10 +94,18 @@ def _outcome(kind: Kind, data: Mapping[str, Json]) -> object:
     return badge(str(error), "bad") if error else badge(f"exit {data.get('exit_code', '?')}", "good")
 
 
-def _memory(size: Json) -> str:
-    if isinstance(size, int | float):
-        return f"{size / (1 << 20):,.0f} MiB at most"
-    return "unknown: it ended before somebody looked"
+def _memory(size: Json, unknown: str = "unknown: it ended before somebody looked") -> str:
+    return f"{size / (1 << 20):,.0f} MiB at most" if isinstance(size, int | float) else unknown
+
+
+def _hosts(attempts: Json) -> str:
+    """Return what a script tried to reach, a refused host with that word."""
+    tried: dict[str, None] = {}
+    for attempt in attempts if isinstance(attempts, list) else ():
+        if isinstance(attempt, dict):
+            refused = "" if attempt.get("allowed") else " (refused)"
+            tried[f"{attempt.get('host', '?')}{refused}"] = None
+    return ", ".join([*tried][:6])
 
 
 def _text(value: Json) -> str:

@@ -15,7 +15,7 @@ from skillkit.inspector.library import Library, cost_of
 from skillkit.inspector.markdown import render
 from skillkit.inspector.pages.events import entry
 from skillkit.inspector.pages.manage import action_address
-from skillkit.inspector.pages.skills import address, state, token_bar
+from skillkit.inspector.pages.skills import address, state, token_bar, trust
 from skillkit.inspector.pages.tests import runs_table
 from skillkit.install.capabilities import MEANINGS
 from skillkit.install.changes import diff_lines, excerpt
@@ -96,11 +96,7 @@ def _facts(library: Library, status: SkillStatus) -> list[tuple[str, object]]:
         ("State", [state(status), " ", status.refusal.reason if status.refusal else ""]),
         (
             "Trust",
-            [
-                badge("trusted", "good") if status.standing.trusted else badge("not trusted"),
-                " ",
-                status.standing.reason,
-            ],
+            [trust(status), " ", status.standing.reason],
         ),
         ("From", skill.source_label),
         ("Folder", place(skill.base_dir)),

@@ -1,5 +1,6 @@
 """All skills: where they are from, what they cost, how much they are used, what is wrong."""
 
+from collections import Counter
 from collections.abc import Mapping
 from urllib.parse import quote
 
@@ -25,8 +26,11 @@ def _made(snapshot: Snapshot, report: CostReport | None, used: Mapping[str, Skil
         return page("Skills", "/", nothing(text), _problems(snapshot.diagnostics), live=True)
     costs = {cost.id: cost for cost in report.skills} if report else {}
     largest = max((_total(cost) for cost in costs.values()), default=0)
-    rows = [_row(status, costs, largest, used) for status in snapshot.statuses]
-    headings = ("Skill", "Description", "From", "State", "Tokens", "Uses")
+    health = Counter(found.path for found in snapshot.diagnostics if found.severity is not Severity.INFO)
+    rows = [
+        _row(status, costs, largest, used, health[status.skill.skill_path]) for status in snapshot.statuses
+    ]
+    headings = ("Skill", "Description", "From", "State", "Trust", "Tokens", "Uses")
     return page(
         "Skills",
         "/",
@@ -59,6 +63,13 @@ def state(status: SkillStatus) -> Markup:
     return badge("active", "good")
 
 
+def trust(status: SkillStatus) -> Markup:
+    """Return whether these very bytes are trusted, and why."""
+    standing = status.standing
+    word = badge("trusted", "good") if standing.trusted else badge("not trusted")
+    return tag("span", word, title=standing.reason)
+
+
 def token_bar(cost: SkillCost, whole: float) -> Markup:
     parts = (("tier1", cost.tier1), ("tier2", cost.tier2 or 0), ("tier3", cost.tier3))
     label = f"{cost.tier1:,} for its line, {cost.tier2 or 0:,} for instructions, {cost.tier3:,} for files"
@@ -66,7 +77,11 @@ def token_bar(cost: SkillCost, whole: float) -> Markup:
 
 
 def _row(
-    status: SkillStatus, costs: Mapping[str, SkillCost], largest: int, used: Mapping[str, SkillUsage]
+    status: SkillStatus,
+    costs: Mapping[str, SkillCost],
+    largest: int,
+    used: Mapping[str, SkillUsage],
+    problems: int,
 ) -> list[object]:
     skill = status.skill
     cost = costs.get(skill.canonical_name)
@@ -75,7 +90,8 @@ def _row(
         tag("strong", link(address(skill.name), skill.name)),
         one_line(skill.description)[:240],
         f"{skill.source_label} {skill.version or ''}".strip(),
-        state(status),
+        [state(status), [" ", badge(f"problems: {problems}", "warn")] if problems else None],
+        trust(status),
         token_bar(cost, largest) if cost else tag("span", "counting …", class_="faint"),
         usage.uses if usage else 0,
     ]
