@@ -14,6 +14,7 @@ from skillkit.fleet.envelopes import pack_request
 from skillkit.fleet.link import DispatcherLink, Lease, NotStartedError
 from skillkit.fleet.packing import pack_tree
 from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL, SILENCE
+from skillkit.fleet.ray_calls import ray_call
 from skillkit.fleet.sealing import FleetKeys, Label, SealError
 from skillkit.fleet.tree_stores import TreeSource
 from skillkit.scripts.documents import DocumentError, result_from_json
@@ -226,7 +227,7 @@ class FleetClient:
         return self._links[number]
 
     async def _count_dispatchers(self) -> int:
-        first = await asyncio.to_thread(get_dispatcher, self._ray)
+        first = await ray_call(get_dispatcher, self._ray)
         try:
             greeting = await asyncio.wait_for(
                 _value(first.greet.remote(self._name, PROTOCOL)), _FIRST_PATIENCE
@@ -238,7 +239,7 @@ class FleetClient:
     async def _worker(self, name: str) -> Any:
         if name not in self._workers:
             try:
-                found = await asyncio.to_thread(self._ray.get_actor, name, NAMESPACE)
+                found = await ray_call(self._ray.get_actor, name, NAMESPACE)
             except ValueError as error:
                 raise NotStartedError("The worker that was to run the script is gone") from error
             self._workers[name] = found
@@ -261,7 +262,7 @@ class FleetClient:
         reference = self._packed.get(request.digest)
         if reference is None:
             packed = await asyncio.to_thread(pack_tree, request.base_dir)
-            reference = await asyncio.to_thread(self._ray.put, packed)
+            reference = await ray_call(self._ray.put, packed)
             self._packed[request.digest] = reference
             while len(self._packed) > _KEPT_TREES:
                 self._packed.popitem(last=False)

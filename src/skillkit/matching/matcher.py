@@ -96,6 +96,8 @@ class SkillMatcher:
         self._keys: dict[tuple[str, str], int] = {}
         self._unused: list[int] = []
         """Numbers of removed skills: they are given again, so that no index grows with every change."""
+        self._asked: _Asked | None = None
+        """The request that was asked last; forgotten when a skill comes or goes."""
         self._lock = RLock()
         for skill in skills:
             self.add(skill)
@@ -112,25 +114,25 @@ class SkillMatcher:
     def match(self, request: str, limit: int | None = None) -> list[Match]:
         """The skills that clearly fit, best first, at most `limit` (default 3); empty when none does."""
         with self._lock:
-            parsed = Request.parse(request)
-            fitting, _ = self._judged(parsed, near=0)
-            return [self._match(parsed, found) for found in fitting[: self._most(limit)]]
+            asked = self._ask(request)
+            fitting, _ = self._judged(asked, near=0)
+            return [self._match(asked.request, found) for found in fitting[: self._most(limit)]]
 
     def rank(self, request: str, limit: int = 10) -> list[Match]:
         """The nearest skills, best first, whether or not they are near enough to match."""
         with self._lock:
-            parsed = Request.parse(request)
-            nearest = self._candidates(parsed, at_least=max(limit, 0), from_score=1.0)
-            return [self._match(parsed, found) for found in nearest[: max(limit, 0)]]
+            asked = self._ask(request)
+            nearest = self._candidates(asked, at_least=max(limit, 0), from_score=1.0)
+            return [self._match(asked.request, found) for found in nearest[: max(limit, 0)]]
 
     def explain(self, request: str, limit: int | None = None) -> MatchResult:
         """What `match` gives, what the limit cut off, and what came near."""
         most = self._most(limit)
         with self._lock:
-            parsed = Request.parse(request)
-            fitting, near = self._judged(parsed, near=NEAR_MISSES)
-            matches = tuple(self._match(parsed, found) for found in fitting)
-            misses = tuple(self._match(parsed, found) for found in near)
+            asked = self._ask(request)
+            fitting, near = self._judged(asked, near=NEAR_MISSES)
+            matches = tuple(self._match(asked.request, found) for found in fitting)
+            misses = tuple(self._match(asked.request, found) for found in near)
         return MatchResult(
             matches[:most], matches[most:], misses, self.mode, self.signals, self.threshold, most
         )
@@ -147,6 +149,7 @@ class SkillMatcher:
             self.remove(skill)
             key = self._unused.pop() if self._unused else len(self._library)
             self._keys[_identity(skill)] = key
+            self._asked = None
             stamp = self._stamp(skill)
             self._library[key] = _Member(skill, stamp, stamp is None or stamp.is_settled())
             self._names.add(key, skill)
@@ -161,6 +164,7 @@ class SkillMatcher:
             if key is None:
                 return
             del self._library[key]
+            self._asked = None
             self._unused.append(key)
             self._names.remove(key)
             self._triggers.remove(key)
@@ -193,9 +197,22 @@ class SkillMatcher:
     def _most(self, limit: int | None) -> int:
         return self.settings.limit if limit is None else max(limit, 0)
 
-    def _judged(self, request: Request, near: int) -> tuple[list["_Found"], list["_Found"]]:
+    def _ask(self, text: str) -> "_Asked":
+        """Score every skill for a request, once for all questions about it."""
+        if self._asked is None or self._asked.text != text:
+            request = Request.parse(text)
+            self._asked = _Asked(
+                text,
+                request,
+                *self._names.named(request),
+                {} if self._scorer is None else self._scorer.scores(request),
+                {} if self._scorer is None else self._triggers.declared(request),
+            )
+        return self._asked
+
+    def _judged(self, asked: "_Asked", near: int) -> tuple[list["_Found"], list["_Found"]]:
         """The skills that match, and the `near` best of the others."""
-        found = self._candidates(request, at_least=near + MOST_CLEAR, from_score=self.threshold)
+        found = self._candidates(asked, at_least=near + MOST_CLEAR, from_score=self.threshold)
         fitting = [one for one in found if one.ordered]
         others = [
             one for one in found if not one.ordered and one.score >= self.threshold and self._offered(one)
@@ -212,17 +229,15 @@ class SkillMatcher:
         missed = [one for one in found if one not in fitting and not one.ruled_out]
         return fitting, missed[:near]
 
-    def _candidates(self, request: Request, *, at_least: int, from_score: float) -> list["_Found"]:
+    def _candidates(self, asked: "_Asked", *, at_least: int, from_score: float) -> list["_Found"]:
         """The skills called for, the `at_least` best others, and all that have `from_score`; best first."""
-        ordered, said, ruled_out = self._names.named(request)
+        _, request, ordered, said, ruled_out, raw, declared = asked
         if self._scorer is None:
             return self._triggered(request, ordered, ruled_out)
         if len(request.words) == 1:  # it says nothing else
             ordered, said = {**dict.fromkeys(said, False), **ordered}, frozenset()
         calibration = self._scorer.calibration
         line = calibration.line(request.length, len(self._library))
-        raw = self._scorer.scores(request)
-        declared = self._triggers.declared(request)
         floor = calibration.raw(from_score, line)
         keys = {*ordered, *declared, *(key for key, value in raw.items() if value >= floor)}
         if at_least:
@@ -276,6 +291,18 @@ class SkillMatcher:
         if self._scorer:
             reasons.extend(self._scorer.reasons(request, found.key))
         return Match(self._library[found.key].skill, round(found.score, 6), tuple(reasons))
+
+
+class _Asked(NamedTuple):
+    """A request and what every skill says to it."""
+
+    text: str
+    request: Request
+    ordered: Mapping[int, bool]
+    said: Collection[int]
+    ruled_out: Collection[int]
+    raw: Mapping[int, float]
+    declared: Mapping[int, float]
 
 
 class _Member(NamedTuple):
