@@ -5,15 +5,15 @@ python3 dev.py bench journal [EVENTS]     100,000 unless given
 
 import json
 import sqlite3
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from itertools import count
 from pathlib import Path
 
-from benchmarks.measure import best, duration, spread, table
+from benchmarks.measure import best, duration, table
 from skillkit import SkillManager
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.journal import Event, EventFilter, JournalReader, Kind, SqliteJournal
@@ -25,8 +25,8 @@ REQUESTS = 300
 def main(number: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         scratch = Path(place)
-        title = f"One request, {SKILLS} skills"
-        table(title, ["what", "median", "95 %", "× without"], requests(scratch))
+        title = f"One request, {SKILLS} skills, processor time of whoever asks"
+        table(title, ["what", "median", "× without"], requests(scratch))
         table(f"{number:,} events", ["what", "time", "× plain SQLite"], events(scratch, number))
 
 
@@ -39,26 +39,31 @@ def requests(scratch: Path) -> list[list[str]]:
             f"name: skill-{number}\ndescription: Does task {number} with tool{number} and topic{number % 7}."
         )
         (skill / "SKILL.md").write_text(f"---\n{header}\n---\n# How\nDo it.\n")
-    rows = []
-    base = 0.0
-    for what, journal in (
-        ("without a journal", None),
-        ("with a journal", SqliteJournal(scratch / "j.sqlite")),
-    ):
-        manager = SkillManager(project_skill_dir=folder, anthropic_config_dir="", journal=journal)
-        provider = SkillContextProvider(manager)
-        provider.prepare()
-        middle, late = spread(partial(ask, provider, count()), count=REQUESTS)
-        base = base or middle
-        rows.append([what, duration(middle), duration(late), f"{middle / base:.3f}"])
-        if journal is not None:
-            journal.close()
-            assert journal.problem is None
-    return rows
+    journal = SqliteJournal(scratch / "j.sqlite")
+    providers = [made(folder, None), made(folder, journal)]
+    times: list[list[float]] = [[], []]
+    for number in range(REQUESTS):  # in turns, so that both meet the same load
+        for provider, taken in zip(providers, times, strict=True):
+            started = time.thread_time()
+            ask(provider, number)
+            taken.append(time.thread_time() - started)
+    journal.close()
+    assert journal.problem is None
+    without, with_journal = map(statistics.median, times)
+    return [
+        ["without a journal", duration(without), "1.000"],
+        ["with a journal", duration(with_journal), f"{with_journal / without:.3f}"],
+    ]
 
 
-def ask(provider: SkillContextProvider, numbers: Iterator[int]) -> None:
-    number = next(numbers)
+def made(folder: Path, journal: SqliteJournal | None) -> SkillContextProvider:
+    manager = SkillManager(project_skill_dir=folder, anthropic_config_dir="", journal=journal)
+    provider = SkillContextProvider(manager)
+    provider.prepare()
+    return provider
+
+
+def ask(provider: SkillContextProvider, number: int) -> None:
     provider.disclose(f"Please do task {number % SKILLS} with tool{number}", SkillSession())
 
 

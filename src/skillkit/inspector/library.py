@@ -58,6 +58,10 @@ class Library:
         self._counting_uses: threading.Thread | None = None
         self._matchers: dict[Mode, tuple[int, SkillMatcher]] = {}
 
+    def warm(self) -> None:
+        """Judge every skill in a thread, so that the first page finds it done or nearly so."""
+        threading.Thread(target=self.snapshot, name="skillkit-inspector", daemon=True).start()
+
     def refresh(self) -> bool:
         """Look at the disk again; return whether anything changed."""
         with self._lock:
