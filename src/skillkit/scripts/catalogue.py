@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from skillkit.core.models import SkillMetadata
-from skillkit.core.names import refusal
+from skillkit.core.names import canonical_name, refusal
 
 logger = logging.getLogger(__name__)
 
@@ -64,9 +64,9 @@ def find_scripts(skill: SkillMetadata) -> tuple[Script, ...]:
 
 
 def find_script(skill: SkillMetadata, name: str) -> Script | None:
-    """The script called `name`: as it is spelled, with its suffix, or in any case."""
+    """The script called `name`: as it is spelled, with its suffix, in any case, or with other joints."""
     scripts = find_scripts(skill)
-    for change in (str, str.lower):
+    for change in (str, str.lower, canonical_name):
         for script in scripts:
             names = (script.name, script.file, _without_suffix(script.file), script.relative_path)
             if change(name) in map(change, names):

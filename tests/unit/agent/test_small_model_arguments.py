@@ -77,6 +77,7 @@ def run(*arguments: str) -> Call:
             run("superbowl"),
             {"script_name": "orderbook", "args": ["Super Bowl"]},
         ),
+        ("greet the advanced greeting", Call("greet", {"name": "advanced_greeting"}), None),
         ("greet Jean Luc", Call("greet", {"name": "Jean-Luc"}), {"name": "Jean Luc"}),
         ("run it with --language it", run("--language", "it"), None),
         (

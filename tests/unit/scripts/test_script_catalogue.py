@@ -39,6 +39,7 @@ def test_python_wins_the_short_name(skill):
     assert names(found) == ["status", "status.js", "status.sh"]
     assert find_script(found, "status").file == "status.py"
     assert find_script(found, "STATUS.SH").file == "status.sh"
+    assert find_script(found, " Status ").file == "status.py"
 
 
 def test_the_exact_spelling_comes_before_any_other(skill):

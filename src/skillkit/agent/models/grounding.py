@@ -262,9 +262,13 @@ class _Words:
         return re.search(group, self._text) is not None
 
     def as_said(self, value: str) -> str:
-        """Return a value in the words that were said: `superbowl` where somebody said Super Bowl."""
+        """Return a value in the words that were said: `superbowl` where somebody said Super Bowl.
+
+        A name of something stays: `advanced_greeting` where somebody said advanced greeting.
+        """
         letters = re.findall(r"[^\W_]", value)
-        if value.casefold().strip() in self._text or not letters:
+        is_name = value in self._choices or re.search(r"[^\W_]_[^\W_]", value)
+        if is_name or value.casefold().strip() in self._text or not letters:
             return value
         spelled = r"[\W_]{0,2}".join(map(re.escape, letters))
         found = re.search(rf"(?<![^\W_]){spelled}(?![^\W_])", self._said, re.IGNORECASE)
