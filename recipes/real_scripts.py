@@ -2,9 +2,10 @@
 
     python3 dev.py scripts FOLDER …     folders of skills as they are published, such as clones
 
-Everything runs in the sandbox of this machine with nothing granted. Packages are those that `agent skill
-packages --yes` accepts, wheels and no build; `--corrections FILE` stands for a user who names the rest, and
-`--results FILE` gets what came of every script. The exit code is 0 when no run was given anything.
+Counted apart: a help that the script printed, and one that `script_help` read in the text of a script that
+prints none. Everything runs in the sandbox of this machine with nothing granted. Packages are those that
+`agent skill packages --yes` accepts, wheels and no build; `--corrections FILE` stands for a user who names
+the rest, `--results FILE` gets what came of every script. The exit code is 0 when no run was given anything.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
@@ -30,11 +32,13 @@ from skillkit.scripts import LocalRunner
 from skillkit.scripts.catalogue import Script, find_scripts
 from skillkit.scripts.distributions import normalised
 from skillkit.scripts.granted_requests import help_request
+from skillkit.scripts.help_calls import FROM_TEXT, HelpCall, written_help_of
 from skillkit.scripts.inline_metadata import InlineMetadata
 from skillkit.scripts.needed_packages import chosen_requirements, packages_of
 from skillkit.scripts.node_packages import node_projects_of
 from skillkit.scripts.payloads import help_payload
 
+PRINTED, NOT_RUN = "printed", "its text knows of no help, so it was not run"
 _HAS_HELP = re.compile(
     r"argparse|optparse|\bclick\b|typer|docopt|\bfire\b|absl|OptionParser|commander|yargs|parseArgs|--help|\busage\b",
     re.IGNORECASE,
@@ -63,9 +67,11 @@ class Asked:
     """Other files import it, and it starts nothing itself."""
     has_help: bool
     """Whether its text says anything of a help or of usage."""
-    before: bool = False
-    after: bool = False
+    before: str = ""
+    """`printed`, `text` (what `script_help` reads in it), or nothing."""
+    after: str = ""
     reason: str = ""
+    """Why it printed no help in the end."""
 
 
 @dataclass(slots=True)
@@ -82,7 +88,8 @@ class Report:
         for name in sorted({each.repository for each in self.asked}):
             yield _counts(name, [each for each in self.asked if each.repository == name])
         yield _counts("all", self.asked)
-        reasons = Counter(_kind(each.reason) for each in self.asked if not each.is_module and not each.after)
+        silent = [each for each in self.asked if not each.is_module and each.after != PRINTED]
+        reasons = Counter(_kind(each.reason) for each in silent)
         yield from (f"  {count:4} {reason}" for reason, count in reasons.most_common())
         yield f"packages not accepted: {len(self.unresolved)}; given what was not granted: {len(self.gained)}"
 
@@ -90,13 +97,18 @@ class Report:
 def _counts(name: str, asked: list[Asked]) -> str:
     scripts = [each for each in asked if not each.is_module]
     helpful = [each for each in scripts if each.has_help]
-    text = f"{name}: {len(asked)} files, {len(scripts)} scripts, {len(helpful)} with a help"
-    for title, group in (("of scripts", scripts), ("of those with a help", helpful)):
-        if group:
-            before, after = (sum(getattr(each, when) for each in group) for when in ("before", "after"))
-            share = 100 / len(group)
-            text += f"; {title} {before} ({before * share:.0f} %) -> {after} ({after * share:.0f} %)"
-    return text
+    lines = [f"{name}: {len(asked)} files, {len(scripts)} scripts, {len(helpful)} of them speak of a help"]
+    for title, group in (("scripts", scripts), ("that speak of a help", helpful)):
+        for when in ("before", "after"):
+            found = Counter(getattr(each, when) for each in group)
+            shares = [f"{kind} {found[kind]} ({_share(found[kind], group)})" for kind in (PRINTED, FROM_TEXT)]
+            answered = _share(found[PRINTED] + found[FROM_TEXT], group)
+            lines.append(f"  {title}, {when}: {', '.join(shares)}, answered {answered}")
+    return "\n".join(lines)
+
+
+def _share(count: int, group: list[Asked]) -> str:
+    return f"{100 * count / len(group):.0f} %" if group else "-"
 
 
 def _kind(reason: str) -> str:
@@ -138,39 +150,53 @@ class Walk:
             for each in scripts
         }
         waiting = [each for each, about in asked.items() if not about.is_module]
-        for script, (answers, reason) in zip(
-            waiting, self._help(skill, digest, waiting, Grants()), strict=True
-        ):
-            asked[script].before = asked[script].after = answers
+        for script, (kind, reason) in self._help(skill, digest, waiting, Grants()):
+            asked[script].before = asked[script].after = kind
             asked[script].reason = reason
-        waiting = [each for each in waiting if not asked[each].before]
+        waiting = [
+            each for each in waiting if asked[each].before != PRINTED and asked[each].reason != NOT_RUN
+        ]
         if waiting and (grants := self._accept(skill)) != Grants():
-            for script, (answers, reason) in zip(
-                waiting, self._help(skill, digest, waiting, grants), strict=True
-            ):
-                asked[script].after, asked[script].reason = answers, reason
+            for script, (kind, reason) in self._help(skill, digest, waiting, grants):
+                asked[script].after, asked[script].reason = kind, reason
         self.report.asked += asked.values()
         if self._results is not None:  # after every skill: somebody may have waited long enough
             self._results.write_text(json.dumps(asdict(self.report), indent=1))
         if asked:
-            good = sum(each.after for each in asked.values())
-            print(f"{repository} {skill.name}: {good} of {len(asked)}", file=sys.stderr, flush=True)
+            good = Counter(
+                each.after or ("module" if each.is_module else "nothing") for each in asked.values()
+            )
+            print(f"{repository} {skill.name}: {dict(good)}", file=sys.stderr, flush=True)
 
     def _help(
         self, skill: SkillMetadata, digest: str, scripts: list[Script], grants: Grants
-    ) -> Iterable[tuple[bool, str]]:
-        def ask(script: Script) -> tuple[bool, str]:
+    ) -> Iterable[tuple[Script, tuple[str, str]]]:
+        """What each script printed or its text says, and why it printed nothing."""
+
+        def ask(script: Script) -> tuple[str, str]:
             request = help_request(skill, script, digest, grants, None)
-            payload = help_payload(script.name, request, self._runner.run(request))
-            given = payload["meta"]["grants"]
-            if given["network"] or given["hosts"] or given["env"] or given["write"] or len(given["read"]) > 1:
-                self.report.gained.append(f"{skill.name} {script.relative_path}: {given}")
-            if not payload["success"]:
-                return False, str(payload["message"])
-            return bool(payload["result"]["help_text"]), "nothing was printed"
+            steps = HelpCall(script, request, skill.permissions, written_help_of(skill, script)).steps()
+            reason = NOT_RUN
+            try:
+                request = next(steps)
+                while True:
+                    payload = help_payload(script.name, request, self._runner.run(request))
+                    self._check(f"{skill.name} {script.relative_path}", payload["meta"]["grants"])
+                    if reason == NOT_RUN:
+                        reason = "nothing was printed" if payload["success"] else str(payload["message"])
+                    request = steps.send(payload)
+            except StopIteration as done:
+                answer = done.value
+            if not answer["success"] or not answer["result"]["help_text"]:
+                return "", reason
+            return answer["result"].get("source", PRINTED), reason
 
         with ThreadPoolExecutor(2) as pool:
-            return list(pool.map(ask, scripts))
+            return list(zip(scripts, pool.map(ask, scripts), strict=True))
+
+    def _check(self, run: str, given: dict[str, Any]) -> None:
+        if given["network"] or given["hosts"] or given["env"] or given["write"] or len(given["read"]) > 1:
+            self.report.gained.append(f"{run}: {given}")
 
     def _accept(self, skill: SkillMetadata) -> Grants:
         """What the user's yes to the proposed packages gives, without those that no index has."""

@@ -17,7 +17,8 @@ from skillkit.scripts.models import ScriptRequest
 from skillkit.scripts.network.secrets import Secret
 from skillkit.scripts.policy import DeniedVariableError, granted_environment
 
-_HELP_SECONDS = 10.0
+_HELP_SECONDS, _HELP_SECONDS_WITH_PACKAGES = 10.0, 30.0
+"""For `--help`; packages may take long to be imported for the first time."""
 
 
 class RefusedRequestError(SkillsUseError):
@@ -94,9 +95,14 @@ def run_request(
 
 
 def help_request(
-    skill: SkillMetadata, script: Script, digest: str, grants: Grants, limits: Limits | None
+    skill: SkillMetadata,
+    script: Script,
+    digest: str,
+    grants: Grants,
+    limits: Limits | None,
 ) -> ScriptRequest:
     """Return the request for `--help`: nothing of the grants but how dependencies are got."""
+    has_packages = bool(grants.packages or grants.node_packages)
     return ScriptRequest(
         skill=skill.name,
         base_dir=skill.base_dir.absolute(),
@@ -104,7 +110,7 @@ def help_request(
         script=script.relative_path,
         arguments=("--help",),
         version=skill.version,
-        limits=(limits or Limits()).lowered(_HELP_SECONDS),
+        limits=(limits or Limits()).lowered(_HELP_SECONDS_WITH_PACKAGES if has_packages else _HELP_SECONDS),
         packages=grants.packages,
         node_packages=grants.node_packages,
         requires_python=skill.requires.python or "",

@@ -25,7 +25,10 @@ _CODES = {
 }
 # Sequences that move the cursor, recolour, retitle or link; anything left of them is a control character.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_USAGE = re.compile(rb"^(?:[^\n]{0,300}[:.] )?[ \t]*usage\b[ \t]*(?::|\(|$)", re.IGNORECASE | re.MULTILINE)
+_USAGE = re.compile(
+    rb"^(?:[^\n]{0,300}[:.] )?[ \t]*usage\b[ \t]*(?::|\(|$)|^Try --helpfull to get ",  # the latter is absl's
+    re.IGNORECASE | re.MULTILINE,
+)
 _TRACE = b"Traceback (most recent call last)"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -96,16 +99,17 @@ def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_j
 
 
 def help_payload(name: str, request: ScriptRequest, result: ScriptResult) -> Payload:
-    """The answer of `script_help`."""
+    """The answer of `script_help`; a script that was not asked for help has to speak of usage by itself."""
     meta = run_meta(request, result)
     failed = _failed(result, meta)
     said = result.stdout if result.stdout.total else result.stderr
-    if failed is not None:
+    if failed is not None or not request.arguments:
         if (told := _told_usage(result)) is None:
-            return failed
+            return failed or failure("execution_failed", "Script told no usage", meta)
         said = told
     text = plain_text(said.data).strip()
-    ended = "" if failed is None else f" (it ended with exit code {result.exit_code})"
+    ended = f" (it ended with exit code {result.exit_code})" if result.exit_code else ""
+    ended = " (it did not end by itself)" if result.outcome is Outcome.TIMEOUT else ended
     message = f"Retrieved help for {name}{ended}{_truncation(said)}"
     return success({"help_text": text, "usage": _usage(text)}, message, meta)
 
@@ -136,11 +140,11 @@ def _failed(result: ScriptResult, meta: Payload) -> Payload | None:
 
 
 def _told_usage(result: ScriptResult) -> Captured | None:
-    """The stream in which a script that knows no `--help` says how it is used, as many do."""
-    if result.outcome is not Outcome.EXITED:
+    """The stream in which a script that fails, or does not end, says how it is used, as many do."""
+    if result.outcome not in (Outcome.EXITED, Outcome.TIMEOUT):
         return None
     streams = (result.stdout, result.stderr)
-    return next((each for each in streams if _USAGE.search(each.head) and _TRACE not in each.data), None)
+    return next((each for each in streams if _USAGE.search(each.data) and _TRACE not in each.data), None)
 
 
 def _parsed_failure(result: ScriptResult) -> Payload:

@@ -4,13 +4,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from skillkit.core.disk import unreachable
-from skillkit.scripts.programs import find_program
+from skillkit.core.disk import unreachable, user_home
+from skillkit.scripts.programs import find_program, safe_folders
 
 _CLAUSE = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?[a-z0-9.+-]*\s*")
 _TELL = (
@@ -59,15 +59,36 @@ def own_python() -> Python:
 
 @lru_cache(maxsize=1)
 def _others() -> tuple[Python, ...]:
-    """Interpreters on the search path and in the system's folders, newest name first."""
+    """Interpreters on the search path, in the system's folders and of version managers, newest name first."""
     names = [f"python3.{minor}" for minor in range(20, 8, -1)] + ["python3"]
     found: dict[Path, Python] = {}
+    managed = {name: [*_managed(name)] for name in names}
     for name in names:
         for system_first in (False, True):
             program = find_program(name, system_first=system_first)
             if program is not None and (python := _describe(program)) is not None:
                 found.setdefault(python.program, python)
+        for program in managed[name]:
+            if (python := _describe(program)) is not None:
+                found.setdefault(python.program, python)
     return tuple(found.values())
+
+
+def _managed(name: str) -> Iterator[str]:
+    """Interpreters that pyenv, uv, asdf and mise keep, also those that no shell has chosen."""
+    home = user_home()
+    shared = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    keepers = (
+        Path(os.environ.get("PYENV_ROOT") or home / ".pyenv") / "versions",
+        Path(os.environ.get("UV_PYTHON_INSTALL_DIR") or shared / "uv" / "python"),
+        home / ".asdf" / "installs" / "python",
+        shared / "mise" / "installs" / "python",
+    )
+    for keeper in keepers:
+        folders = os.pathsep.join(map(str, sorted(keeper.glob("*/bin"), reverse=True)))
+        for folder in safe_folders({"PATH": folders}):
+            if os.access(program := os.path.join(folder, name), os.X_OK):
+                yield program
 
 
 @lru_cache(maxsize=64)

@@ -19,6 +19,7 @@ from skillkit.disclosure.tools import Tool
 from skillkit.scripts import payloads, telemetry
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
 from skillkit.scripts.granted_requests import RefusedRequestError, RunCall, help_request, run_request
+from skillkit.scripts.help_calls import HelpCall, written_help_of
 from skillkit.scripts.inputs import Inputs
 from skillkit.scripts.model_tools import model_tools
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
@@ -113,19 +114,38 @@ class ScriptTools:
 
     # Help
 
-    def script_help(self, skill_name: str, script_name: str) -> Payload:
-        """What `--help` prints, asked for in the sandbox without network and within 10 seconds."""
-        prepared = self._prepare_help(skill_name, script_name)
-        if isinstance(prepared, dict):
-            return prepared
-        return self._remember(prepared, self._run(prepared))
+    def script_help(self, skill_name: str, script_name: str, *, from_text: bool = True) -> Payload:
+        """What `--help` prints, asked for in the sandbox without network and within 10 seconds.
 
-    async def ascript_help(self, skill_name: str, script_name: str) -> Payload:
+        With `from_text`, a script that prints no help is answered for by its own text and the skill's: then
+        `result` has `source`, and the message says why.
+        """
+        call = self._prepare_help(skill_name, script_name, from_text=from_text)
+        if isinstance(call, dict):
+            return call
+        steps = call.steps()
+        try:
+            request = next(steps)
+            while True:
+                request = steps.send(self._run(self._asking(call, request)))
+        except StopIteration as done:
+            return self._remember(call, done.value)
+
+    async def ascript_help(self, skill_name: str, script_name: str, *, from_text: bool = True) -> Payload:
         """`script_help` without blocking the event loop."""
-        prepared = await asyncio.to_thread(self._prepare_help, skill_name, script_name)
-        if isinstance(prepared, dict):
-            return prepared
-        return self._remember(prepared, await self._arun(prepared))
+        call = await asyncio.to_thread(self._prepare_help, skill_name, script_name, from_text=from_text)
+        if isinstance(call, dict):
+            return call
+        steps = call.steps()
+        try:
+            request = next(steps)
+            while True:
+                request = steps.send(await self._arun(self._asking(call, request)))
+        except StopIteration as done:
+            return self._remember(call, done.value)
+
+    def _asking(self, call: HelpCall, request: ScriptRequest) -> _Prepared:
+        return _Prepared(call.script, request, call.asked, help=True)
 
     # Running
 
@@ -269,7 +289,7 @@ class ScriptTools:
             )
         return _Prepared(script, request, skill.permissions, as_json=call.as_json)
 
-    def _prepare_help(self, skill_name: str, script_name: str) -> _Prepared | Payload:
+    def _prepare_help(self, skill_name: str, script_name: str, *, from_text: bool) -> HelpCall | Payload:
         found = self._find(skill_name, script_name)
         if isinstance(found, dict):
             return found
@@ -283,7 +303,8 @@ class ScriptTools:
                 self._help.move_to_end((digest, script.file))
                 return known
         request = help_request(skill, script, digest, grants, self._limits)
-        return _Prepared(script, request, skill.permissions, help=True)
+        written = written_help_of(skill, script) if from_text else None
+        return HelpCall(script, request, skill.permissions, written)
 
     def help_requests(self, skill_name: str) -> list[ScriptRequest]:
         """Return a request for the help of each script of a skill; SkillInvocationError says why not."""
@@ -340,10 +361,11 @@ class ScriptTools:
             {**payload, "files_left_out": list(result.files_left_out)} if result.files_left_out else payload
         )
 
-    def _remember(self, prepared: _Prepared, payload: Payload) -> Payload:
-        if payload["success"]:
+    def _remember(self, call: HelpCall, payload: Payload) -> Payload:
+        # What kept a script from printing its help, such as a package, may be mended without a new digest.
+        if payload["success"] and "source" not in payload["result"]:
             with self._help_lock:
-                self._help[prepared.request.digest, prepared.script.file] = payload
+                self._help[call.request.digest, call.script.file] = payload
                 while len(self._help) > _HELP_TEXTS:
                     self._help.popitem(last=False)
         return payload

@@ -156,3 +156,11 @@ def test_a_secret_is_kept_listed_and_forgotten_without_being_shown(tmp_path: Pat
     assert secret("list").stdout == "API_KEY\n"
     assert secret("remove", "API_KEY").returncode == 0
     assert secret("remove", "API_KEY").returncode == 1
+
+
+def test_the_help_of_a_script_that_prints_none_is_its_text(tmp_path: Path) -> None:
+    write_own_skill(tmp_path, '"""Counts things."""\nimport argparse, nobody_has_this\n')
+    asked = agent(tmp_path, "skill", "run", "demo", "tell", "--help")
+    assert (asked.returncode, asked.stdout) == (0, "Counts things.\n"), asked.stderr
+    assert "tell printed no help; this is what its text says" in asked.stderr
+    assert "agent skill packages demo" in asked.stderr

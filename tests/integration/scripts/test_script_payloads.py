@@ -337,7 +337,7 @@ def test_help_that_fails_is_an_error_and_is_asked_again(workshop):
 @pytest.mark.parametrize("stream", [1, 2])
 def test_usage_that_is_told_before_a_failure_is_help(workshop, printed, answers, stream):
     workshop.skill(tell_sh=f"cat >&{stream} <<'END'\n{printed}\nEND\nexit 2")
-    answer = workshop.tools().script_help("demo", "tell")
+    answer = workshop.tools().script_help("demo", "tell", from_text=False)
     assert answer["success"] is answers
     if answers:
         assert answer["result"]["help_text"].endswith("tell.sh INPUT")

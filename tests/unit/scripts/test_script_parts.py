@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from skillkit.core.grants import Limits
+from skillkit.scripts import pythons
 from skillkit.scripts.capture import Stream
 from skillkit.scripts.interpreters import MissingInterpreterError, find_interpreter, folders_of
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
@@ -303,3 +304,17 @@ def test_a_request_and_a_result_are_plain_data():
     request = ScriptRequest("demo", Path("/demo"), "sha256:0", "scripts/a.py", network=True)
     result = ScriptResult(Outcome.EXITED, "bwrap", 0, stdout=Captured(b"x", total=1))
     assert pickle.loads(pickle.dumps((request, result))) == (request, result)
+
+
+def test_pythons_of_version_managers_are_found_unless_others_may_have_put_them_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    for version, mode in (("3.18.1", 0o755), ("3.17.1", 0o777)):
+        folder = tmp_path / "versions" / version / "bin"
+        folder.mkdir(parents=True)
+        folder.chmod(mode)
+        program = folder / f"python{version[:4]}"
+        program.write_text(f"#!/bin/sh\necho '{version} linux-x86_64 {folder.parent}'\n")
+        program.chmod(0o755)
+    found = {python.full_version for python in pythons._others.__wrapped__()}
+    assert "3.18.1" in found
+    assert "3.17.1" not in found

@@ -133,7 +133,7 @@ def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:
             script_sources.compile_problems(examined.folder, script.path)
         ):
             continue
-        answer = examined.scripts.script_help(examined.skill.name, script.name)
+        answer = examined.scripts.script_help(examined.skill.name, script.name, from_text=False)
         if answer["success"] or answer.get("error") in ("dependency_failed", "permission_denied"):
             continue
         message = str(answer.get("message", "")).strip()

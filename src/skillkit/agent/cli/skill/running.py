@@ -61,7 +61,10 @@ def run(
     else:
         given, inputs = _with_inputs(arguments or [])
         with progress:
-            payload = tools.script_run(name, script, given, json=json, inputs=inputs)
+            if given in (["--help"], ["-h"]):
+                payload = tools.script_help(name, script)
+            else:
+                payload = tools.script_run(name, script, given, json=json, inputs=inputs)
     if json:
         output.print_json(payload)
     elif not payload["success"]:
@@ -70,9 +73,17 @@ def run(
         for entry in next(iter(payload["result"].values())):
             output.say(escape_hidden(entry["name"]))
     else:
-        text = HIDDEN.sub(lambda match: escape_hidden(match.group()), str(payload["result"]))
-        typer.echo(text, nl=not text.endswith("\n"))
+        _print_result(payload["result"], str(payload["message"]))
     raise typer.Exit(_code(payload))
+
+
+def _print_result(result: object, message: str) -> None:
+    if isinstance(result, dict) and "help_text" in result:
+        if "source" in result:  # the script did not print it
+            output.remark("\n".join(map(escape_hidden, message.splitlines())), "yellow")
+        result = result["help_text"]
+    text = HIDDEN.sub(lambda match: escape_hidden(match.group()), str(result))
+    typer.echo(text, nl=not text.endswith("\n"))
 
 
 def _with_inputs(arguments: list[str]) -> tuple[list[str], dict[str, Path]]:

@@ -1,0 +1,80 @@
+"""How the help of a script is got: from the script, and where it prints none, from its text."""
+
+import os
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.models import Permissions, SkillMetadata
+from skillkit.core.path_resolver import open_beneath
+from skillkit.scripts.catalogue import Script, find_scripts
+from skillkit.scripts.models import ScriptRequest
+from skillkit.scripts.payloads import Payload, success
+from skillkit.scripts.written_help import MAX_TEXT, WrittenHelp, find_written_help
+
+FROM_TEXT = "text"
+_NO_SUBSTITUTE = frozenset({"permission_denied"})
+"""Failures that say more than any help: what was asked for may not be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class HelpCall:
+    """A question for the help of one script, and what its text says in case it prints none."""
+
+    script: Script
+    request: ScriptRequest
+    asked: Permissions
+    written: WrittenHelp | None
+    """None where only what the script prints counts."""
+
+    def steps(self) -> Generator[ScriptRequest, Payload, Payload]:
+        """Yield what is to be run, is sent what came of it, and returns the answer.
+
+        A script whose text knows of no help is not started for one. One that took `--help` for an argument
+        is started once more without any, if it counts them: then most tell how they are used.
+        """
+        if self.written is not None and self.written.text and not self.written.knows_help:
+            return self._from_text(None)
+        printed = yield self.request
+        counts = self.written is not None and self.written.counts_arguments
+        if counts and printed.get("error") == "execution_failed" and not self.request.unsandboxed:
+            told = yield replace(self.request, arguments=())
+            printed = told if told["success"] else printed
+        if printed["success"] and printed["result"]["help_text"]:
+            return printed
+        if printed.get("error") in _NO_SUBSTITUTE or self.written is None or not self.written.text:
+            return printed
+        return self._from_text(printed)
+
+    def _from_text(self, printed: Payload | None) -> Payload:
+        assert self.written is not None
+        result = {"help_text": self.written.text, "usage": self.written.usage, "source": FROM_TEXT}
+        said = f"{self.script.name} prints no help; this is what its text says, and nothing was run"
+        if printed is None:
+            return success(result, said)
+        reason = "it printed nothing" if printed["success"] else printed["message"]
+        said = (
+            f"{self.script.name} printed no help; this is what its text says. Why it printed none: {reason}"
+        )
+        return {**success(result, said, printed["meta"]), **_cause(printed)}
+
+
+def written_help_of(skill: SkillMetadata, script: Script) -> WrittenHelp | None:
+    """Read what the files of a skill say of a script; None if they cannot be read."""
+    try:
+        content = _read(skill.base_dir, script.relative_path)
+        instructions = _read(skill.base_dir, skill.skill_path.name).decode("utf-8", "replace")
+    except (SkillsUseError, OSError):
+        return None
+    parts = (part for each in find_scripts(skill) for part in Path(each.relative_path).with_suffix("").parts)
+    return find_written_help(script.file, content, instructions, frozenset(parts))
+
+
+def _read(folder: Path, path: str) -> bytes:
+    with open_beneath(folder, path) as descriptor:
+        return os.pread(descriptor, MAX_TEXT, 0)
+
+
+def _cause(payload: Payload) -> Payload:
+    return {"cause": payload["cause"]} if "cause" in payload else {}
