@@ -18,6 +18,7 @@ from skillkit.agent.memory import Memory
 from skillkit.agent.models.examples import examples_of
 from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import ChatProvider, ready
+from skillkit.agent.named_files import find_named_files
 from skillkit.agent.remedies import advise
 from skillkit.agent.settings import Settings
 from skillkit.agent.telemetry import Step, Trace, span
@@ -28,6 +29,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
 from skillkit.core.turn import NO_TURN, ConversationTurn
 from skillkit.install.enabled import EnabledSkills
+from skillkit.scripts import find_scripts
 
 if TYPE_CHECKING:
     from agent_framework import Agent
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 COMPACTION = "compaction"
-SMALL_MODEL_THRESHOLD = 0.1
-"""The confidence from which a small model gets a skill at once: asking it costs more than the text does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,6 @@ class AgentRuntime:
 
     def name_files(self, said: str, folder: Path | None = None) -> list[Path]:
         """Let scripts of this conversation read the files that `said` names: the user's words, no others."""
-        from skillkit.agent.named_files import find_named_files
-
         found = find_named_files(said, folder or Path.cwd())
         self._files.update(dict.fromkeys(found))
         if self._skills is not None:
@@ -227,12 +225,8 @@ class AgentRuntime:
 
     def _compacted(self, compaction: Compaction) -> None:
         """Note what is left out; the text of skills that went with it comes with the next request."""
-        from skillkit.disclosure import plan_compaction
-
         self.conversation.state[COMPACTION] = compaction.to_data()
-        session = self.skills.session
-        for lost in plan_compaction(self._sent(), session).missing:
-            session.bring_back(lost)
+        self.skills.bring_back_lost(self._sent())
 
     def _sent(self) -> list[dict[str, Any]]:
         """Return the earlier messages as they are sent now."""
@@ -282,35 +276,15 @@ class AgentRuntime:
         ]
 
     def _build_skills(self) -> "ProgramSkills":
-        from skillkit.agent.script_answers import ShownOutputs, find_remedy
-        from skillkit.agent.skills import ProgramSkills, ScriptApproval
-        from skillkit.disclosure import DisclosureSettings, SkillContextProvider
-        from skillkit.integrations.conversation import default_sources
-        from skillkit.matching import SkillMatcher
-        from skillkit.scripts import LocalRunner, ScriptTools
-        from skillkit.scripts.runners import default_runner
+        from skillkit.agent.skills import ProgramSkills, ScriptApproval, disclosure_provider
 
-        settings = DisclosureSettings.from_environment()
-        runner = default_runner()
-        if isinstance(runner, LocalRunner):
-            runner.follow = lambda request, line: self.observers.printed(f"{request.script}: {line}")
-        scripts = ScriptTools(
-            self.manager,
-            runner,
-            self.enabled.team.around(self.approvals),
-            outputs=ShownOutputs(self.observers.problem),
-            remedy=find_remedy,
-        )
         small_model = self.provider.small
-        provider = SkillContextProvider(
+        provider = disclosure_provider(
             self.manager,
-            settings.max_skills,
-            fallback=settings.fallback,
-            tool_sources=default_sources(
-                self.manager, scripts, on_error=lambda error: self.observers.problem(str(error))
-            ),
-            matcher=SkillMatcher(threshold=SMALL_MODEL_THRESHOLD) if small_model else None,
-            run_command=scripts.run_command,
+            self.enabled.team.around(self.approvals),
+            problem=self.observers.problem,
+            printed=self.observers.printed,
+            small_model=small_model,
         )
         skills = ProgramSkills(
             provider,
@@ -332,8 +306,6 @@ class AgentRuntime:
 
     def _skill_examples(self) -> "list[Example]":
         """Return what the skills in use show of themselves, for a model that has to be shown."""
-        from skillkit.scripts import find_scripts
-
         for identity in self.active_skills:
             if identity not in self._examples:
                 skill = self.manager.get_skill(identity)

@@ -5,14 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent_framework import (
-    ChatContext,
-    Message,
-)
+from agent_framework import ChatContext, Message
 
 from skillkit.agent.approvals import Approvals, Ask, Decision, ScriptQuestion
 from skillkit.agent.models.grounding import mentions_tool
-from skillkit.core.authority import Requester, current_requester
+from skillkit.agent.script_answers import ShownOutputs, find_remedy
+from skillkit.core.authority import Authority, Requester, current_requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.events import NO_JOURNAL, Event, Json, Kind
 from skillkit.core.exceptions import SkillsUseError
@@ -20,18 +18,23 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.turn import in_turn
 from skillkit.disclosure import (
     Disclosure,
+    DisclosureSettings,
     SessionDataError,
     SkillContextProvider,
     SkillSession,
     Tool,
     ToolSource,
+    plan_compaction,
     with_insertions,
 )
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.tool_sources import JoinedTools
 from skillkit.integrations.agent_framework import EffortOptions, SkillsContextProvider, as_message
-from skillkit.integrations.conversation import Conversation
+from skillkit.integrations.conversation import Conversation, default_sources
 from skillkit.integrations.small_model import SmallModelTools
+from skillkit.matching import SkillMatcher
+from skillkit.scripts import LocalRunner, ScriptTools
+from skillkit.scripts.runners import default_runner
 
 if TYPE_CHECKING:
     from agent_framework import SupportsAgentRun
@@ -39,7 +42,34 @@ if TYPE_CHECKING:
 STATE = "skills"
 NEAR = 0.025
 """The confidence from which a small model is offered to load a skill that did not match."""
+SMALL_MODEL_THRESHOLD = 0.1
+"""The confidence from which a small model gets a skill at once: asking it costs more than the text does."""
 Observer = Callable[[Disclosure], object]
+
+
+def disclosure_provider(
+    manager: SkillManager,
+    authority: Authority,
+    *,
+    problem: Callable[[str], object],
+    printed: Callable[[str], object],
+    small_model: bool,
+) -> SkillContextProvider:
+    """What the program discloses of skills; scripts get what `authority` grants them."""
+    settings = DisclosureSettings.from_environment()
+    runner = default_runner()
+    if isinstance(runner, LocalRunner):
+        runner.follow = lambda request, line: printed(f"{request.script}: {line}")
+    outputs = ShownOutputs(problem)
+    scripts = ScriptTools(manager, runner, authority, outputs=outputs, remedy=find_remedy)
+    return SkillContextProvider(
+        manager,
+        settings.max_skills,
+        fallback=settings.fallback,
+        tool_sources=default_sources(manager, scripts, on_error=lambda error: problem(str(error))),
+        matcher=SkillMatcher(threshold=SMALL_MODEL_THRESHOLD) if small_model else None,
+        run_command=scripts.run_command,
+    )
 
 
 @dataclass
@@ -113,6 +143,11 @@ class ProgramSkills(SkillsContextProvider):
         except SessionDataError as error:
             return str(error)
         return None
+
+    def bring_back_lost(self, sent: Sequence[object]) -> None:
+        """Let the texts of skills that are no longer among the messages come with the next request."""
+        for lost in plan_compaction(sent, self.session).missing:
+            self.session.bring_back(lost)
 
     def conversation(self, state: dict[str, Any]) -> Conversation:
         return Conversation(

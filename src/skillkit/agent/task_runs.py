@@ -8,6 +8,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from agent_framework import Message
+
 from skillkit.agent.approvals import Decision, ScriptQuestion
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.provider import ChatProvider, ready
@@ -54,8 +56,6 @@ class AgentExecutor:
         self._loop.close()
 
     async def _ask(self, question: str) -> str:
-        from agent_framework import Message
-
         await self._load()
         response = await self._client.get_response([Message("user", [question])], options={"max_tokens": 8})
         return str(response.text)

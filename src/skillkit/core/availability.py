@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -74,6 +75,4 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _has_command(command: str) -> bool:
-    import shutil
-
     return shutil.which(command) is not None

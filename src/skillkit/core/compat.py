@@ -13,6 +13,7 @@ from skillkit.core.discovery import Discovery, folders_of
 from skillkit.core.models import SkillSource
 from skillkit.core.processors import MAX_ARGUMENT_BYTES, checked, header, note_suspicious, substitute
 from skillkit.core.sources import Folder
+from skillkit.core.threads import in_thread
 from skillkit.core.walk import SKILL_FILE, Met
 
 logger = logging.getLogger(__name__)
@@ -63,19 +64,13 @@ class SkillDiscovery(Discovery):
         return paths
 
     async def adiscover_skills(self, source: SkillSource) -> list[Path]:
-        import asyncio
-
-        return await asyncio.to_thread(self.discover_skills, source)
+        return await in_thread(self.discover_skills, source)
 
     async def ascan_directory(self, skills_dir: Path) -> list[Path]:
-        import asyncio
-
-        return await asyncio.to_thread(self.scan_directory, skills_dir)
+        return await in_thread(self.scan_directory, skills_dir)
 
     async def afind_skill_files(self, skills_dir: Path, max_depth: int = OLD_DEPTH) -> list[Path]:
-        import asyncio
-
-        return await asyncio.to_thread(self.find_skill_files, skills_dir, max_depth)
+        return await in_thread(self.find_skill_files, skills_dir, max_depth)
 
 
 def normalize_arguments(arguments: str | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
 
 from skillkit.core import resources
 from skillkit.core.authority import Authority, DefaultAuthority, current_requester, decide_offer
@@ -34,11 +34,10 @@ from skillkit.core.skill import Skill, read_document
 from skillkit.core.skill_index import SkillIndex
 from skillkit.core.sources import Folder, build_sources, project_root, unshipped
 from skillkit.core.substitution import SESSION_ID, Surroundings
+from skillkit.core.threads import in_thread
 from skillkit.core.toolbox import Toolbox, toolbox_for
 from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS
-
-if TYPE_CHECKING:
-    from skillkit.core.watcher import Watcher
+from skillkit.core.watcher import Watcher
 
 logger = logging.getLogger(__name__)
 
@@ -151,9 +150,7 @@ class SkillManager:
 
     async def adiscover(self) -> None:
         """`discover` without blocking the event loop."""
-        import asyncio
-
-        await asyncio.to_thread(self._scan)
+        await in_thread(self._scan)
         self._init_mode = InitMode.ASYNC
 
     def refresh(self) -> Changes:
@@ -173,16 +170,13 @@ class SkillManager:
 
     async def arefresh(self) -> Changes:
         """`refresh` without blocking the event loop."""
-        import asyncio
-
-        return await asyncio.to_thread(self.refresh)
+        return await in_thread(self.refresh)
 
     def watch(self, on_change: Callable[[Changes], object] | None = None) -> "Watcher":
         """Refresh whenever something changes on disk, until the returned watcher is stopped.
 
         `on_change` is called from the watcher's thread. Needs the extra `watch`.
         """
-        from skillkit.core.watcher import Watcher
 
         def refresh() -> None:
             changes = self.refresh()
@@ -316,13 +310,11 @@ class SkillManager:
 
     async def ainvoke_skill(self, name: str, arguments: str | None = "") -> str:
         """`invoke_skill` without blocking the event loop."""
-        import asyncio
-
         if self._init_mode is InitMode.UNINITIALIZED:
             raise SkillsUseError(
                 "Manager not initialized. Call adiscover() or discover() before invoking skills."
             )
-        return await asyncio.to_thread(self.invoke_skill, name, arguments)
+        return await in_thread(self.invoke_skill, name, arguments)
 
     def clear_cache(self, skill_name: str | None = None) -> int:
         """Forget the rendered texts of one skill, or of all; return how many."""
@@ -345,9 +337,7 @@ class SkillManager:
         return resources.list_resources(skill.base_dir, skill.skill_path.name)
 
     async def alist_resources(self, name: str) -> list[Resource]:
-        import asyncio
-
-        return await asyncio.to_thread(self.list_resources, name)
+        return await in_thread(self.list_resources, name)
 
     def read_resource(
         self,
@@ -367,9 +357,7 @@ class SkillManager:
     async def aread_resource(
         self, name: str, path: str, offset: int = 0, limit: int = resources.DEFAULT_PAGE
     ) -> ResourcePage:
-        import asyncio
-
-        return await asyncio.to_thread(self.read_resource, name, path, offset, limit)
+        return await in_thread(self.read_resource, name, path, offset, limit)
 
     def _skill_in_place(self, name: str) -> SkillMetadata:
         skill = self.get_skill(name)

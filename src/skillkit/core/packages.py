@@ -1,5 +1,6 @@
 """Skills that installed Python packages ship in `<package>/.agents/skills`, found without importing them."""
 
+import importlib.machinery
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -34,8 +35,6 @@ def missing_packages(names: Sequence[str]) -> Iterator[Diagnostic]:
 
 def _shipping_packages() -> dict[str, Path]:
     """Skills folders by import name; the package that `import` would find hides others of its name."""
-    import importlib.machinery
-
     found: dict[str, Path] = {}
     for entry in sys.path:
         try:

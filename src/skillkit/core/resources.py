@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import mimetypes
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -200,6 +201,4 @@ def _whole_characters(raw: bytes, limit: int) -> tuple[bytes, int]:
 
 
 def _media_type(path: str) -> str | None:
-    import mimetypes
-
     return mimetypes.guess_type(path)[0]

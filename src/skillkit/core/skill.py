@@ -1,7 +1,6 @@
 """Tier 2: a skill whose instructions are read when they are asked for."""
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from skillkit.core.parser import SkillParser
 from skillkit.core.processors import render
 from skillkit.core.sources import project_root
 from skillkit.core.substitution import Surroundings
+from skillkit.core.threads import in_thread
 
 
 class InstructionsFile(NamedTuple):
@@ -49,12 +49,22 @@ def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> Instructi
     )
 
 
-@dataclass(frozen=True)
 class Skill:
-    """A skill and the folder that its instructions speak of."""
+    """A skill and the folder that its instructions speak of; they are read from the disk when asked for."""
 
-    metadata: SkillMetadata
-    base_directory: Path
+    def __init__(self, metadata: SkillMetadata, base_directory: Path) -> None:
+        self.metadata = metadata
+        self.base_directory = base_directory
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Skill) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[SkillMetadata, Path]:
+        return self.metadata, self.base_directory
 
     @property
     def content(self) -> str:
@@ -68,6 +78,4 @@ class Skill:
 
     async def ainvoke(self, arguments: str | None = "") -> str:
         """`invoke` without blocking the event loop."""
-        import asyncio
-
-        return await asyncio.to_thread(self.invoke, arguments)
+        return await in_thread(self.invoke, arguments)

@@ -1,6 +1,7 @@
 """Names → skills: the in-memory index of what was discovered."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from skillkit.core.exceptions import SkillNotFoundError
@@ -123,8 +124,6 @@ def _offer(
     available: "dict[str, SkillMetadata] | dict[str, dict[str, SkillMetadata]]",
     label: str,
 ) -> str:
-    from difflib import get_close_matches
-
     names = sorted(available)
     close = get_close_matches(canonical_name(asked), names, n=3, cutoff=0.6)
     hint = f"Did you mean {' or '.join(repr(name) for name in close)}? " if close else ""

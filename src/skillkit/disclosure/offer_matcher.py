@@ -5,6 +5,7 @@ from threading import RLock
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
 from skillkit.disclosure.offer import Offer
+from skillkit.matching import SkillMatcher
 
 NEAREST = 10
 """Skills that are named with a request, and written into the journal, beside those that matched."""
@@ -25,8 +26,6 @@ class OfferMatcher:
         """Return the matcher, made and filled when it is first needed."""
         with self._lock:
             if self._matcher is None:
-                from skillkit.matching import SkillMatcher
-
                 self._matcher = RememberingMatcher(SkillMatcher())
             if offer.library is not self._library:
                 self._matcher.update(offer.library)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from skillkit.evaluation.report import BAD, Outcome, Result
+
 if TYPE_CHECKING:
     from skillkit.evaluation.behaviour.runs import BehaviourRunner
-    from skillkit.evaluation.report import Result
     from skillkit.evaluation.tester import SkillTest, SkillTester
 
 
@@ -71,8 +72,6 @@ class SkillItem(pytest.Item):
         self.test = test
 
     def runtest(self) -> None:
-        from skillkit.evaluation.report import BAD, Outcome
-
         result = self.test.run()
         if result.outcome in BAD:
             raise SkillCaseError(result)
@@ -91,12 +90,12 @@ class SkillItem(pytest.Item):
 class SkillCaseError(Exception):
     """A case that failed."""
 
-    def __init__(self, result: "Result") -> None:
+    def __init__(self, result: Result) -> None:
         super().__init__(result.message)
         self.result = result
 
 
-def _explanation(result: "Result") -> Iterator[str]:
+def _explanation(result: Result) -> Iterator[str]:
     """What happened instead, with the difference to what was expected."""
     texts = [str(problem) for problem in result.problems]
     if not any(result.message in text for text in texts):

@@ -1,5 +1,6 @@
 """The names, versions and calls by which programs and machines of a fleet find each other in Ray."""
 
+import hashlib
 import os
 from typing import Any
 from urllib.parse import urlsplit
@@ -97,6 +98,4 @@ def find_dispatchers(ray: Any) -> dict[str, Any]:
 
 def number_of(text: str, count: int) -> int:
     """Return which of `count` dispatchers serves a tenant or a worker: always the same one."""
-    import hashlib
-
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % count

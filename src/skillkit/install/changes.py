@@ -1,5 +1,6 @@
 """What is different between two trees, in words and in lines that are safe to show."""
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -63,8 +64,6 @@ def _file_lines(path: str, before: bytes | None, after: bytes | None) -> Iterato
 
 
 def _unified(old: list[str], new: list[str], names: tuple[str, str]) -> Iterator[str]:
-    import difflib
-
     start = _equal(old, new)
     end = _equal(old[start:][::-1], new[start:][::-1])
     if max(len(old), len(new)) - start - end <= _MAX_COMPARED:

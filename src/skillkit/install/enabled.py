@@ -17,6 +17,7 @@ from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection
 from skillkit.install.team_policy import TeamAuthority
+from skillkit.scripts.catalogue import find_scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,6 @@ class SkillStatus:
     @property
     def scripts(self) -> tuple[str, ...]:
         """Names of the scripts it offers."""
-        from skillkit.scripts.catalogue import find_scripts
-
         return tuple(script.name for script in find_scripts(self.skill))
 
 

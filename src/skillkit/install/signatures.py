@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -48,8 +49,6 @@ class Signer:
 
 def can_verify() -> bool:
     """Whether the library that verifies is installed."""
-    from importlib.util import find_spec
-
     return find_spec("cryptography") is not None
 
 

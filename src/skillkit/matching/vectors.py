@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.matching.database import CacheDatabase
-from skillkit.matching.embedding import Embedder
+from skillkit.matching.embedding import DIMENSIONS, Embedder
 
 if TYPE_CHECKING:
     from skillkit.matching.embedding import Vectors
@@ -53,8 +53,6 @@ class VectorCache:
 
     def _read(self, digests: list[bytes]) -> "dict[bytes, Vectors]":
         import numpy as np
-
-        from skillkit.matching.embedding import DIMENSIONS
 
         if self._database is None or not digests:
             return {}

@@ -1,6 +1,7 @@
 """Which package on the index has a module: only what is known for sure, or what a skill itself says."""
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 
 _KNOWN = {
@@ -158,8 +159,6 @@ def _in_file(path: str, text: str) -> Iterator[str]:
 
 
 def _in_project(text: str) -> Iterator[str]:
-    import tomllib
-
     if len(text) > 1 << 16 or any(len(line) > 2000 for line in text.splitlines()):
         return
     try:

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,8 +51,6 @@ def find_python(requires: str, *, reachable: bool = False) -> Python | None:
 
 @lru_cache(maxsize=1)
 def own_python() -> Python:
-    import sysconfig
-
     program = Path(os.path.realpath(getattr(sys, "_base_executable", sys.executable)))
     version = ".".join(map(str, sys.version_info[:3]))
     return Python(program, version, sysconfig.get_platform(), Path(sys.base_prefix))

@@ -9,6 +9,8 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import typer
+
 from skillkit.agent.approvals import Decision
 from skillkit.agent.cli import commands, output
 from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
@@ -36,8 +38,6 @@ def chat(options: Options) -> None:
     talk = Chat(options)
     asyncio.run(talk.run())
     if talk.failure is not None and not talk.interactive:
-        import typer
-
         raise typer.Exit(exit_code(talk.failure))
 
 

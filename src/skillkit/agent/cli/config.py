@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.options import Found, Json, examples
+from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills
+from skillkit.agent.cli.skill_names import Found
 from skillkit.agent.exceptions import SettingsError
 from skillkit.agent.journal import open_journal
 from skillkit.agent.models.choice import choose, provider_named

@@ -1,5 +1,7 @@
 """`agent inspect`: a page in the browser that shows what skills are, cost, did and why."""
 
+import socket
+import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -42,8 +44,6 @@ def inspect(
             f"The inspector needs its extra ({error}). Install it with: pip install 'skillkit[inspect]'"
         )
         raise typer.Exit(outcome.ERROR) from None
-    import socket
-
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -64,8 +64,6 @@ def inspect(
     output.say(address, whole=True)
     output.remark("Open the address above; Ctrl-C ends it. It carries a token: keep it to yourself.")
     if not no_open:
-        import webbrowser
-
         webbrowser.open(address)
     config = uvicorn.Config(
         application,

@@ -1,5 +1,6 @@
 """`agent model …`: the embedded model's file."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
@@ -34,8 +35,6 @@ def install(
     ] = None,
 ) -> None:
     """Fetch the embedded model once; its hash decides. Then let it read what every prompt begins with."""
-    import asyncio
-
     store = ModelStore()
     with DownloadBar() as bar:
         path = store.install(QWEN_CODER, given=given, progress=bar.advance, report=bar.say)

@@ -1,4 +1,4 @@
-"""Options that several commands share, and completion for the names of skills."""
+"""Options that several commands share, and how their examples are shown."""
 
 from pathlib import Path
 from typing import Annotated
@@ -41,57 +41,6 @@ MaxFiles = Annotated[int, typer.Option(help="How many files a skill may have.")]
 MaxBytes = Annotated[int, typer.Option(help="How many bytes a skill may have.")]
 MAX_FILES = 512
 MAX_BYTES = 16 * 1024 * 1024
-
-
-def complete_installed(incomplete: str) -> list[str]:
-    """Names of installed skills, for the shell."""
-    from skillkit.core.exceptions import SkillsUseError
-    from skillkit.install.registry import InstallRegistry
-
-    try:
-        names = sorted(InstallRegistry().load().skills)
-    except SkillsUseError:
-        return []
-    return [name for name in names if name.startswith(incomplete)]
-
-
-def complete_found(incomplete: str) -> list[str]:
-    """Names of all skills that are found, for the shell."""
-    from skillkit.agent.cli.overview import enabled_skills
-
-    names = [skill.canonical_name for skill in enabled_skills().manager.list_skills()]
-    return [name for name in names if name.startswith(incomplete)]
-
-
-Installed = Annotated[
-    str,
-    typer.Argument(
-        help="The name of an installed skill.", autocompletion=complete_installed, show_default=False
-    ),
-]
-Found = Annotated[
-    str, typer.Argument(help="The name of a skill.", autocompletion=complete_found, show_default=False)
-]
-ManyInstalled = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[NAME]...",
-        help="Names of installed skills; all of them when none is given.",
-        autocompletion=complete_installed,
-        show_default=False,
-    ),
-]
-
-
-SomeInstalled = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="NAME...",
-        help="Names of installed skills.",
-        autocompletion=complete_installed,
-        show_default=False,
-    ),
-]
 
 
 def examples(*lines: str) -> str:

@@ -1,4 +1,4 @@
-"""The skills that are found: as a table, or as data. Knows nothing of option parsing, to start fast."""
+"""The skills that are found: as a table, or as data."""
 
 import logging
 import sys

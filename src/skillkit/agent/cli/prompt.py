@@ -5,6 +5,8 @@ import select
 import sys
 from typing import TYPE_CHECKING
 
+import typer
+
 from skillkit.agent.cli import output
 from skillkit.agent.cli.events import TurnEvents
 from skillkit.agent.cli.outcome import exit_code
@@ -49,8 +51,6 @@ def answer_as_data(text: str, options: Options, *, streaming: bool) -> None:
         failure = error
     events.finish(runtime, watch.seconds, failure)
     if failure is not None:
-        import typer
-
         output.complain(str(failure))  # the error is in the document already
         raise typer.Exit(exit_code(failure))
 
@@ -61,8 +61,6 @@ def _request(text: str) -> str:
     given = "" if text == STDIN else text
     request = f"{given}\n\n{piped}" if given.strip() and piped.strip() else given or piped
     if not request.strip():
-        import typer
-
         raise typer.BadParameter("there is nothing to answer", param_hint="'-p'")
     return request
 

@@ -1,5 +1,7 @@
 """`agent secret …`: keys that scripts use without ever seeing them."""
 
+import getpass
+import sys
 from typing import Annotated
 
 import typer
@@ -7,6 +9,7 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json, examples
 from skillkit.core.text import escape_hidden
+from skillkit.scripts.secret_store import SecretStore
 
 app = typer.Typer(name="secret", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 Name = Annotated[str, typer.Argument(help="As the skill's header calls it, such as KALSHI_KEY.")]
@@ -21,11 +24,6 @@ def register(root: typer.Typer) -> None:
 )
 def set_(name: Name) -> None:
     """Keep a secret; it is asked for, or read from a pipe, and never shown."""
-    import getpass
-    import sys
-
-    from skillkit.scripts.secret_store import SecretStore
-
     store = SecretStore()
     value = getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.readline()
     store.set(name, value.strip())
@@ -41,8 +39,6 @@ def set_(name: Name) -> None:
 @app.command("list", epilog=examples("agent secret list", "agent secret list --json"))
 def list_(json: Json = False) -> None:
     """Show the names of your secrets."""
-    from skillkit.scripts.secret_store import SecretStore
-
     names = SecretStore().names()
     if json:
         output.print_json({"secrets": names})
@@ -56,8 +52,6 @@ def list_(json: Json = False) -> None:
 @app.command(epilog=examples("agent secret remove KALSHI_KEY"))
 def remove(name: Name) -> None:
     """Forget a secret."""
-    from skillkit.scripts.secret_store import SecretStore
-
     if not SecretStore().remove(name):
         output.complain(f"There is no secret {escape_hidden(name)}.")
         raise typer.Exit(outcome.ERROR)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from urllib.request import Request, urlopen
 
 from skillkit.agent.exceptions import ModelFileError, ProviderError
 from skillkit.agent.models.demonstration import Turn
@@ -212,8 +213,6 @@ class LocalEngine:
 
     def _slot(self, action: str, filename: str) -> bool:
         """Save or restore the state of the prompt; a failure costs time, nothing else."""
-        from urllib.request import Request, urlopen
-
         request = Request(
             f"{self.address}/slots/0?action={action}",
             data=json.dumps({"filename": filename}).encode(),

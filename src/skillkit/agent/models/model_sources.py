@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
+from urllib.parse import urlsplit
 
 from skillkit.agent.exceptions import ModelFileError
 
@@ -59,8 +60,6 @@ class HttpFile:
 
     @property
     def name(self) -> str:
-        from urllib.parse import urlsplit
-
         return urlsplit(self.url).hostname or self.url
 
     def append(self, file: BinaryIO, size: int, progress: Progress) -> None:

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import SourceError
-from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+from skillkit.install.sources.files import OpenFiles
+from skillkit.install.sources.source import Access, OpenSource, Source, check_address, checked_path
 
 _ENDINGS = (".zip", ".tar.gz", ".tgz", ".skill")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -37,8 +38,6 @@ class ArchiveSource(Source):
             return None
         digest = None if not fragment else _checked_digest(fragment.replace("sha256=", "sha256:"))
         if "://" in place:
-            from skillkit.install.sources.download import check_address
-
             return cls(check_address(place), digest)
         if not place.startswith(("/", "./", "../", "~/")):
             return None
@@ -88,7 +87,6 @@ class ArchiveSource(Source):
     @contextmanager
     def open(self, access: Access) -> Iterator[OpenSource]:
         from skillkit.install.sources.download import MAX_DOWNLOAD, download
-        from skillkit.install.sources.files import OpenFiles
         from skillkit.install.sources.unpack import unpack
 
         if "://" in self.place:

@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 from skillkit.core.foreign_json import parse_json
 from skillkit.install.exceptions import NetworkError, SourceError
+from skillkit.install.sources.files import OpenFiles
 from skillkit.install.sources.package import checked_text
-from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+from skillkit.install.sources.source import Access, OpenSource, Source, check_address, checked_path
 
 REGISTRY = "https://clawhub.ai"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -41,8 +42,6 @@ class ClawHubSource(Source):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "ClawHubSource":
-        from skillkit.install.sources.download import check_address
-
         return cls(
             _checked(_NAME, data["slug"]),
             _checked(_NAME, data["owner"]) if data.get("owner") else "",
@@ -73,7 +72,6 @@ class ClawHubSource(Source):
     @contextmanager
     def open(self, access: Access) -> Iterator[OpenSource]:
         from skillkit.install.sources.download import download
-        from skillkit.install.sources.files import OpenFiles
         from skillkit.install.sources.unpack import unpack
 
         owner = {"ownerHandle": self.owner} if self.owner else {}

@@ -10,28 +10,10 @@ from urllib.parse import urlsplit
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import NetworkError, NotThereError, SourceError
-from skillkit.install.sources.source import Access
+from skillkit.install.sources.source import LOOPBACK, Access, check_address
 
 MAX_DOWNLOAD = 50 * 1024 * 1024
 _CHUNK = 64 * 1024
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-def check_address(url: str) -> str:
-    """Return `url`; raises SourceError for one that is not encrypted or carries a password."""
-    shown = escape_hidden(url[:200])
-    try:
-        parts = urlsplit(url)
-        host, user = parts.hostname or "", parts.username or parts.password
-    except ValueError as error:
-        raise SourceError(f"'{shown}' is not an address: {error}") from error
-    if parts.scheme != "https" and not (parts.scheme == "http" and host in _LOOPBACK):
-        raise SourceError(f"'{shown}' is not encrypted. Use https://.")
-    if user:
-        raise SourceError("The address carries a user name, a token or a password. Leave it out.")
-    if not host:
-        raise SourceError(f"'{shown}' names no host")
-    return url
 
 
 class _CarefulRedirects(urllib.request.HTTPRedirectHandler):
@@ -50,7 +32,7 @@ class _CarefulRedirects(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         check_address(newurl)
         before, after = urlsplit(req.full_url).hostname or "", urlsplit(newurl).hostname or ""
-        if before not in _LOOPBACK and _is_inside(after):
+        if before not in LOOPBACK and _is_inside(after):
             raise SourceError(f"'{escape_hidden(before)}' leads to an address inside: {escape_hidden(after)}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
@@ -59,7 +41,7 @@ def _is_inside(host: str) -> bool:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return host in _LOOPBACK or host.endswith((".localhost", ".internal"))
+        return host in LOOPBACK or host.endswith((".localhost", ".internal"))
     return not address.is_global
 
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
 from skillkit.install.exceptions import SourceError
-from skillkit.install.sources.source import checked_path
+from skillkit.install.sources.source import LOOPBACK, checked_path
 
 _SCHEMES = ("https://", "ssh://", "file://", "http://")
 BRANCH, TAG = "refs/heads/", "refs/tags/"
@@ -26,7 +26,6 @@ _SCP = re.compile(
     r"(?P<user>[A-Za-z0-9_][A-Za-z0-9._-]*)@(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*):(?P<path>[^:#]+)(?:#(?P<ref>.+))?"
 )
 _HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _REF_REFUSED = re.compile(r"[\s~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)")
 
 
@@ -71,7 +70,7 @@ def _address(text: str) -> Address:
     except ValueError as error:
         raise SourceError(f"'{shown}' is not an address: {error}") from error
     host = parts.hostname or ""
-    if parts.scheme == "http" and host not in _LOOPBACK:
+    if parts.scheme == "http" and host not in LOOPBACK:
         raise SourceError(f"'{shown}' is not encrypted. Use https://.")
     if parts.password is not None or (parts.username is not None and parts.scheme != "ssh"):
         raise SourceError(

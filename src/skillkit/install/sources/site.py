@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import SourceError
-from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+from skillkit.install.sources.source import Access, OpenSource, Source, check_address, checked_path
 
 _FOLDERS = ("/.well-known/agent-skills", "/.well-known/skills")
 
@@ -35,8 +35,6 @@ class SiteSource(Source):
         known = next((folder for folder in _FOLDERS if base.endswith(folder)), "")
         if (base and not known) or parts.query or parts.fragment:
             return None
-        from skillkit.install.sources.download import check_address
-
         return cls(check_address(f"{parts.scheme}://{parts.netloc}{base.removesuffix(known)}"))
 
     @classmethod

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any, ClassVar, Self
+from urllib.parse import urlsplit
 
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
 from skillkit.install.exceptions import InstallError, SourceError
@@ -14,6 +15,7 @@ from skillkit.install.tree import ANY_SIZE, SkillTree, TreeLimits
 
 TIMEOUT = 600.0
 BACK_OFF = (0.5, 2.0)
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,3 +215,20 @@ def checked_path(text: str) -> str:
     if ".." in parts:
         raise SourceError(f"'{shown}' leaves the source")
     return "/".join(parts[:-1] if parts[-1:] == ["SKILL.md"] else parts)
+
+
+def check_address(url: str) -> str:
+    """Return `url`; raises SourceError for one that is not encrypted or carries a password."""
+    shown = escape_hidden(url[:200])
+    try:
+        parts = urlsplit(url)
+        host, user = parts.hostname or "", parts.username or parts.password
+    except ValueError as error:
+        raise SourceError(f"'{shown}' is not an address: {error}") from error
+    if parts.scheme != "https" and not (parts.scheme == "http" and host in LOOPBACK):
+        raise SourceError(f"'{shown}' is not encrypted. Use https://.")
+    if user:
+        raise SourceError("The address carries a user name, a token or a password. Leave it out.")
+    if not host:
+        raise SourceError(f"'{shown}' names no host")
+    return url

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.middleware.cors import CORSMiddleware
 
 from skillkit.core.exceptions import SkillSecurityError
 from skillkit.integrations.mcp.server import CLIENT_SCOPE_KEY, SkillServer
@@ -98,8 +99,6 @@ def http_app(
         raise SkillSecurityError(
             f"The token of '{weak[0]}' has fewer than 16 characters; take {secrets.token_urlsafe(24)}"
         )
-    from starlette.middleware.cors import CORSMiddleware
-
     app = server.server.streamable_http_app(
         streamable_http_path=PATH,
         stateless_http=True,

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import mimetypes
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -130,8 +131,6 @@ def read_file(skill: SkillMetadata, path: str) -> FileContent:
 
 def media_type(path: str) -> str:
     """The media type by the name of a file."""
-    import mimetypes
-
     if path.lower().endswith(".md"):
         return "text/markdown"
     return mimetypes.guess_type(path)[0] or "application/octet-stream"

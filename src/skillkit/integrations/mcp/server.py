@@ -11,6 +11,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.extension import MethodBinding
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.session import ServerSession
+from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     ListenHandler,
@@ -124,8 +125,6 @@ class SkillServer:
 
     async def run_stdio(self) -> None:
         """Serve one client on standard input and output."""
-        from mcp.server.stdio import stdio_server
-
         options = self.server.create_initialization_options(NotificationOptions(True, True, True))
         async with stdio_server() as (read, write):
             await self.server.run(read, write, options)

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -187,8 +188,6 @@ class BubblewrapRunning:
         bwrap waits at the gate after it has made the namespaces, so the process that its status
         names cannot have ended, nor its number have been given to another one.
         """
-        import resource
-
         try:
             answer = self._answer()
             if answer is None:

@@ -6,18 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.options import (
-    MAX_BYTES,
-    MAX_FILES,
-    Json,
-    ManyInstalled,
-    MaxBytes,
-    MaxFiles,
-    Trusted,
-    Yes,
-    examples,
-)
+from skillkit.agent.cli.options import MAX_BYTES, MAX_FILES, Json, MaxBytes, MaxFiles, Trusted, Yes, examples
 from skillkit.agent.cli.skill.installing import installer
+from skillkit.agent.cli.skill_names import ManyInstalled
 from skillkit.install.lockfile import LOCK_FILE, OLDER_LOCK_FILE, find_lock
 from skillkit.install.tree import TreeLimits
 from skillkit.install.views import freshness_view, installed_view, verification_view

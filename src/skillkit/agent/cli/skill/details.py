@@ -3,8 +3,9 @@
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.options import Found, Json, examples
+from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill, show_problems
+from skillkit.agent.cli.skill_names import Found
 from skillkit.install.views import SkillDetails, details_view
 
 

@@ -13,19 +13,17 @@ from skillkit.agent.cli.options import (
     MAX_BYTES,
     MAX_FILES,
     Full,
-    Installed,
     Json,
-    ManyInstalled,
     MaxBytes,
     MaxFiles,
     Quiet,
-    SomeInstalled,
     Trusted,
     Yes,
     examples,
 )
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
+from skillkit.agent.cli.skill_names import Installed, ManyInstalled, SomeInstalled
 from skillkit.agent.journal import open_journal
 from skillkit.agent.remedies import explain
 from skillkit.agent.version_tests import notes_of_tests

@@ -1,13 +1,15 @@
 """The packages that a skill's scripts need and bring no lock for: packages."""
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.options import Found, Json, Yes, examples
+from skillkit.agent.cli.options import Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
+from skillkit.agent.cli.skill_names import Found
 from skillkit.agent.cli.typed_ahead import discard_typed_ahead
 from skillkit.agent.journal import open_journal
 from skillkit.core.digest_memo import tree_digests
@@ -172,8 +174,6 @@ def _reason(each: "NeededPackage") -> str:
 
 
 def _confirmed(chosen: list[str], *, json: bool) -> bool:
-    import sys
-
     listed = escape_hidden(", ".join(chosen))
     if json or not sys.stdin.isatty():
         output.remark(f"Nothing was changed. To accept {listed}: pass --yes")

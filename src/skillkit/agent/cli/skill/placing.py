@@ -5,8 +5,9 @@ from pathlib import Path
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.options import Full, Json, ManyInstalled, Trusted, examples
+from skillkit.agent.cli.options import Full, Json, Trusted, examples
 from skillkit.agent.cli.skill.installing import installer
+from skillkit.agent.cli.skill_names import ManyInstalled
 from skillkit.install.views import installed_view, place_view
 
 

@@ -7,6 +7,7 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json, examples
+from skillkit.install.publishing import publish as write_site
 from skillkit.install.publishing import published_view
 
 
@@ -30,8 +31,6 @@ def publish(
 
     Every client that knows well-known addresses can install from it.
     """
-    from skillkit.install.publishing import publish as write_site
-
     published, left_out = write_site(skills, well_known)
     if json:
         reasons = [{"path": left.path, "reason": left.reason} for left in left_out]

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
-from skillkit.agent.cli.options import Found, Json, examples
+from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.cli.progress import Progress
+from skillkit.agent.cli.skill_names import Found
 from skillkit.agent.journal import open_journal
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.names import canonical_name

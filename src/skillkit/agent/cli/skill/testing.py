@@ -1,6 +1,7 @@
 """Does it trigger, does it work, does it help: test."""
 
 from difflib import unified_diff
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,9 +11,10 @@ from skillkit.agent.behaviour_tests import BehaviourOptions, run_behaviour
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.evaluations import show_difference, show_discovered, show_report
-from skillkit.agent.cli.options import Folders, Json, MatchingMode, complete_found, examples
+from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill.finding import remembered
+from skillkit.agent.cli.skill_names import complete_found
 from skillkit.agent.journal import open_journal
 from skillkit.core.disk import agent_home, replace_file
 from skillkit.core.events import Event, Kind
@@ -318,8 +320,6 @@ def _finish(
     under: float | None,
     json: bool,
 ) -> None:
-    import json as codec
-
     _record(found)
     difference: Comparison | None = None
     if against is not None:
@@ -332,7 +332,7 @@ def _finish(
     if html is not None:
         replace_file(html, html_page(found).encode())
     if report is not None:
-        replace_file(report, (codec.dumps(data, indent=1, ensure_ascii=True, default=str) + "\n").encode())
+        replace_file(report, (dumps(data, indent=1, ensure_ascii=True, default=str) + "\n").encode())
     if json:
         output.print_json(data)
     else:
