@@ -45,35 +45,48 @@ class Answering(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChat
         return ChatResponse(messages=[Message("assistant", [Content.from_text("Hello.")])])
 
 
-async def measure(name: str, provider: Any, runs: int) -> list[str]:
-    client = Answering()
-    agent: Agent[Any] = Agent(client, context_providers=[provider] if provider is not None else [])
-    session = agent.create_session()
-    started = perf_counter()
-    await agent.run(REQUEST, session=session)
-    first = perf_counter() - started
-    times, busy = [], []
-    for _ in range(runs):
-        session = agent.create_session()
+class Candidate:
+    """An agent with one way to have skills, and what its runs took."""
+
+    def __init__(self, name: str, provider: Any) -> None:
+        self.name = name
+        self.client = Answering()
+        self.agent: Agent[Any] = Agent(self.client, context_providers=[] if provider is None else [provider])
+        self.times: list[float] = []
+        self.busy: list[float] = []
+
+    async def run(self) -> None:
+        session = self.agent.create_session()
         started, used = perf_counter(), process_time()
-        await agent.run(REQUEST, session=session)
-        times.append(perf_counter() - started)
-        busy.append(process_time() - used)
-    row = [name, duration(first), duration(min(times)), duration(statistics.median(times))]
-    return [*row, duration(statistics.median(busy)), f"{client.instructions:,}"]
+        await self.agent.run(REQUEST, session=session)
+        self.times.append(perf_counter() - started)
+        self.busy.append(process_time() - used)
+
+    def row(self, base: "Candidate") -> list[str]:
+        first, *times = self.times
+        _, *busy = self.busy
+        ratio = statistics.median(busy) / statistics.median(base.busy[1:])
+        row = [self.name, duration(first), duration(min(times)), duration(statistics.median(times))]
+        return [*row, duration(statistics.median(busy)), f"{ratio:.2f}", f"{self.client.instructions:,}"]
 
 
 async def compare(folder: Path, skills: int, runs: int) -> None:
+    """Run the candidates in turns, so that whatever else the machine does meets all of them alike."""
     manager = SkillManager(project_skill_dir=folder, anthropic_config_dir="")
-    candidates: dict[str, Any] = {
-        "no skills": None,
-        "SkillsProvider of the framework": SkillsProvider.from_paths(folder),
-        "SkillsContextProvider of skillkit": SkillsContextProvider(manager),
-        "SkillsProvider on SkillKitSource": SkillsProvider(SkillKitSource(manager)),
-    }
-    rows = [await measure(name, provider, runs) for name, provider in candidates.items()]
-    header = ["", "first run", "best run", "median run", "processor, median", "characters of instructions"]
-    table(f"{skills:,} skills, {runs} runs, load {os.getloadavg()[0]:.1f}", header, rows)
+    own = Candidate("SkillsProvider of the framework", SkillsProvider.from_paths(folder))
+    candidates = [
+        Candidate("no skills", None),
+        own,
+        Candidate("SkillsContextProvider of skillkit", SkillsContextProvider(manager)),
+        Candidate("SkillsProvider on SkillKitSource", SkillsProvider(SkillKitSource(manager))),
+    ]
+    for _ in range(1 + runs):
+        for candidate in candidates:
+            await candidate.run()
+    header = ["", "first run", "best run", "median run", "processor, median", "of the framework's own"]
+    rows = [candidate.row(own) for candidate in candidates]
+    title = f"{skills:,} skills, {runs} runs in turns, load {os.getloadavg()[0]:.1f}"
+    table(title, [*header, "characters of instructions"], rows)
 
 
 def main(runs: int, sizes: list[int]) -> None:

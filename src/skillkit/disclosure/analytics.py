@@ -84,7 +84,8 @@ class MatchAnalytics:
         with self._lock:
             self.requests += 1
             self._matched.update(skill for skill, _ in record.matched)
-        logger.info("Skill match: %s", record.to_json())
+        if logger.isEnabledFor(logging.INFO):
+            logger.info("Skill match: %s", record.to_json())
         if self._sink is not None:
             self._sink(record)
 

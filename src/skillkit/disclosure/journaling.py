@@ -14,21 +14,23 @@ from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tool_sources import WrappedTools
 from skillkit.disclosure.tools import Tool, ToolSource
-from skillkit.journal.sensitive import described
 
 
 def match_event(
-    request: str,
+    request: dict[str, Json],
     matched: Sequence[Match],
     left_out: Sequence[Match],
     near: Sequence[Match],
     line: float | None,
 ) -> Event:
-    """Return what became of a request, with the scores and reasons of that moment."""
+    """Return what became of a request, with the scores and reasons of that moment.
+
+    `request` is what may be kept of its text.
+    """
     return Event(
         Kind.MATCHED,
         data={
-            "request": described(request),
+            "request": request,
             "matched": [_scored(match) for match in matched],
             "left_out": [_scored(match) for match in left_out],
             "near": [_scored(match) for match in near],

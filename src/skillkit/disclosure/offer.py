@@ -17,7 +17,8 @@ from skillkit.disclosure.catalogue import (
     render_catalogue,
     skill_id,
 )
-from skillkit.disclosure.files_in_play import counts
+from skillkit.disclosure.files_in_play import counts, note_files
+from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tokens import TokenCounter
 
@@ -70,10 +71,11 @@ class Offers:
         self._parts: dict[frozenset[str], Offer] = {}
         self._lock = RLock()
 
-    def current(self, session: SkillSession | None = None) -> Offer:
+    def current(self, session: SkillSession | None = None, messages: Messages | None = None) -> Offer:
         """What is offered now; a manager that was never filled is filled first.
 
-        To a `session`, skills with `paths` are offered while a file that fits is in play.
+        To a `session`, skills with `paths` are offered while a file that fits is in play; the files that
+        `messages` name are.
         """
         with self._lock:
             if self.manager.init_mode is InitMode.UNINITIALIZED:
@@ -84,12 +86,11 @@ class Offers:
                 self._waiting = tuple(skill for skill in skills if skill.paths)
                 self._parts = {}
                 self._offer = self._made(skills)
-            return self._offer if session is None or not self._waiting else self._part(session)
-
-    def wait_for_files(self) -> bool:
-        """Whether skills on offer count only while certain files are in play."""
-        self.current()
-        return bool(self._waiting)
+            if session is None or not self._waiting:
+                return self._offer
+            if messages is not None:
+                note_files(messages, session, self.manager.project_dir)
+            return self._part(session)
 
     def _part(self, session: SkillSession) -> Offer:
         project = self.manager.project_dir

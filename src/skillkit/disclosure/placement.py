@@ -46,6 +46,8 @@ def place_texts(
     moves behind the newest one; unless earlier messages are kept `elsewhere`, and the text with them. A
     text that a program has written into its own history stands there already.
     """
+    if not texts:
+        return []
     listed = as_messages(messages)
     places, carried = user_places(listed), [text_of(message) for message in listed]
     newest = next(reversed(places), "")

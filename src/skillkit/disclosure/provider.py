@@ -4,12 +4,12 @@ import asyncio
 import json
 import logging
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from skillkit.core.authority import Requester, current_requester
-from skillkit.core.events import NO_JOURNAL, Event
+from skillkit.core.events import NO_JOURNAL, Event, Json, Writer
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import InitMode, SkillMetadata
@@ -20,7 +20,7 @@ from skillkit.disclosure.catalogue import CatalogueStyle, Rank, by_distance, ski
 from skillkit.disclosure.commands import RunCommand
 from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
-from skillkit.disclosure.files_in_play import named_files, note_files
+from skillkit.disclosure.files_in_play import named_files
 from skillkit.disclosure.journaling import Journaled, activation_event, match_event, token_event
 from skillkit.disclosure.matches import Match, Matcher
 from skillkit.disclosure.messages import Messages, latest_user_text
@@ -33,6 +33,7 @@ from skillkit.disclosure.placement import (
     place_note,
     place_texts,
 )
+from skillkit.disclosure.quickness import Quickness
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.settings import DEFAULT_MAX_SKILLS, FallbackMode
 from skillkit.disclosure.skill_texts import SkillTexts
@@ -42,6 +43,7 @@ from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 from skillkit.disclosure.tool_gate import ToolGate
 from skillkit.disclosure.tool_sources import JoinedTools
 from skillkit.disclosure.tools import Tool, ToolLookup, ToolSource
+from skillkit.journal.sensitive import described
 from skillkit.journal.telemetry import with_spans
 
 logger = logging.getLogger(__name__)
@@ -55,11 +57,10 @@ NEARBY_TOKENS = 190
 """Of the lines that name the skills nearest to a request."""
 SKILLS = "{skills}"
 """What stands for the list of skills in a `template` of the program."""
-QUICK_SECONDS = 0.002
-"""Of processor time, which a request may take of the event loop."""
 WORTH_NAMING = 0.05
 """The confidence below which a skill is not even named."""
 _BEYOND_LIMIT = 10
+_COUNTS = 64
 _COMMAND = re.compile(r"[/$]([^\s/$]+)(?:\s+(.*))?", re.DOTALL)
 
 
@@ -88,9 +89,11 @@ class SkillContextProvider(SkillTexts):
         run_command: RunCommand | None = None,
         pinned: Pinned = (),
         gate: ToolGate | None = None,
+        shown_files: Sequence[str] = (),
     ) -> None:
         """`pinned` are in use from the first request of every conversation on; `gate` holds the host's own
-        tools to what the skills in use declare."""
+        tools to what the skills in use declare; `shown_files` are kinds of files that the model looks at
+        when a script has made one: `image/*`, `application/pdf`."""
         if max_skills < 0:
             raise ConfigurationError(f"max_skills must be 0 or more, got {max_skills}", "max_skills")
         self.manager = manager
@@ -104,6 +107,7 @@ class SkillContextProvider(SkillTexts):
         self.template = template
         self.pinned = pinned
         self.gate = gate
+        self.shown_files = shown_files
         self.analytics = analytics or MatchAnalytics()
         self.session = SkillSession()
         """The conversation of calls that name none."""
@@ -112,8 +116,9 @@ class SkillContextProvider(SkillTexts):
             manager, counter=self.counter, budget=budget, style=CatalogueStyle(style), rank=rank
         )
         self._matcher = OfferMatcher(matcher)
-        self._quick_at: int | None = None
-        """The generation of the manager at which a request took no time."""
+        self._quickness = Quickness(manager)
+        self._count_again = lru_cache(_COUNTS)(self.counter.count)
+        """For texts that are the same in one request after the other."""
 
     def prepare(self) -> None:
         """Search, render, index and embed now, so that the first request need not wait for it."""
@@ -142,9 +147,8 @@ class SkillContextProvider(SkillTexts):
 
     @property
     def answers_at_once(self) -> bool:
-        """Whether a request is answered in place: the last one took no time at all, and a thread would cost
-        several times as much, the more the busier the machine is."""
-        return self._quick_at == self.manager.generation
+        """Whether a request is answered in place."""
+        return self._quickness.at_once
 
     def disclose(
         self,
@@ -161,20 +165,14 @@ class SkillContextProvider(SkillTexts):
         by a tool call and has since been compacted away is put back. With `elsewhere`, earlier messages
         are kept where they cannot be seen, and with them the texts that were put among them.
         """
-        started, busy = time.monotonic(), time.thread_time()
         session = self.session if session is None else session
-        disclosure = self._disclosure(messages, session, whole_history=whole_history, elsewhere=elsewhere)
-        waited = time.monotonic() - started  # also for a policy that asks somebody else
-        quick = time.thread_time() - busy < QUICK_SECONDS and waited < 5 * QUICK_SECONDS
-        self._quick_at = self.manager.generation if quick else None
-        return disclosure
+        with self._quickness.measured():
+            return self._disclosure(messages, session, whole_history=whole_history, elsewhere=elsewhere)
 
     def _disclosure(
         self, messages: Messages, session: SkillSession, *, whole_history: bool, elsewhere: bool
     ) -> Disclosure:
-        if self._offers.wait_for_files():
-            note_files(messages, session, self.manager.project_dir)
-        offer = self._offers.current(session)
+        offer = self._offers.current(session, messages)
         if not session.catalogue_digest:
             listed = offer.ids if offer.catalogue.listed else ()
             session.show(self._framed(offer.catalogue.text), offer.digest, listed)
@@ -188,7 +186,8 @@ class SkillContextProvider(SkillTexts):
         # An order that is refused is not taken for a request that happens to have the same words.
         matched, left_out = ([], []) if refused else self._match(request, offer, session, news=news)
         matched = self._activate(matched, session, delivered, remarks, begun)
-        if begins_turn(messages):
+        begins = begins_turn(messages)
+        if begins:
             remarks += begun.values()
         if left_out:
             remarks.append(notes.left_out(self.max_skills, left_out))
@@ -198,7 +197,10 @@ class SkillContextProvider(SkillTexts):
         for delivery in delivered.values():
             if delivery.fresh:
                 self._note_activation(session, delivery)
-        candidates, advice = self._advise(messages, offer, session, quiet=bool(refused or matched))
+        candidates: tuple[Match, ...] = ()
+        advice = ""
+        if request is not None and begins:
+            candidates, advice = self._advise(request, offer, session, quiet=bool(refused or matched))
         note = notes.wrapped(refused, advice, "\n".join(remarks))
         kept = place_texts(messages, texts, session, elsewhere=elsewhere)
         tools = self._tools(session, offer)
@@ -206,7 +208,7 @@ class SkillContextProvider(SkillTexts):
             catalogue=self._catalogue_tokens(offer, session),
             skills=sum(self.counter.count(insertion.text) for insertion in kept),
             note=self.counter.count(note),
-            tools=self.counter.count(_as_json(tools)) if tools else 0,
+            tools=self._count_again(_as_json(tools)) if tools else 0,
         )
         self._record(session, token_event(tokens))
         return Disclosure(
@@ -291,7 +293,10 @@ class SkillContextProvider(SkillTexts):
 
     def _source(self, offer: Offer) -> Journaled:
         own = SkillToolSource(self._activator, offer, self._filled_matcher, self._note_activation)
-        return Journaled(JoinedTools((own, *self.tool_sources)), with_spans(self.manager.journal))
+        return Journaled(
+            JoinedTools((own, *self.tool_sources)),
+            self._writer(),
+        )
 
     def catalogue(self, session: SkillSession | None = None) -> str:
         """The list of skills as `session` sees it; empty when no skill is on offer."""
@@ -374,15 +379,20 @@ class SkillContextProvider(SkillTexts):
         matched, left_out = found[: self.max_skills], found[self.max_skills :]
         if news:
             near: list[Match] = []
+            said: dict[str, Json] = {"length": len(request)}
             if self.manager.journal is not NO_JOURNAL:
                 nearest = self._matcher.rank(request, offer)[:NEAREST]
                 near = [match for match in nearest if match.score > 0 and match not in found]
+                said = described(request)
             line = self._matcher.line(offer)
-            self._record(session, match_event(request, matched, left_out, near, line))
+            self._record(session, match_event(said, matched, left_out, near, line))
         return matched, left_out
 
+    def _writer(self, *others: Writer) -> Writer:
+        return with_spans(self.manager.journal, *others, find=self.manager.find_skill)
+
     def _record(self, session: SkillSession, event: Event) -> None:
-        writer = with_spans(self.manager.journal, self.analytics)
+        writer = self._writer(self.analytics)
         writer.record(replace(event, conversation=session.id, turn=session.turn))
 
     def _note_activation(self, session: SkillSession, delivery: Delivery) -> None:
@@ -418,12 +428,9 @@ class SkillContextProvider(SkillTexts):
         return activated
 
     def _advise(
-        self, messages: Messages, offer: Offer, session: SkillSession, *, quiet: bool
+        self, request: str, offer: Offer, session: SkillSession, *, quiet: bool
     ) -> tuple[tuple[Match, ...], str]:
         """What to say when the user has spoken: what changed, the fallback, or what a cut list hides."""
-        request = latest_user_text(messages)
-        if request is None or not begins_turn(messages):
-            return (), ""
         changed = notes.changed(session.listed, offer.skills) if session.listed else ""
         candidates, advice = self._suggest(request, offer, session, quiet=quiet)
         return candidates, "\n\n".join(part for part in (changed, advice) if part)
@@ -458,7 +465,7 @@ class SkillContextProvider(SkillTexts):
 
     def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
         same = session.catalogue == offer.catalogue.text
-        return offer.catalogue.tokens if same else self.counter.count(session.catalogue)
+        return offer.catalogue.tokens if same else self._count_again(session.catalogue)
 
 
 def _as_json(tools: tuple[Tool, ...]) -> str:

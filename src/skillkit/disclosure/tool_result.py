@@ -9,6 +9,7 @@ from typing import Any
 
 from skillkit.core.foreign_json import parse_json
 from skillkit.disclosure.fence import attribute, defanged, error_element, fenced, nonce_for
+from skillkit.disclosure.shown_files import ShownFile
 
 _OUTPUT = re.compile(
     r'<skill_output tool="[^"]*">\n\[(?P<nonce>[0-9a-f]{16}) begin\]\n'
@@ -31,6 +32,8 @@ class ToolResult:
     """What every framework's own error flag is set from."""
     data: object = None
     """What the handler returned, when that was data."""
+    shown: tuple[ShownFile, ...] = ()
+    """Files that a script made and the model is to look at, where the program wants that."""
 
     @property
     def files(self) -> list[dict[str, object]]:

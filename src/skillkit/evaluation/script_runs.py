@@ -37,10 +37,13 @@ class SkillFolder:
         return list(self.skills)
 
     def get_skill(self, name: str) -> SkillMetadata:
-        for skill in self.skills:
-            if skill.canonical_name == canonical(name):
-                return skill
-        raise SkillNotFoundError(f"Skill '{name}' is not tested")
+        if (skill := self.find_skill(name)) is None:
+            raise SkillNotFoundError(f"Skill '{name}' is not tested")
+        return skill
+
+    def find_skill(self, name: str) -> SkillMetadata | None:
+        named = canonical(name)
+        return next((skill for skill in self.skills if skill.canonical_name == named), None)
 
     def refusal(self, skill: SkillMetadata) -> Refusal | None:
         return None

@@ -1,10 +1,9 @@
 """Skills for Microsoft Agent Framework: a context provider, and a source for the framework's own provider."""
 
-import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 try:
@@ -13,6 +12,7 @@ try:
         AgentSession,
         ChatContext,
         ChatMiddleware,
+        Content,
         ContextProvider,
         FunctionInvocationContext,
         FunctionMiddleware,
@@ -20,14 +20,8 @@ try:
         Message,
         RawAgent,
         SessionContext,
-        SkillFrontmatter,
-        SkillResource,
-        SkillScript,
-        SkillsSource,
         SupportsAgentRun,
     )
-    from agent_framework import Skill as FrameworkSkill
-    from agent_framework import SkillsSourceContext as Context
     from pydantic import BaseModel, ConfigDict
 except ImportError as error:
     raise ImportError(
@@ -35,24 +29,18 @@ except ImportError as error:
     ) from error
 
 from skillkit.core.authority import Requester
-from skillkit.core.manager import SkillManager
-from skillkit.core.models import SkillMetadata
-from skillkit.core.resources import MAX_PAGE
-from skillkit.core.text import one_line
 from skillkit.disclosure import (
     Disclosure,
     Insertion,
     SkillContextProvider,
     SkillSession,
     Tool,
-    ToolResult,
     with_insertions,
 )
-from skillkit.disclosure.catalogue import skill_id
-from skillkit.disclosure.envelope import resource_page
 from skillkit.disclosure.model_choice import ModelChoice
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
+from skillkit.integrations.agent_framework_source import SkillKitSource
 from skillkit.integrations.conversation import (
     Arguments,
     Asks,
@@ -63,11 +51,8 @@ from skillkit.integrations.conversation import (
     Wrap,
     default_provider,
 )
-from skillkit.scripts import ScriptTools, find_script
 
 __all__ = ["SkillKitSource", "SkillsContextProvider"]
-
-logger = logging.getLogger(__name__)
 
 EffortOptions = Callable[[str], Mapping[str, object]]
 """Makes options of a request of `low`, `medium`, `high`, `xhigh` or `max`."""
@@ -78,8 +63,6 @@ FILES = "skillkit.files"
 RequesterOf = Callable[[SupportsAgentRun, AgentSession], Requester]
 INSERTED = "skillkit.inserted"
 """Marks a message that stands in a request without being said by anybody."""
-_MAX_DESCRIPTION = 1024
-_MAX_COMPATIBILITY = 500
 
 
 class SkillsContextProvider(ContextProvider):
@@ -197,7 +180,7 @@ class SkillsContextProvider(ContextProvider):
         if disclosure.instructions:
             context.extend_instructions(self.source_id, disclosure.instructions)
         run = _Run(self, agent, conversation, state, disclosure.note)
-        context.extend_tools(self.source_id, [_SkillTool(run, tool) for tool in disclosure.tools])
+        context.extend_tools(self.source_id, [_SkillTool.of(run, tool) for tool in disclosure.tools])
         context.extend_middleware(self.source_id, [_SkillCalls(run), _SkillRequests(run)])
 
 
@@ -283,7 +266,7 @@ class _SkillCalls(FunctionMiddleware):
             # Calls run in parallel: between this look and the addition nothing may wait.
             known = {tool.name for tool in context.tools if isinstance(tool, FunctionTool)}
             # The framework's add_tools warns that it is experimental; the list is documented to be live.
-            context.tools.extend(_SkillTool(run, tool) for tool in tools if tool.name not in known)
+            context.tools.extend(_SkillTool.of(run, tool) for tool in tools if tool.name not in known)
             run.gate(context.tools)
 
 
@@ -354,28 +337,42 @@ class _Arguments(BaseModel):
 class _SkillTool(FunctionTool):
     """A neutral tool; what it changes in the session is remembered at once."""
 
-    def __init__(self, run: _Run, tool: Tool) -> None:
-        asked_by_framework = run.provider.approve is None
+    _run: _Run
+    _tool: Tool
 
-        async def call(context: FunctionInvocationContext, **arguments: object) -> str:
-            given = _as_written(arguments, tool)
-            result = await run.conversation.call(tool.name, given, approved=asked_by_framework)
-            run.provider.remember(run.conversation, run.state)
-            context.metadata[_FAILED] = result.failed
-            context.metadata[FILES] = result.files
+    def __init__(self) -> None:
+        super().__init__(name="skillkit", func=self._call, input_model=_Arguments)
+
+    @classmethod
+    def of(cls, run: _Run, tool: Tool) -> "_SkillTool":
+        """Return the tool for one run, a copy: the framework studies the function when a tool is made."""
+        made = copy(_blank_tool())
+        made._run, made._tool = run, tool
+        made.name, made.description, made.func = tool.name, tool.description, made._call
+        made.approval_mode = "always_require" if tool.asks and made._asked_by_framework else "never_require"
+        return made
+
+    @property
+    def _asked_by_framework(self) -> bool:
+        return self._run.provider.approve is None
+
+    async def _call(self, context: FunctionInvocationContext, **arguments: object) -> str | list[Content]:
+        run, tool = self._run, self._tool
+        given = _as_written(arguments, tool)
+        result = await run.conversation.call(tool.name, given, approved=self._asked_by_framework)
+        run.provider.remember(run.conversation, run.state)
+        context.metadata[_FAILED] = result.failed
+        context.metadata[FILES] = result.files
+        if not result.shown:
             return result.text
-
-        super().__init__(
-            name=tool.name,
-            description=tool.description,
-            func=call,
-            input_model=_Arguments,
-            approval_mode="always_require" if tool.asks and asked_by_framework else "never_require",
-        )
-        self.neutral = tool
+        shown = [Content.from_data(file.content, file.media_type, name=file.name) for file in result.shown]
+        return [Content.from_text(result.text), *shown]
 
     def parameters(self) -> dict[str, Any]:
-        return dict(self.neutral.parameters)
+        return dict(self._tool.parameters)
+
+
+_blank_tool = cache(_SkillTool)
 
 
 def _as_written(arguments: dict[str, object], tool: Tool) -> Arguments:
@@ -385,93 +382,3 @@ def _as_written(arguments: dict[str, object], tool: Tool) -> Arguments:
             return text
         case _:
             return arguments
-
-
-class SkillKitSource(SkillsSource):
-    """The catalogue of a manager for the framework's own `SkillsProvider`; scripts are run by our runner."""
-
-    def __init__(self, manager: SkillManager, scripts: ScriptTools | None = None) -> None:
-        self.manager = manager
-        self.scripts = scripts or ScriptTools(manager)
-        self._offered: list[SkillMetadata] = []
-        self._made: list[FrameworkSkill] = []
-
-    async def get_skills(self, context: Context) -> list[FrameworkSkill]:
-        offered = await asyncio.to_thread(self.manager.offered_skills)
-        if offered != self._offered:  # the framework asks at every run
-            made = [self._skill(skill) for skill in offered]
-            self._offered, self._made = offered, [skill for skill in made if skill is not None]
-        return list(self._made)
-
-    def _skill(self, skill: SkillMetadata) -> FrameworkSkill | None:
-        try:
-            return _CatalogueSkill(self, skill)
-        except ValueError as error:
-            logger.warning("Agent Framework does not take the skill '%s': %s", skill.name, error)
-            return None
-
-
-class _CatalogueSkill(FrameworkSkill):
-    def __init__(self, source: SkillKitSource, skill: SkillMetadata) -> None:
-        self._source = source
-        self._skill = skill
-        self._frontmatter = SkillFrontmatter(
-            name=skill_id(skill),
-            description=one_line(skill.description)[:_MAX_DESCRIPTION],
-            license=skill.license,
-            compatibility=skill.compatibility and skill.compatibility[:_MAX_COMPATIBILITY],
-        )
-
-    @property
-    def frontmatter(self) -> SkillFrontmatter:
-        return self._frontmatter
-
-    async def get_content(self) -> str:
-        return await self._source.manager.ainvoke_skill(skill_id(self._skill))
-
-    async def get_resource(self, name: str) -> SkillResource | None:
-        known = await self._source.manager.alist_resources(skill_id(self._skill))
-        if name not in (resource.path for resource in known):
-            return None
-        return _Resource(self._source.manager, self._skill, name)
-
-    async def get_script(self, name: str) -> SkillScript | None:
-        script = find_script(self._skill, name)
-        return None if script is None else _Script(self._source.scripts, self._skill, script.name)
-
-
-class _Resource(SkillResource):
-    def __init__(self, manager: SkillManager, skill: SkillMetadata, path: str) -> None:
-        super().__init__(name=path)
-        self._manager = manager
-        self._skill = skill
-
-    async def read(self, **kwargs: Any) -> str:
-        identity = skill_id(self._skill)
-        page = await self._manager.aread_resource(identity, self.name, 0, MAX_PAGE)
-        return resource_page(identity, page)
-
-
-class _Script(SkillScript):
-    def __init__(self, scripts: ScriptTools, skill: SkillMetadata, name: str) -> None:
-        super().__init__(name=name)
-        self._scripts = scripts
-        self._skill = skill
-
-    async def run(
-        self, skill: FrameworkSkill, args: dict[str, Any] | list[str] | None = None, **kwargs: Any
-    ) -> str:
-        given = _command_line(args)
-        result = await self._scripts.ascript_run(skill_id(self._skill), self.name, given, json=False)
-        return ToolResult.from_data("script_run", result).text
-
-
-def _command_line(args: Mapping[str, Any] | list[str] | None) -> list[str]:
-    """Named arguments as options; a list is taken as it is."""
-    if not isinstance(args, Mapping):
-        return [str(argument) for argument in args or ()]
-    line: list[str] = []
-    for name, value in args.items():
-        option = f"--{name.replace('_', '-')}"
-        line += [option] if value is True else [] if value in (False, None) else [option, str(value)]
-    return line

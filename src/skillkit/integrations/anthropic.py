@@ -13,20 +13,25 @@ except ImportError as error:
 
 from skillkit.core.authority import Requester
 from skillkit.disclosure import Disclosure, SkillSession, Tool, ToolResult
+from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Asks, Conversation, Skills, run_blocking
 
 if TYPE_CHECKING:
-    from anthropic.lib.tools import BetaAsyncToolRunner, BetaToolRunner
+    from anthropic.lib.tools import BetaAsyncToolRunner, BetaFunctionToolResultType, BetaToolRunner
     from anthropic.types import Message
     from anthropic.types.beta import (
+        BetaImageBlockParam,
         BetaMessage,
         BetaMessageParam,
+        BetaRequestDocumentBlockParam,
         BetaTextBlockParam,
         BetaToolParam,
         BetaToolResultBlockParam,
     )
+
+    _ResultBlock = BetaTextBlockParam | BetaImageBlockParam | BetaRequestDocumentBlockParam
 
 __all__ = ["AnthropicSkills", "SkillRequest"]
 
@@ -108,7 +113,7 @@ class AnthropicSkills:
                 {
                     "type": "tool_result",
                     "tool_use_id": block.id,
-                    "content": result.text,
+                    "content": _content(result),
                     "is_error": result.failed,
                 }
             )
@@ -215,7 +220,7 @@ class _BlockingTool(BetaBuiltinFunctionTool):
     def to_dict(self) -> "BetaToolParam":
         return _definition(self._tool)
 
-    def call(self, input: object) -> str:
+    def call(self, input: object) -> "BetaFunctionToolResultType":
         return _flagged(run_blocking(self._run.call(self._tool, input)))
 
 
@@ -227,7 +232,7 @@ class _AsyncTool(BetaAsyncBuiltinFunctionTool):
     def to_dict(self) -> "BetaToolParam":
         return _definition(self._tool)
 
-    async def call(self, input: object) -> str:
+    async def call(self, input: object) -> "BetaFunctionToolResultType":
         return _flagged(await self._run.call(self._tool, input))
 
 
@@ -312,11 +317,26 @@ def _mark(messages: "Sequence[BetaMessageParam]") -> None:
         blocks[-1] = {**blocks[-1], "cache_control": {"type": "ephemeral"}}
 
 
-def _flagged(result: ToolResult) -> str:
-    """The text of a result; a failure is raised, which is how the runner sets `is_error`."""
+def _flagged(result: ToolResult) -> "str | list[_ResultBlock]":
+    """The content of a result; a failure is raised, which is how the runner sets `is_error`."""
     if result.failed:
         raise ToolError(result.text)
-    return result.text
+    return _content(result)
+
+
+def _content(result: ToolResult) -> "str | list[_ResultBlock]":
+    """The text of a result, and blocks of the files that the model is to look at."""
+    if not result.shown:
+        return result.text
+    text: BetaTextBlockParam = {"type": "text", "text": result.text}
+    return [text, *(_block(file) for file in result.shown)]
+
+
+def _block(file: ShownFile) -> "_ResultBlock":
+    source: Any = {"type": "base64", "media_type": file.media_type, "data": file.base64}
+    if file.is_picture:
+        return {"type": "image", "source": source}
+    return {"type": "document", "source": source, "title": file.name}
 
 
 def _definition(tool: Tool) -> "BetaToolParam":

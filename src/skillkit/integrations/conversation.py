@@ -26,6 +26,7 @@ from skillkit.disclosure import (
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.model_choice import ModelChoice, choice_of
+from skillkit.disclosure.shown_files import read_shown
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import (
     Approve,
@@ -285,7 +286,10 @@ class Conversation:
         if tool is None:
             return ToolResult.failure(name, "not_found", f"There is no tool {name[:80]!r}")
         result = await tool.call(_parsed(arguments))
-        self.files += result.files
+        if files := result.files:
+            self.files += files
+            if kinds := self.provider.shown_files:
+                result = replace(result, shown=await asyncio.to_thread(read_shown, files, kinds))
         return result
 
     def call_blocking(self, name: str, arguments: Arguments = None, *, approved: bool = False) -> ToolResult:

@@ -39,6 +39,7 @@ from skillkit.disclosure import (
     with_insertions,
 )
 from skillkit.disclosure.model_choice import ModelChoice
+from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Asks, Conversation, ForkedSkill, Skills, default_provider
@@ -267,12 +268,26 @@ def _outside(request: ToolCallRequest, conversation: Conversation) -> ToolMessag
 
 def _message(request: ToolCallRequest, result: ToolResult) -> ToolMessage:
     return ToolMessage(
-        result.text,
+        _content(result),
         name=request.tool_call["name"],
         tool_call_id=request.tool_call["id"],
         artifact={"files": files} if (files := result.files) else None,
         status="error" if result.failed else "success",
     )
+
+
+def _content(result: ToolResult) -> str | list[str | dict[Any, Any]]:
+    """The text of a result, and LangChain's standard blocks of the files that the model is to look at."""
+    if not result.shown:
+        return result.text
+    return [{"type": "text", "text": result.text}, *(_block(file) for file in result.shown)]
+
+
+def _block(file: ShownFile) -> dict[str, Any]:
+    data = {"base64": file.base64, "mime_type": file.media_type}
+    if file.is_picture:
+        return {"type": "image", **data}
+    return {"type": "file", **data, "extras": {"filename": file.name}}
 
 
 def _session(state: SkillsState) -> SkillSession:

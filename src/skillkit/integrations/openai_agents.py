@@ -21,6 +21,12 @@ try:
     )
     from agents.run_config import CallModelData, CallModelInputFilter, ModelInputData
     from agents.tool import Tool as SdkTool
+    from agents.tool import (
+        ToolOutputFileContent,
+        ToolOutputImage,
+        ToolOutputText,
+        ValidToolOutputPydanticModels,
+    )
     from agents.tool_context import ToolContext
     from openai.types.shared import Reasoning, ReasoningEffort
 except ImportError as error:
@@ -29,6 +35,7 @@ except ImportError as error:
     ) from error
 
 from skillkit.disclosure import Disclosure, Insertion, Tool, with_insertions
+from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill
 
@@ -197,13 +204,15 @@ class _Same:
 
 
 def _function_tool(conversation: Conversation, tool: Tool, *, asked_by_sdk: bool = True) -> FunctionTool:
-    async def invoke(context: ToolContext[Any], arguments: str) -> str:
+    async def invoke(context: ToolContext[Any], arguments: str) -> str | list[ValidToolOutputPydanticModels]:
         # Where the SDK asks, it has done so before it comes here.
         result = await conversation.call(tool.name, arguments, approved=asked_by_sdk)
         if result.failed and (span := get_current_span()) is not None:
             # Its messages have no flag for a failure; the span of the call is what says so.
             span.set_error(SpanError(message="The tool failed", data={"tool": tool.name}))
-        return result.text
+        if not result.shown:
+            return result.text
+        return [ToolOutputText(text=result.text), *map(_output, result.shown)]
 
     return FunctionTool(
         name=tool.name,
@@ -213,3 +222,9 @@ def _function_tool(conversation: Conversation, tool: Tool, *, asked_by_sdk: bool
         strict_json_schema=False,
         needs_approval=tool.asks and asked_by_sdk,
     )
+
+
+def _output(file: ShownFile) -> ToolOutputImage | ToolOutputFileContent:
+    if file.is_picture:
+        return ToolOutputImage(image_url=file.data_url)
+    return ToolOutputFileContent(file_data=file.data_url, filename=file.name)

@@ -3,8 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from skillkit.core.authority import Requester
-from skillkit.disclosure import Insertion, SkillSession, ToolResult, with_insertions
+from skillkit.core.text import one_line
+from skillkit.disclosure import Insertion, SkillSession, ToolResult, notes, with_insertions
+from skillkit.disclosure.fence import defanged
 from skillkit.disclosure.messages import Messages
+from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Arguments, Asks, Conversation, Skills
@@ -92,6 +95,23 @@ class SkillTools:
         given = arguments if isinstance(arguments, Mapping | str) else None
         text = await self.call(str(function.get("name")), given)
         return {"role": "tool", "tool_call_id": tool_call.get("id"), "content": text}
+
+    def show(self, results: Sequence[ToolResult]) -> dict[str, object] | None:
+        """The message, after those of the tools, in which the model looks at files that scripts made.
+
+        None when there is nothing to look at: the provider's `shown_files` say what is wanted. Messages of
+        tools can only be text.
+        """
+        parts = [part for result in results for file in result.shown for part in _parts(file)]
+        return {"role": "user", "content": parts} if parts else None
+
+
+def _parts(file: ShownFile) -> list[dict[str, object]]:
+    name = defanged(one_line(file.name))
+    note: dict[str, object] = {"type": "text", "text": notes.wrapped(f"{name}, made by a script:")}
+    if file.is_picture:
+        return [note, {"type": "image_url", "image_url": {"url": file.data_url}}]
+    return [note, {"type": "file", "file": {"filename": file.name, "file_data": file.data_url}}]
 
 
 def _name(tool: Mapping[str, object]) -> str:

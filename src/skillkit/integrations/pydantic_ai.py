@@ -10,6 +10,7 @@ try:
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.exceptions import ToolFailed
     from pydantic_ai.messages import (
+        BinaryContent,
         InstructionPart,
         ModelMessage,
         ModelRequest,
@@ -186,7 +187,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
-    ) -> str | ToolReturn[str]:
+    ) -> str | ToolReturn[Any]:
         # A tool of the kind "unapproved" comes here only after the user has approved the call.
         return _flagged(await self.conversation(ctx).call(name, tool_args, approved=True))
 
@@ -266,7 +267,7 @@ class _ForkedToolset(SkillsToolset[AgentDepsT]):
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
-    ) -> str | ToolReturn[str]:
+    ) -> str | ToolReturn[Any]:
         return _flagged(await self._conversation.call(name, tool_args))
 
 
@@ -307,10 +308,15 @@ def _holds_skills(toolset: AbstractToolset[Any]) -> bool:
     return any(isinstance(leaf, SkillsToolset) for leaf in leaves)
 
 
-def _flagged(result: ToolResult) -> str | ToolReturn[str]:
+def _flagged(result: ToolResult) -> str | ToolReturn[Any]:
     if result.failed:
         raise ToolFailed(result.text)
-    return ToolReturn(result.text, metadata={"files": files}) if (files := result.files) else result.text
+    if not (files := result.files):
+        return result.text
+    shown = [
+        BinaryContent(file.content, media_type=file.media_type, identifier=file.name) for file in result.shown
+    ]
+    return ToolReturn([result.text, *shown] if shown else result.text, metadata={"files": files})
 
 
 def _gated(tool: ToolDefinition, conversation: Conversation) -> ToolDefinition | None:

@@ -3,12 +3,13 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 
 from skillkit.core.events import Json
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
-_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
+_SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST_SECRET = 8
 MAX_TEXT = 16 * 1024
 """Characters of one text that are kept; the length beside it is that of the whole."""
@@ -23,8 +24,8 @@ def secrets_in(environ: Mapping[str, str] = os.environ) -> tuple[tuple[str, str]
     """Return the values of secret variables, as they are and as JSON spells them, each with its name."""
     return tuple(
         (spelled, f"[{name}]")
-        for name, value in environ.items()
-        if len(value) >= _SHORTEST_SECRET and any(part in name.upper() for part in _SECRET_NAMES)
+        for name in environ
+        if _SECRET_NAME.search(name) and len(value := environ.get(name, "")) >= _SHORTEST_SECRET
         for spelled in {value, json.dumps(value)[1:-1]}
     )
 

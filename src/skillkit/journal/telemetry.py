@@ -1,15 +1,20 @@
 """The same events as OpenTelemetry spans and counters, for those who have a collector."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 from skillkit.core.events import Event, Json, Kind, Writer
+from skillkit.core.models import SkillMetadata
+from skillkit.core.text import one_line
 from skillkit.core.turn import current_turn
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
+
+FindSkill = Callable[[str], SkillMetadata | None]
+"""Return a skill by its id; None where there is no such skill."""
 
 _SPANS = {
     Kind.ACTIVATED: "skill.activate",
@@ -29,6 +34,7 @@ _NAMES = {
     "origin": "skill.origin",
     "tokens": "skillkit.tokens",
 }
+_MAX_DESCRIPTION = 1024
 
 
 class TelemetryWriter:
@@ -46,7 +52,8 @@ class TelemetryWriter:
             "skillkit.skill.events", description="What happened to skills, by kind and skill."
         )
 
-    def record(self, event: Event) -> None:
+    def record(self, event: Event, find: FindSkill | None = None) -> None:
+        """Hand on an event; `find` describes the skill that it is about."""
         if self._tracer is None or self._counter is None:
             return
         self._counter.add(1, {"skillkit.event": event.kind.value, "gen_ai.skill.name": event.skill})
@@ -55,7 +62,11 @@ class TelemetryWriter:
         duration = event.data.get("duration_ms")
         length = int(duration * 1e6) if isinstance(duration, int | float) else 0
         end = time.time_ns()
-        span = self._tracer.start_span(name, start_time=end - length, attributes=_attributes(event))
+        attributes = _attributes(event)
+        if find is not None and (skill := find(event.skill)) is not None:
+            attributes["gen_ai.skill.description"] = one_line(skill.description)[:_MAX_DESCRIPTION]
+            attributes["gen_ai.skill.source.uri"] = skill.skill_path.absolute().as_uri()
+        span = self._tracer.start_span(name, start_time=end - length, attributes=attributes)
         if error := event.data.get("error"):
             from opentelemetry.trace import Status, StatusCode
 
@@ -82,12 +93,26 @@ class Writers:
             writer.close()
 
 
+class _DescribedSpans:
+    """Spans that say what the skill is that they are about."""
+
+    def __init__(self, spans: TelemetryWriter, find: FindSkill) -> None:
+        self._spans = spans
+        self._find = find
+
+    def record(self, event: Event) -> None:
+        self._spans.record(event, self._find)
+
+    def close(self) -> None:
+        self._spans.close()
+
+
 _spans = cache(TelemetryWriter)
 
 
-def with_spans(*writers: Writer) -> Writers:
+def with_spans(*writers: Writer, find: FindSkill) -> Writers:
     """Return `writers` and, where OpenTelemetry is installed, its spans as one writer."""
-    return Writers((*writers, _spans()))
+    return Writers((*writers, _DescribedSpans(_spans(), find)))
 
 
 def _attributes(event: Event) -> dict[str, str | int | float]:

@@ -4,7 +4,8 @@ import json
 import logging
 import shlex
 
-from skillkit.core.events import Event, Json, Kind, Writer
+from skillkit.core.authority import SkillDirectory
+from skillkit.core.events import Event, Json, Kind
 from skillkit.core.models import Permissions
 from skillkit.journal.sensitive import described, sensitive_data_enabled
 from skillkit.journal.telemetry import with_spans
@@ -14,9 +15,9 @@ from skillkit.scripts.payloads import Payload
 logger = logging.getLogger("skillkit.scripts")
 
 
-def record_run(request: ScriptRequest, asked: Permissions, payload: Payload, journal: Writer) -> None:
+def record_run(request: ScriptRequest, asked: Permissions, payload: Payload, skills: SkillDirectory) -> None:
     """Write down what `payload` says of a run, and what its skill had asked for."""
-    with_spans(journal).record(_run_event(request, asked, payload))
+    with_spans(skills.journal, find=skills.find_skill).record(_run_event(request, asked, payload))
     meta: Payload = payload["meta"]
     code = payload.get("error")
     logger.log(
@@ -34,9 +35,9 @@ def record_run(request: ScriptRequest, asked: Permissions, payload: Payload, jou
     )
 
 
-def record_denial(skill: str, script: str, digest: str, reason: str, journal: Writer) -> None:
+def record_denial(skill: str, script: str, digest: str, reason: str, skills: SkillDirectory) -> None:
     """Write down that a script was asked for and did not run."""
-    with_spans(journal).record(
+    with_spans(skills.journal, find=skills.find_skill).record(
         Event(Kind.SCRIPT_DENIED, skill, digest, {"script": script, "reason": reason[:512]})
     )
 

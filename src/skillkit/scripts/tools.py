@@ -327,7 +327,7 @@ class ScriptTools:
         grants = self.authority.grants(skill, digest, current_requester())
         if not grants.run:
             reason = grants.reason or f"Scripts of the skill '{skill.name}' are not allowed to run"
-            telemetry.record_denial(skill.name, script.relative_path, digest, reason, self._skills.journal)
+            telemetry.record_denial(skill.name, script.relative_path, digest, reason, self._skills)
             return failure("permission_denied", reason)
         return digest, grants
 
@@ -342,7 +342,7 @@ class ScriptTools:
 
     def _recorded(self, prepared: _Prepared, result: ScriptResult) -> Payload:
         payload = self._payload(prepared, result)
-        telemetry.record_run(prepared.request, prepared.asked, payload, self._skills.journal)
+        telemetry.record_run(prepared.request, prepared.asked, payload, self._skills)
         return payload
 
     def _payload(self, prepared: _Prepared, result: ScriptResult) -> Payload:

@@ -9,6 +9,7 @@ from conformance.drivers.agent_framework import AgentFrameworkDriver, ScriptedCl
 from conformance.library import Library, friendly, hostile
 from conformance.script import Call
 
+from skillkit import SkillManager
 from skillkit.integrations.agent_framework import SkillKitSource
 
 CONTEXT = SkillsSourceContext(agent=None, session=None)  # type: ignore[arg-type]
@@ -53,6 +54,12 @@ async def test_it_sees_the_same_skills_of_the_hostile_library(tmp_path: Path):
     names = [skill.frontmatter.name for skill in skills]
     assert names == [name for name in library.provider.get_skill_names() if name.isascii()]
     assert all([await skill.get_content() for skill in skills])
+
+
+async def test_a_manager_that_was_never_filled_is_filled(library: Library):
+    manager = SkillManager(project_skill_dir=library.folder, anthropic_config_dir="")
+    skills = await SkillKitSource(manager).get_skills(CONTEXT)
+    assert "pdf-forms" in [skill.frontmatter.name for skill in skills]
 
 
 async def test_what_is_not_there_is_none(library: Library):

@@ -1,9 +1,12 @@
 """Events as spans with the names of the emerging convention."""
 
+from pathlib import Path
+
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from skillkit import SkillManager
 from skillkit.journal import Event, Kind, in_turn
 from skillkit.journal.sensitive import described
 from skillkit.journal.telemetry import TelemetryWriter
@@ -51,6 +54,24 @@ def test_a_skill_that_the_model_loads_is_the_execution_of_a_tool() -> None:
     assert loaded.attributes["gen_ai.tool.name"] == "load_skill"
     assert matched.attributes["gen_ai.skill.name"] == "pdf"
     assert "gen_ai.tool.name" not in matched.attributes
+
+
+def test_a_span_says_what_the_skill_is_and_where_unless_nobody_knows_it(tmp_path: Path) -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    path = tmp_path / "pdf" / "SKILL.md"
+    path.parent.mkdir()
+    path.write_text("---\nname: pdf\ndescription: Fill in\n  PDF forms.\n---\nDo it.\n")
+    manager = SkillManager(project_skill_dir=tmp_path, anthropic_config_dir="")
+    manager.discover()
+    writer = TelemetryWriter(provider)
+    for name in ("pdf", "invented"):
+        writer.record(Event(Kind.READ, name, data={"path": "a.md"}), manager.find_skill)
+    known, unknown = exporter.get_finished_spans()
+    assert known.attributes["gen_ai.skill.description"] == "Fill in PDF forms."
+    assert known.attributes["gen_ai.skill.source.uri"] == path.as_uri()
+    assert "gen_ai.skill.description" not in unknown.attributes
 
 
 def test_of_a_text_only_length_and_digest_are_kept_unless_the_user_allows_more() -> None:

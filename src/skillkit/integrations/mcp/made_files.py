@@ -6,21 +6,27 @@ import mimetypes
 import mcp_types as types
 
 from skillkit.core.authority import current_requester
+from skillkit.disclosure import ToolResult
 from skillkit.scripts.outputs import OutputStore
 
 
-def link_made_files(data: object) -> list[types.ContentBlock]:
-    """Return a link to each file that the answer of a script names."""
-    files = data.get("files") if isinstance(data, dict) else None
-    return [
+def made_content(result: ToolResult) -> list[types.ContentBlock]:
+    """Return a link to each file that a script made, and the pictures among them."""
+    links = [
         types.ResourceLink(
             type="resource_link",
-            uri=file["uri"],
-            name=file["name"],
-            mime_type=file["media_type"],
-            size=file["bytes"],
+            uri=str(file["uri"]),
+            name=str(file["name"]),
+            mime_type=str(file["media_type"]),
+            size=file["bytes"] if isinstance(file["bytes"], int) else None,
         )
-        for file in files or ()
+        for file in result.files
+        if file.keys() >= {"uri", "name", "media_type", "bytes"}
+    ]
+    pictures = [file for file in result.shown if file.is_picture]
+    return [
+        *links,
+        *(types.ImageContent(type="image", data=file.base64, mime_type=file.media_type) for file in pictures),
     ]
 
 

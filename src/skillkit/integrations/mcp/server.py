@@ -33,7 +33,7 @@ from skillkit.disclosure.session import Origin
 from skillkit.disclosure.tools import Effect, Tool
 from skillkit.integrations.conversation import Conversation, default_provider
 from skillkit.integrations.mcp import manifest
-from skillkit.integrations.mcp.made_files import link_made_files, read_made_file
+from skillkit.integrations.mcp.made_files import made_content, read_made_file
 from skillkit.integrations.mcp.published import PublishedSkills, unknown
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.outputs import SCHEME
@@ -43,6 +43,8 @@ logger = logging.getLogger(__name__)
 EXTENSION = "io.modelcontextprotocol/skills"
 SETTINGS = {"directoryRead": True}
 PAGE = 50
+PICTURES = ("image/*",)
+"""What scripts make and clients get with the answer; the rest they read by its link."""
 _CURSOR_DIGITS = 9
 TTL_MS = 60_000
 CLIENT_SCOPE_KEY = "skillkit.client"
@@ -199,7 +201,7 @@ class SkillServer:
         named = (params.arguments or {}).get("skill_id") or (params.arguments or {}).get("skill_name")
         text = self._shown(result.text, named, context)
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
-        return types.CallToolResult(content=[*content, *link_made_files(result.data)], is_error=result.failed)
+        return types.CallToolResult(content=[*content, *made_content(result)], is_error=result.failed)
 
     def _shown(self, text: str, named: object, context: Context) -> str:
         """Text as the client may see it: paths of this machine mean nothing on another one."""
@@ -356,6 +358,7 @@ class SkillServer:
                 if self._scripts is None
                 else default_provider(self.manager, self._scripts)
             )
+            provider.shown_files = PICTURES
             if len(self._providers) < 1000:
                 self._providers[client] = provider
         return provider

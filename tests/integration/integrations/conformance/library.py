@@ -27,6 +27,15 @@ import os, pathlib
 pathlib.Path(os.environ["SKILL_OUTPUT_DIR"], "chart.svg").write_text("<svg/>")
 print("{}")
 """
+PICTURE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010804000000b51c0c02"
+    "0000000b4944415478da6364f80f00010501012718e3660000000049454e44ae426082"
+)
+PAINT = f"""\
+import os, pathlib
+pathlib.Path(os.environ["SKILL_OUTPUT_DIR"], "chart.png").write_bytes({PICTURE!r})
+print("{{}}")
+"""
 WAIT = """\
 import time
 time.sleep(600)
@@ -95,6 +104,7 @@ def friendly(folder: Path) -> Library:
     (scripts / "echo.py").write_text(ECHO)
     (scripts / "wait.py").write_text(WAIT)
     (scripts / "draw.py").write_text(DRAW)
+    (scripts / "paint.py").write_text(PAINT)
     (scripts / "shout.py").write_text(SHOUT)
     for name, code in REFUSED.items():
         write(folder, name, f"A skill that is {code}.", "Not for you.\n")

@@ -1,6 +1,7 @@
 """What every integration must do alike; the table in the documentation is made of these promises."""
 
 import asyncio
+import base64
 import html
 import json
 import re
@@ -11,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from conformance.library import COUNTER, Library, LibraryAuthority, write
+from conformance.library import COUNTER, PICTURE, Library, LibraryAuthority, write
 from conformance.script import Call, Driver, Reply, Seen
 from skillkit import SkillManager, SkillMetadata
 from skillkit.core.authority import Requester
@@ -371,6 +372,15 @@ async def pinned(driver: Driver, library: Library) -> None:
 async def made_files(driver: Driver, library: Library) -> None:
     turn = await driver.turn("Good morning.", [[load("runner")], [run("draw")], "Done."])
     assert turn.files == ["chart.svg"], turn.results
+
+
+@promise("a picture that a script made is looked at by the model, where the program wants it")
+async def shown_files(driver: Driver, library: Library) -> None:
+    library.provider.shown_files = ("image/*",)
+    turn = await driver.turn("Good morning.", [[load("runner")], [run("paint")], "Done."])
+    assert turn.files == ["chart.png"], turn.results
+    # Pydantic writes bytes in the other alphabet of base64.
+    assert base64.b64encode(PICTURE).decode() in turn.seen[-1].whole.translate(str.maketrans("-_", "+/"))
 
 
 @promise("skills of an MCP server that went away are used from their verified copies")

@@ -217,7 +217,7 @@ def _parts(message: Mapping[str, Any]) -> list[str]:
 
 def _result(block: Mapping[str, Any]) -> str:
     content = block["content"]
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
 def _events(message: dict[str, Any]) -> Iterator[str]:

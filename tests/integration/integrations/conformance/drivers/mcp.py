@@ -54,12 +54,13 @@ class MCPDriver(Driver):
         turn = self.model.begin(replies)
         results: list[str] = []
         failed: list[bool] = []
+        parts: list[str] = []
         async with Client(self.server.server, mode=self.mode) as client:
             while True:
                 listed = await client.list_tools()
                 tools = {tool.name: tool.input_schema for tool in listed.tools}
                 reply = self.model.answer(
-                    Seen(client.session.instructions or "", tools, results, failed=failed)
+                    Seen(client.session.instructions or "", tools, results, parts, failed)
                 )
                 if isinstance(reply, str):
                     turn.text = reply
@@ -69,6 +70,7 @@ class MCPDriver(Driver):
                     each for answer in answers for each in answer.content if each.type == "resource_link"
                 ]
                 turn.files += [link.name for link in links]
+                parts = [each.model_dump_json() for answer in answers for each in answer.content]
                 results = [answer.content[0].text for answer in answers]
                 failed = [answer.is_error is True for answer in answers]
 

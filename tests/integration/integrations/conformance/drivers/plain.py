@@ -44,6 +44,8 @@ class PlainDriver(Driver):
             turn.files += [str(file["name"]) for result in results for file in result.files]
             for call, result in zip(calls, results, strict=True):
                 self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": result.text})
+            if (shown := self.skills.show(results)) is not None:
+                self.messages.append(shown)
 
     async def _answer(self, function: Mapping[str, Any]) -> ToolResult:
         if self.own_tool and function["name"] == "say":

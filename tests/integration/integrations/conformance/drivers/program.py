@@ -53,6 +53,7 @@ class ProgramDriver(Driver):
         "gate_hides": HARMLESS,
         "told_policy": "the program has one user; its policy is told of the conversation",
         "pinned": "its user pins with `/name`",
+        "shown_files": "it tells its user where the files are, who knows what the model can look at",
     }
     own_call = Call("greet_user", {"name": "ahoy", "language": "en"})
 
