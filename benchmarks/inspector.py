@@ -45,7 +45,7 @@ def main(number: int, events: int) -> None:
 def pages(library: Library) -> list[tuple[str, Callable[[], object]]]:
     word = {"q": "skill-77"}
     return [
-        ("Skills", lambda: skills.show(library)),
+        ("Skills", lambda: skills.show(library, {})),
         ("Request", lambda: request.show(library, {"q": "task 5 with tool5", "part": "result"})),
         ("Conversations", lambda: conversations.show(library, {})),
         ("Conversations, searched", lambda: conversations.show(library, word)),
@@ -57,10 +57,8 @@ def pages(library: Library) -> list[tuple[str, Callable[[], object]]]:
 
 def settle(library: Library) -> None:
     """Wait until what threads count is counted."""
-    before = None
-    while (now := (library.costs() is not None, library.usage().keys(), library.counted)) != before:
-        before = (now[0], now[1], now[2])
-        time.sleep(0.5)
+    while library.costs() is None or library.usage() is None or library.progress[0]:
+        time.sleep(0.1)
 
 
 def write_skills(folder: Path, number: int) -> None:

@@ -12,6 +12,8 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 class Kind(StrEnum):
     """What can happen. The values are stored: add, never rename."""
 
+    OFFERED = "offered"
+    """Which skills requests can choose from, and why not the others; requests name it by its digest."""
     MATCHED = "matched"
     """A request was compared with the skills."""
     ACTIVATED = "activated"

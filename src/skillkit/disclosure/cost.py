@@ -43,6 +43,8 @@ class CostReport:
     """What every request pays: the catalogue under its budget."""
     budget: int
     listed: int
+    shortened: int
+    """Listed skills whose description the budget cut or left out."""
     unlisted: int
     """Skills on offer that the budget leaves to `search_skills`."""
     static: int
@@ -62,6 +64,7 @@ class CostReport:
             "catalogue": self.catalogue,
             "budget": self.budget,
             "listed": self.listed,
+            "shortened": self.shortened,
             "unlisted": self.unlisted,
             "static": self.static,
             "saved": round(self.saved, 4),
@@ -89,6 +92,7 @@ def cost_report(
         catalogue=catalogue.tokens,
         budget=CatalogueStyle(style).budget if budget is None else budget,
         listed=catalogue.listed,
+        shortened=catalogue.shortened,
         unlisted=catalogue.unlisted,
         static=sum(skill.tier2 or 0 for skill in skills if skill.offered),
         counter=counter.name,

@@ -5,15 +5,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from skillkit.core.events import Event, Json, Kind, Writer
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import SkillMetadata
 from skillkit.core.turn import in_turn
 from skillkit.disclosure.activator import Delivery
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.disclosed import TokenUse
 from skillkit.disclosure.matches import Match
+from skillkit.disclosure.offer import Offer
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tool_sources import WrappedTools
 from skillkit.disclosure.tools import Tool, ToolSource
+
+WRITE_OFFER_AGAIN = 30 * 86_400.0
+"""Seconds; well below the time that a journal keeps."""
+_MAX_OFFERS = 256
+_IDS_OF_EVENT = 400
 
 
 def match_event(
@@ -21,6 +29,8 @@ def match_event(
     matched: Sequence[Match],
     left_out: Sequence[Match],
     near: Sequence[Match],
+    offer: Offer,
+    *,
     line: float | None,
 ) -> Event:
     """Return what became of a request, with the scores and reasons of that moment.
@@ -29,6 +39,7 @@ def match_event(
     """
     return Event(
         Kind.MATCHED,
+        digest=offer.digest,
         data={
             "request": request,
             "matched": [_scored(match) for match in matched],
@@ -37,6 +48,50 @@ def match_event(
             "line": line,
         },
     )
+
+
+class OfferLog:
+    """Writes down what requests can choose from: once for each offer, and now and then again, because the
+    oldest events of a journal go."""
+
+    def __init__(self) -> None:
+        self._written: dict[str, float] = {}
+
+    def news(self, offer: Offer, manager: SkillManager) -> list[Event]:
+        """Return the events about an offer that was not written down yet."""
+        now = time.time()
+        if now - self._written.get(offer.digest, 0.0) < WRITE_OFFER_AGAIN:
+            return []
+        if len(self._written) >= _MAX_OFFERS:
+            self._written.clear()
+        self._written[offer.digest] = now
+        refused = [
+            (skill_id(skill), _why_not_offered(skill, offer, manager))
+            for skill in manager.list_skills()
+            if not offer.admits(skill)
+        ]
+        parts = range(0, max(len(offer.ids), len(refused), 1), _IDS_OF_EVENT)
+        return [
+            Event(
+                Kind.OFFERED,
+                digest=offer.digest,
+                data={
+                    "count": len(offer.ids),
+                    "ids": [*offer.ids[part : part + _IDS_OF_EVENT]],
+                    "refused": dict(refused[part : part + _IDS_OF_EVENT]),
+                },
+            )
+            for part in parts
+        ]
+
+
+def _why_not_offered(skill: SkillMetadata, offer: Offer, manager: SkillManager) -> Json:
+    if skill_id(skill) in offer.waiting:
+        return "waits for files that fit its paths"
+    if skill.disable_model_invocation:
+        return "models may not start it"
+    refusal = manager.refusal(skill)
+    return refusal.code if refusal is not None else "its header cannot be read as it is"
 
 
 def activation_event(delivery: Delivery, tokens: int) -> Event:

@@ -21,7 +21,7 @@ from skillkit.disclosure.commands import RunCommand
 from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.files_in_play import named_files
-from skillkit.disclosure.journaling import Journaled, activation_event, match_event, token_event
+from skillkit.disclosure.journaling import Journaled, OfferLog, activation_event, match_event, token_event
 from skillkit.disclosure.matches import Match, Matcher
 from skillkit.disclosure.messages import Messages, latest_user_text
 from skillkit.disclosure.model_choice import ModelChoice, choice_of
@@ -116,6 +116,7 @@ class SkillContextProvider(SkillTexts):
             manager, counter=self.counter, budget=budget, style=CatalogueStyle(style), rank=rank
         )
         self._matcher = OfferMatcher(matcher)
+        self._offer_log = OfferLog()
         self._quickness = Quickness(manager)
         self._count_again = lru_cache(_COUNTS)(self.counter.count)
         """For texts that are the same in one request after the other."""
@@ -383,9 +384,11 @@ class SkillContextProvider(SkillTexts):
             if self.manager.journal is not NO_JOURNAL:
                 nearest = self._matcher.rank(request, offer)[:NEAREST]
                 near = [match for match in nearest if match.score > 0 and match not in found]
+                for event in self._offer_log.news(offer, self.manager):
+                    self._record(session, event)
                 said = described(request)
             line = self._matcher.line(offer)
-            self._record(session, match_event(said, matched, left_out, near, line))
+            self._record(session, match_event(said, matched, left_out, near, offer, line=line))
         return matched, left_out
 
     def _writer(self, *others: Writer) -> Writer:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -25,6 +26,8 @@ _TYPES = {"style.css": "text/css", "inspector.js": "text/javascript"}
 MAX_FORM = 4096
 LOOK_EVERY = 1.0
 """Seconds between two looks at the disk and the journal while somebody watches."""
+LOOK_SOON = 0.25
+"""Seconds between two looks while skills are still being judged or counted."""
 
 
 def create_app(
@@ -39,26 +42,27 @@ def create_app(
     `token` is made when none is given. `ending` says that the server waits for open pages to let go.
     """
     live = Live(library, ending)
+    made = partial(_page, library)
     routes = [
-        _page("/", lambda ask: skills.show(library)),
-        _page("/request", lambda ask: request.show(library, ask.query_params)),
-        _page("/conversations", lambda ask: conversations.show(library, ask.query_params)),
-        _page(
+        made("/", lambda ask: skills.show(library, ask.query_params)),
+        made("/request", lambda ask: request.show(library, ask.query_params)),
+        made("/conversations", lambda ask: conversations.show(library, ask.query_params)),
+        made(
             "/conversation/{name:path}",
             lambda ask: conversations.show_one(library, _name(ask), ask.query_params),
         ),
-        _page("/runs", lambda ask: runs.show(library, ask.query_params)),
-        _page("/run/{number:int}", lambda ask: runs.show_one(library, ask.path_params["number"])),
-        _page("/trust", lambda ask: trust.show(library)),
-        _page("/tests", lambda ask: tests.show(library)),
-        _page("/test/{number:int}", lambda ask: tests.show_one(library, ask.path_params["number"])),
-        _page(
+        made("/runs", lambda ask: runs.show(library, ask.query_params)),
+        made("/run/{number:int}", lambda ask: runs.show_one(library, ask.path_params["number"])),
+        made("/trust", lambda ask: trust.show(library)),
+        made("/tests", lambda ask: tests.show(library)),
+        made("/test/{number:int}", lambda ask: tests.show_one(library, ask.path_params["number"])),
+        made(
             "/test/{number:int}/report",
             lambda ask: tests.whole_report(library, ask.path_params["number"]),
             policy="default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'",
         ),
-        _page("/skill/{name}/file", lambda ask: skill.show_file(library, _name(ask), *_file(ask))),
-        _page("/skill/{name}", lambda ask: skill.show(library, _name(ask))),
+        made("/skill/{name}/file", lambda ask: skill.show_file(library, _name(ask), *_file(ask))),
+        made("/skill/{name}", lambda ask: skill.show(library, _name(ask))),
         Route("/static/{name}", _static),
         Route("/favicon.ico", lambda ask: Response(status_code=204)),
         Route("/live", live.stream),
@@ -66,11 +70,11 @@ def create_app(
     application = Starlette(routes=routes, exception_handlers={404: _not_found})
     guarded = OnlyTheUser(application, port, token)
     if managing is not None:
-        application.router.routes.extend(_manage_routes(managing, guarded))
+        application.router.routes.extend(_manage_routes(library, managing, guarded))
     return guarded
 
 
-def _manage_routes(managing: Managing, guard: OnlyTheUser) -> list[Route]:
+def _manage_routes(library: Library, managing: Managing, guard: OnlyTheUser) -> list[Route]:
     address = "/manage/{action}/{name}"
 
     def ask(request: Request) -> str:
@@ -94,7 +98,7 @@ def _manage_routes(managing: Managing, guard: OnlyTheUser) -> list[Route]:
             return HTMLResponse(page("Not done", "", nothing(str(error))), 409)
         return RedirectResponse(skills.address(name), 303)
 
-    return [_page(address, ask), Route(address, answer, methods=["POST"])]
+    return [_page(library, address, ask), Route(address, answer, methods=["POST"])]
 
 
 def _action(request: Request) -> Action:
@@ -113,13 +117,17 @@ async def _body(request: Request) -> bytes:
     return received
 
 
-def _page(address: str, make: Callable[[Request], str], policy: str | None = None) -> Route:
+def _page(library: Library, address: str, make: Callable[[Request], str], policy: str | None = None) -> Route:
     """Return a page by its address; `policy` is for one that brings its own style along."""
     headers = {"content-security-policy": policy} if policy else None
 
+    def make_first(ask: Request) -> str:
+        with library.pages_first.page():
+            return make(ask)
+
     async def answer(ask: Request) -> Response:
         try:
-            return HTMLResponse(await asyncio.to_thread(make, ask), headers=headers)
+            return HTMLResponse(await asyncio.to_thread(make_first, ask), headers=headers)
         except SkillNotFoundError as error:
             return HTMLResponse(page("Not found", "", nothing(str(error))), 404)
         except SkillsUseError as error:
@@ -164,15 +172,17 @@ class Live:
         return StreamingResponse(self._changes(ask), media_type="text/event-stream", headers=headers)
 
     async def _changes(self, ask: Request) -> AsyncIterator[str]:
-        seen = await asyncio.to_thread(self._state)
+        seen, come = await asyncio.to_thread(self._state), self._library.progress
         yield ": watching\n\n"
         while not self._ending() and not await ask.is_disconnected():
-            await asyncio.sleep(LOOK_EVERY)
-            now = await asyncio.to_thread(self._state)
+            await asyncio.sleep(LOOK_EVERY if come == self._library.progress else LOOK_SOON)
+            now, came = await asyncio.to_thread(self._state), self._library.progress
             if now != seen:
                 what = "Skills changed on disk" if now[0] != seen[0] else "Something happened"
-                seen = now
                 yield f"event: changed\ndata: {what}\n\n"
+            elif come != came:
+                yield "event: progress\ndata: more is known\n\n"
+            seen, come = now, came
 
     def _state(self) -> tuple[int, int]:
         self._library.refresh()

@@ -1,6 +1,6 @@
 """The frame around every page: title, navigation, where one is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from skillkit._version import __version__
@@ -34,7 +34,11 @@ def page(title: str, here: str, *content: object, live: bool = False) -> str:
     body = tag(
         "body",
         tag("a", "Skip to the content", href="#main", class_="skip"),
-        tag("header", tag("strong", "skillkit"), tag("nav", tag("ul", entries), aria_label="Pages")),
+        tag(
+            "header",
+            tag("strong", "skillkit", class_="brand"),
+            tag("nav", tag("ul", entries), aria_label="Pages"),
+        ),
         tag("p", "", id="changed", role="status", hidden=True) if live else None,
         tag("main", tag("h1", title), *content, id="main", tabindex="-1"),
         tag("footer", f"skillkit {__version__} · shows what is on this machine"),
@@ -55,6 +59,40 @@ def facts(rows: Iterable[tuple[str, object]]) -> Markup:
         [[tag("dt", label), tag("dd", value)] for label, value in rows if value not in (None, "", ())],
         class_="facts",
     )
+
+
+def tiles(figures: Iterable[tuple[str, object, str]]) -> Markup:
+    """Return figures one beside the other: what each is, how much, and what to make of it."""
+    return tag(
+        "dl",
+        [
+            tag(
+                "div",
+                tag("dt", label),
+                tag("dd", tag("b", figure), tag("small", remark, class_="faint") if remark else None),
+            )
+            for label, figure, remark in figures
+        ],
+        class_="tiles",
+    )
+
+
+def legend(kinds: Iterable[tuple[str, str]]) -> Markup:
+    """Return what each colour of a bar means."""
+    entries = [tag("li", tag("span", "", class_=f"swatch {kind}"), " ", name) for kind, name in kinds]
+    return tag("ul", entries, class_="legend")
+
+
+def choice(name: str, options: Mapping[str, str], chosen: str, otherwise: str | None = None) -> Markup:
+    """Return a list to choose from; `otherwise` is what it says when nothing was chosen."""
+    entries = [tag("option", otherwise, value="")] if otherwise is not None else []
+    entries += [tag("option", text, value=value, selected=value == chosen) for value, text in options.items()]
+    return tag("select", entries, name=name)
+
+
+def count_of(number: int, thing: str) -> str:
+    """Return `1 skill`, `1,003 skills`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def nothing(text: str) -> Markup:

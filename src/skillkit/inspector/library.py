@@ -1,15 +1,20 @@
 """What the pages show, read from the same places as everything else and never twice at once."""
 
+import logging
+import os
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.exceptions import SkillsUseError, StateFileError
 from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.disclosure import SkillContextProvider
 from skillkit.disclosure.cost import CostReport, SkillCost, cost_report
+from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.evaluation.archive import ReportArchive
+from skillkit.inspector.judging import Judgements, PagesFirst
+from skillkit.install.added_sources import FILE as ADDED_SOURCES
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.enabled import EnabledSkills, SkillStatus
 from skillkit.install.fetch import manifest
@@ -21,8 +26,12 @@ from skillkit.journal.usage import UsageCounter
 from skillkit.matching import SkillMatcher
 from skillkit.matching.settings import Mode
 
-PATIENCE = 0.05
-"""Seconds that a page waits for a count; what takes longer is there at the next look."""
+PATIENCE = 0.02
+"""Seconds that a page waits for new events to be counted; what takes longer is there at the next look."""
+WHOLE_LIBRARY = 60.0
+"""Seconds after which counting begins though not every skill was judged."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +39,12 @@ class Snapshot:
     """The skills as they were at one look; pages of one look agree with each other."""
 
     version: int
-    statuses: tuple[SkillStatus, ...]
+    judgements: Judgements
     diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def skills(self) -> tuple[SkillMetadata, ...]:
+        return self.judgements.skills
 
 
 class Library:
@@ -47,24 +60,27 @@ class Library:
         self.reports = ReportArchive(journal.parent / "tests")
         self.version = 0
         """Counts the changes that were seen on disk."""
+        self.pages_first = PagesFirst()
         self._lock = threading.RLock()
+        self._records = self._stamp_of_records()
         self._snapshot: Snapshot | None = None
         self._cost: tuple[int, CostReport] | None = None
         self._counting: threading.Thread | None = None
+        self._uncounted = -1
         self._uses = UsageCounter()
+        self._all_counted = False
         self.counted = 0
         """The newest event that is in the uses."""
-        self._pages: dict[str, tuple[object, str]] = {}
         self._counting_uses: threading.Thread | None = None
         self._matchers: dict[Mode, tuple[int, SkillMatcher]] = {}
-
-    def warm(self) -> None:
-        """Judge every skill in a thread, so that the first page finds it done or nearly so."""
-        threading.Thread(target=self.snapshot, name="skillkit-inspector", daemon=True).start()
 
     def refresh(self) -> bool:
         """Look at the disk again; return whether anything changed."""
         with self._lock:
+            if (records := self._stamp_of_records()) != self._records:
+                self._records = records
+                self.look_again()
+                return True
             changed = bool(self.manager.refresh())
             self.version += changed
             return changed
@@ -76,59 +92,78 @@ class Library:
             self.manager = self.enabled.manager
             self.version += 1
 
+    def _stamp_of_records(self) -> list[object]:
+        """Return what changes when another process installs, enables or trusts a skill."""
+        registry = self.enabled.registry
+        files = (registry.file.path, registry.consents.file.path, registry.home / ADDED_SOURCES)
+        return [_stamp(path) for path in files]
+
     def snapshot(self) -> Snapshot:
-        """Return what there is now; trust is judged once for each state of the skills."""
+        """Return what there is now, at once; whether skills are trusted is judged meanwhile."""
         with self._lock:
             if self._snapshot is None or self._snapshot.version != self.version:
-                statuses = tuple(self.enabled.status(skill) for skill in self.manager.list_skills())
-                self._snapshot = Snapshot(self.version, statuses, tuple(self.manager.diagnostics))
+                if self._snapshot is not None:
+                    self._snapshot.judgements.end()
+                judgements = Judgements(self.enabled, self.pages_first)
+                self._snapshot = Snapshot(self.version, judgements, tuple(self.manager.diagnostics))
             return self._snapshot
 
     def status(self, name: str) -> SkillStatus:
-        """Return one skill; raises SkillNotFoundError."""
-        skill = self.manager.get_skill(name)
-        for status in self.snapshot().statuses:
-            if status.skill is skill or status.skill.base_dir == skill.base_dir:
-                return status
-        raise SkillNotFoundError(f"No skill '{name}'")
+        """Return one skill as it is this moment; raises SkillNotFoundError."""
+        return self.snapshot().judgements.judge(self.manager.get_skill(name))
+
+    @property
+    def progress(self) -> tuple[int, bool, bool]:
+        """Return how far the threads have come; it changes when a page can show more than before."""
+        waiting = self._snapshot.judgements.waiting if self._snapshot else 0
+        return waiting, self._current_costs() is not None, self._all_counted
 
     def costs(self) -> CostReport | None:
-        """Return what the skills cost; None until a thread has counted it for the first time."""
+        """Return what the skills cost; None until a thread has counted it."""
         with self._lock:
-            if (self._cost is None or self._cost[0] != self.version) and self._counting is None:
+            known = self._current_costs()
+            if known is None and self._counting is None and self._uncounted != self.version:
                 self._counting = threading.Thread(target=self._count, args=(self.version,), daemon=True)
                 self._counting.start()
-            return self._cost[1] if self._cost else None
+            return known
+
+    def _current_costs(self) -> CostReport | None:
+        return self._cost[1] if self._cost and self._cost[0] == self.version else None
 
     def _count(self, version: int) -> None:
-        report = cost_report(self.manager)
-        with self._lock:
-            self._cost, self._counting = (version, report), None
+        self.snapshot().judgements.wait(WHOLE_LIBRARY)  # what is judged can be shown sooner
+        self._uncounted = version  # should it fail: said once, and not tried again until something changes
+        try:
+            self._cost = (version, cost_report(self.manager, counter=_PatientCounter(self.pages_first)))
+        finally:
+            with self._lock:
+                self._counting = None
 
-    def usage(self) -> dict[str, SkillUsage]:
-        """Return how skills were used, as far as it was counted; new events are counted by a thread."""
+    def usage(self) -> Mapping[str, SkillUsage] | None:
+        """Return how skills were used; None until a thread has read the whole journal once."""
         with self._lock:
             if self._counting_uses is None:
                 self._counting_uses = threading.Thread(target=self._count_uses, daemon=True)
                 self._counting_uses.start()
             counting = self._counting_uses
+        if not self._all_counted:
+            return None
         counting.join(PATIENCE)
         return self._uses.by_skill
 
-    def remembered(self, name: str, make: Callable[[], str]) -> str:
-        """Return a page that depends on skills, costs and uses alone; made anew when one of them changed."""
-        state = (self.version, id(self._cost), self.counted)
-        kept = self._pages.get(name)
-        if kept is None or kept[0] != state:
-            self._pages[name] = kept = (state, make())
-        return kept[1]
-
     def _count_uses(self) -> None:
-        for stored in self.journal.oldest_first(after=self.counted):
-            self._uses.add(stored.event)
-            self.counted = stored.id
-        with self._lock:
-            self._counting_uses = None
+        try:
+            for stored in self.journal.oldest_first(after=self.counted):
+                if not self._all_counted:
+                    self.pages_first.wait()
+                self._uses.add(stored.event)
+                self.counted = stored.id
+            self._all_counted = True
+        except StateFileError as error:
+            logger.warning("%s", error)
+        finally:
+            with self._lock:
+                self._counting_uses = None
 
     def matcher(self, mode: Mode | None = None) -> SkillMatcher:
         """Return a matcher over the skills on offer, as the program would have it."""
@@ -169,9 +204,37 @@ class Library:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class _PatientCounter:
+    """Counts as everybody does, after the pages that somebody waits for."""
+
+    pages_first: PagesFirst
+    estimator: TokenEstimator = field(default_factory=TokenEstimator)
+
+    @property
+    def name(self) -> str:
+        return self.estimator.name
+
+    @property
+    def margin(self) -> float:
+        return self.estimator.margin
+
+    def count(self, text: str) -> int:
+        self.pages_first.wait()
+        return self.estimator.count(text)
+
+
 def cost_of(report: CostReport | None, skill: SkillMetadata) -> SkillCost | None:
     """Return the tokens of one skill."""
     if report is None:
         return None
     ids = {skill.canonical_name, skill.name}
     return next((cost for cost in report.skills if cost.id in ids), None)
+
+
+def _stamp(path: Path) -> object:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return (status.st_mtime_ns, status.st_size, status.st_ino)

@@ -129,15 +129,23 @@ class JournalReader:
         order = f"SELECT {_COLUMNS} FROM event WHERE conversation = ? ORDER BY id"
         return [_stored(row) for row in self._rows(order, [identity])]
 
+    def offer(self, digest: str) -> list[Event]:
+        """Return what requests with this digest could choose from, in as many parts as it was written."""
+        order = f"SELECT {_COLUMNS} FROM event WHERE kind = ? AND digest = ? ORDER BY id DESC LIMIT 1000"
+        return [_stored(row).event for row in self._rows(order, [Kind.OFFERED.value, digest])]
+
     def conversations(
         self, *, limit: int = PAGE, offset: int = 0, text: str = ""
     ) -> list[ConversationSummary]:
         """Return the conversations that have `text` in some event, the one that was active last first."""
         condition, values = EventFilter(text=text).clause()
+        # Which ones comes first and from the index alone; what they consist of is read for these few.
         order = (
-            "SELECT conversation, min(time), max(time), count(DISTINCT turn), count(*),"
-            " group_concat(DISTINCT nullif(skill, '')) FROM event WHERE conversation <> ''"
-            f" AND {condition} GROUP BY conversation ORDER BY max(id) DESC LIMIT ? OFFSET ?"
+            "WITH newest AS (SELECT conversation, max(id) AS latest FROM event WHERE conversation <> ''"
+            f" AND {condition} GROUP BY conversation ORDER BY latest DESC LIMIT ? OFFSET ?)"
+            " SELECT conversation, min(time), max(time), count(DISTINCT turn), count(*),"
+            " group_concat(DISTINCT nullif(skill, '')) FROM newest JOIN event USING (conversation)"
+            " GROUP BY conversation ORDER BY latest DESC"
         )
         return [
             ConversationSummary(
@@ -179,7 +187,7 @@ class JournalReader:
     def _rows(self, order: str, values: Sequence[object]) -> list[Any]:
         if not self.path.exists():
             return []
-        return self._ask(lambda database: database.execute(order, tuple(values)).fetchall())
+        return self._ask(lambda database: _rows_in(database, order, values))
 
     def _ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
         try:
@@ -191,6 +199,12 @@ class JournalReader:
             raise StateFileError(
                 f"The journal {self.path} cannot be read: {error}. Move it away to start a new one."
             ) from error
+
+
+def _rows_in(database: sqlite3.Connection, order: str, values: Sequence[object]) -> list[Any]:
+    made = database.execute("SELECT count(*) FROM sqlite_master WHERE name = 'event'").fetchone()
+    # A file without the table is a journal whose first writer is just beginning.
+    return database.execute(order, tuple(values)).fetchall() if made[0] else []
 
 
 def _stored(row: tuple[int, float, str, str, int, str, str, str]) -> StoredEvent:

@@ -11,6 +11,8 @@ from skillkit.journal import Event, Kind, SqliteJournal
 
 PAGES = (
     "/",
+    "/?view=cards",
+    "/?which=unused&order=tokens",
     "/request?q=Turn+this+CSV+into+a+report",
     "/conversations",
     "/conversation/talk-1?why=release-notes",
@@ -57,7 +59,7 @@ def test_skills_are_listed_with_their_cost_and_filtered_by_keyboard(page: Page) 
     page.locator("input[type=search]").focus()
     page.keyboard.type("release")
     expect(page.locator("#skills tbody tr:visible")).to_have_count(1)
-    expect(page.locator("#count")).to_contain_text("1 of")
+    expect(page.locator("#count")).to_have_text("1 skill, of 5 skills")
     page.locator("#skills tbody tr:visible a").focus()
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("release-notes")

@@ -62,6 +62,7 @@ async def test_a_turn_is_recorded_from_the_match_to_the_script(
     events = [stored.event for stored in reader.conversation(conversation.id)]
     told = [(event.turn, event.kind, event.skill) for event in events if event.kind is not Kind.TOKENS]
     assert told == [
+        (1, Kind.OFFERED, ""),
         (1, Kind.MATCHED, ""),
         (1, Kind.ACTIVATED, "release-notes"),
         (1, Kind.ACTIVATED, "csv-report"),
@@ -73,11 +74,13 @@ async def test_a_turn_is_recorded_from_the_match_to_the_script(
         (1, Kind.SCRIPT_RUN, "release-notes"),
         (2, Kind.MATCHED, ""),
     ]
-    matched, activated, _, loaded, read, refused, asked, _, ran, _ = [
+    offered, matched, activated, _, loaded, read, refused, asked, _, ran, _ = [
         e for e in events if e.kind is not Kind.TOKENS
     ]
     assert matched.data["matched"][0]["id"] == "release-notes"
     assert matched.data["matched"][0]["reasons"]
+    assert offered.digest == matched.digest
+    assert "csv-report" in offered.data["ids"]
     assert 0 < matched.data["line"] <= matched.data["matched"][0]["score"]
     assert activated.data["origin"] == "matched"
     assert activated.data["tokens"] > 0

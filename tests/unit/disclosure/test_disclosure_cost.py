@@ -40,7 +40,7 @@ def test_the_report_is_data(write_skill, manager):
     assert data["counter"] == "cl100k_base"
     assert data["skills"][0]["id"] == "pdf"
     assert set(data) == {
-        "skills", "catalogue", "budget", "listed", "unlisted", "static", "saved", "counter",
+        "skills", "catalogue", "budget", "listed", "shortened", "unlisted", "static", "saved", "counter",
     }  # fmt: skip
 
 

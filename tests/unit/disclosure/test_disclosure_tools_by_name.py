@@ -90,5 +90,5 @@ def test_the_nearest_skills_are_told_and_a_match_is_written_down(
     provider.disclose("Write the release notes of this version", session)
     provider.disclose("Write the release notes of this version", session)
     kinds = [event.kind for event in events.recorded]
-    assert kinds == [Kind.MATCHED, Kind.ACTIVATED, Kind.TOKENS, Kind.TOKENS]
+    assert kinds == [Kind.OFFERED, Kind.MATCHED, Kind.ACTIVATED, Kind.TOKENS, Kind.TOKENS]
     assert {(event.conversation, event.turn) for event in events.recorded} == {(session.id, 1)}

@@ -1,6 +1,7 @@
 """What can be asked of a journal: pages, filters, conversations, usage."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,25 @@ def test_usage_counts_what_was_matched_loaded_run_and_missed(path: Path) -> None
     assert rows["csv"].always_beaten_by == "pdf"
     assert rows["idle"].never_used
     assert not rows["seo"].never_used
+
+
+def test_a_journal_that_is_just_being_made_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    path.touch()
+    assert JournalReader(path).events() == []
+    assert JournalReader(path).stats().events == 0
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA journal_mode = WAL")
+    assert JournalReader(path).conversations() == []
+    database.close()
+
+
+def test_conversations_are_listed_whole_though_one_event_has_the_word(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "journal.sqlite")
+    for turn, skill in ((1, "pdf"), (2, "csv"), (3, "pdf")):
+        journal.record(Event(Kind.LOADED, skill, conversation="talk", turn=turn))
+    journal.record(Event(Kind.LOADED, "other", conversation="later", turn=1))
+    journal.close()
+    [found] = JournalReader(journal.path).conversations(text="csv")
+    assert (found.id, found.turns, found.events, found.skills) == ("talk", 3, 3, ("csv", "pdf"))
+    assert [one.id for one in JournalReader(journal.path).conversations()] == ["later", "talk"]

@@ -54,7 +54,7 @@ def inspect(
     listening.listen()  # whoever reads the address may use it at once
     number = listening.getsockname()[1]
     library = Library(lambda: enabled_skills(paths or ()), journal_path(), manage=manage)
-    library.warm()
+    library.snapshot()  # judging begins before the first page asks
     managing = Managing(library, open_journal()) if manage else None
     servers: list[uvicorn.Server] = []
     application = create_app(

@@ -2,18 +2,21 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
-from skillkit.core.events import Json
-from skillkit.core.names import canonical_name
-from skillkit.inspector.html import Markup, bar, link, table, tag
-from skillkit.inspector.layout import facts, nothing, page, section
+from skillkit.inspector.html import Markup, link, table, tag
+from skillkit.inspector.layout import count_of, nothing, page, tiles
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.events import conversation_address, entry, when
+from skillkit.inspector.pages.token_plot import token_plot, tokens_of
+from skillkit.inspector.pages.why_not import why_not
 from skillkit.journal import Kind
 from skillkit.journal.reading import StoredEvent
 
 PAGE = 100
-PARTS = ("system", "catalogue", "skills", "note", "tools", "messages")
+MAX_EVENTS = 2_000
+"""Of one conversation; the newest are shown."""
+MAX_NAMES = 1_000
 
 
 def show(library: Library, query: Mapping[str, str]) -> str:
@@ -29,9 +32,8 @@ def show(library: Library, query: Mapping[str, str]) -> str:
         role="search",
     )
     if not found:
-        return page(
-            "Conversations", "/conversations", form, nothing("No conversation was recorded yet."), live=True
-        )
+        text = "No conversation has that." if text else "No conversation was recorded yet."
+        return page("Conversations", "/conversations", form, nothing(text), live=True)
     rows = [
         [
             link(conversation_address(one.id), one.id),
@@ -42,14 +44,20 @@ def show(library: Library, query: Mapping[str, str]) -> str:
         ]
         for one in found[:PAGE]
     ]
-    more = link(f"/conversations?offset={offset + PAGE}", "Older ones") if len(found) > PAGE else None
+    query = {"q": text} if text else {}
+    older = f"/conversations?{urlencode({**query, 'offset': str(offset + PAGE)})}"
+    newer = f"/conversations?{urlencode({**query, 'offset': str(max(0, offset - PAGE))})}"
+    more = [
+        link(newer, "Newer ones") if offset else None,
+        link(older, "Older ones") if len(found) > PAGE else None,
+    ]
     listed = table(("Conversation", "Last", "Turns", "Events", "Skills"), rows, "Conversations")
     return page(
         "Conversations",
         "/conversations",
         form,
         tag("div", listed, id="list", data_follow=True),
-        more,
+        tag("p", more, class_="actions"),
         live=True,
     )
 
@@ -63,84 +71,57 @@ def show_one(library: Library, identity: str, query: Mapping[str, str]) -> str:
         )
     wanted = query.get("why", "")[:128]
     turns: dict[int, list[StoredEvent]] = defaultdict(list)
-    for stored in events:
+    for stored in events[-MAX_EVENTS:]:
         turns[stored.event.turn].append(stored)
-    form = tag(
+    hidden = len(events) - MAX_EVENTS
+    body = tag(
+        "div",
+        _about(events, turns),
+        token_plot(turns),
+        tag("p", f"{hidden:,} earlier events are not shown.", class_="notice") if hidden > 0 else None,
+        [_turn(library, wanted, turn, members) for turn, members in sorted(turns.items())],
+        id="timeline",
+        data_follow=True,
+    )
+    return page(
+        f"Conversation {identity}", "/conversations", _form(library, identity, wanted), body, live=True
+    )
+
+
+def _form(library: Library, identity: str, wanted: str) -> Markup:
+    names = [tag("option", value=skill.name) for skill in library.snapshot().skills[:MAX_NAMES]]
+    field = tag("input", name="why", value=wanted, autocomplete="off", list="names")
+    return tag(
         "form",
-        tag("label", "Why not this skill?", tag("input", name="why", value=wanted, autocomplete="off")),
+        tag("label", "Why not this skill?", field),
+        tag("datalist", names, id="names"),
         tag("button", "Answer", type="submit"),
         action=conversation_address(identity),
     )
-    sections = [
-        section(
-            f"Turn {turn}",
-            _why(wanted, members),
-            _tokens(members),
-            tag("ol", [entry(one) for one in members], class_="timeline"),
-        )
-        for turn, members in sorted(turns.items())
-    ]
-    about = facts(
-        [("From", when(events[0].event.time)), ("To", when(events[-1].event.time)), ("Events", len(events))]
+
+
+def _about(events: list[StoredEvent], turns: Mapping[int, list[StoredEvent]]) -> Markup:
+    skills = {one.event.skill for one in events if one.event.kind in (Kind.ACTIVATED, Kind.LOADED)}
+    runs = sum(one.event.kind is Kind.SCRIPT_RUN for one in events)
+    first, last = events[0].event.time, events[-1].event.time
+    return tiles(
+        [
+            ("Began", when(first), f"lasted {last - first:,.0f} s"),
+            ("Turns", f"{len(turns):,}", count_of(len(events), "event")),
+            ("Skills in use", f"{len(skills):,}", ", ".join(sorted(skills)[:6])),
+            ("Scripts", f"{runs:,}", "runs"),
+        ]
     )
-    body = tag("div", sections, id="timeline", data_follow=True)
-    return page(f"Conversation {identity}", "/conversations", about, form, body, live=True)
 
 
-_PLACES = (
-    ("matched", "It matched"),
-    ("left_out", "It matched and the limit left it out"),
-    ("near", "It was near and below the line"),
-)
-
-
-def _why(wanted: str, events: list[StoredEvent]) -> Markup | None:
-    """Return what the journal says about one skill in this turn, as it was then."""
-    if not wanted:
-        return None
-    matched = [stored.event.data for stored in events if stored.event.kind is Kind.MATCHED]
-    if not matched:
-        return tag("p", "No request was compared with the skills in this turn.", class_="faint")
-    for data in matched:
-        for place, words in _PLACES:
-            for one in _entries(data.get(place)):
-                if one.get("id") == canonical_name(wanted):
-                    behind = place == "near" and _reached(one, data.get("line"))
-                    why = "It reached the line and another skill was clearly ahead" if behind else words
-                    return tag("p", f"{why}: {_score(one, data.get('line'))}.")
+def _turn(library: Library, wanted: str, turn: int, members: list[StoredEvent]) -> Markup:
+    counted = ", ".join(f"{name} {size:,.0f}" for name, size in tokens_of(members) if size)
     return tag(
-        "p",
-        f"'{wanted}' had less in common with this request than the skills that are listed, "
-        "or was not on offer then.",
+        "section",
+        tag("h2", f"Turn {turn}"),
+        why_not(library.journal, wanted, [one.event for one in members]) if wanted else None,
+        tag("p", f"Tokens: {counted}", class_="faint") if counted else None,
+        tag("ol", [entry(one) for one in members], class_="timeline"),
+        class_="turn",
+        id=f"turn-{turn}",
     )
-
-
-def _reached(one: dict[str, Json], line: Json) -> bool:
-    score = one.get("score")
-    return isinstance(score, int | float) and isinstance(line, int | float) and score >= line
-
-
-def _score(one: dict[str, Json], line: Json) -> str:
-    reasons = one.get("reasons")
-    because = f", because of {', '.join(map(str, reasons))}" if isinstance(reasons, list) and reasons else ""
-    needed = "an unknown line" if line is None else line
-    return f"{one.get('score', 'unknown')} where {needed} is needed{because}"
-
-
-def _tokens(events: list[StoredEvent]) -> Markup | None:
-    """Return the tokens of a turn by part: as the program counted them, or what skills added to it."""
-    for kind in (Kind.MODEL_CALLED, Kind.TOKENS):
-        for stored in (stored for stored in reversed(events) if stored.event.kind is kind):
-            counted = stored.event.data.get("tokens", stored.event.data)
-            data = counted if isinstance(counted, Mapping) else {}
-            parts = [
-                (name, float(value)) for name in PARTS if isinstance(value := data.get(name), int | float)
-            ]
-            whole = sum(size for _, size in parts)
-            text = ", ".join(f"{name} {size:,.0f}" for name, size in parts if size)
-            return tag("div", bar(parts, whole, text), tag("small", text, class_="faint"))
-    return None
-
-
-def _entries(found: Json) -> list[dict[str, Json]]:
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

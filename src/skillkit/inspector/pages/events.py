@@ -32,12 +32,15 @@ def summary(event: Event) -> list[object]:
     data = event.data
     skill = link(address(event.skill), event.skill) if event.skill else ""
     match event.kind:
+        case Kind.OFFERED:
+            return [f"{data.get('count', '?')} skills were on offer"]
         case Kind.MATCHED:
             names = _ids(data.get("matched"))
             near = _ids(data.get("near"))
             return [
                 "The request matched ", ", ".join(names) or "no skill",
-                f"; near: {', '.join(near)}" if near else "",
+                _because(data.get("matched")),
+                tag("div", f"Near: {', '.join(near)}", class_="faint") if near else None,
             ]  # fmt: skip
         case Kind.ACTIVATED:
             return [
@@ -74,14 +77,28 @@ def entry(stored: StoredEvent) -> Markup:
     return tag(
         "li",
         tag("div", summary(event)),
-        tag("small", when(event.time), class_="faint"),
-        tag("details", tag("summary", "Data"), tag("pre", written(event.data))) if event.data else None,
+        tag(
+            "details",
+            tag("summary", when(event.time), class_="faint"),
+            tag("pre", written(event.data)),
+            id=f"event-{stored.id}",
+        )
+        if event.data
+        else tag("small", when(event.time), class_="faint"),
         class_=event.kind.value,
     )
 
 
 def written(data: Mapping[str, Json]) -> str:
     return json.dumps(dict(data), indent=1, ensure_ascii=False)[:20_000]
+
+
+def _because(found: Json) -> str:
+    """Return the reasons of what matched, the first skill's first."""
+    entries = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    reasons = [reason for one in entries if isinstance(reason := one.get("reasons"), list)]
+    said = ["; ".join(map(str, each)) for each in reasons if each]
+    return f", because of {' | '.join(said)}" if said else ""
 
 
 def _ids(found: Json) -> list[str]:

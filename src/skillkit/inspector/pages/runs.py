@@ -1,6 +1,7 @@
 """Runs of scripts: what came of them, what they were given, what the sandbox refused."""
 
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 from skillkit.core.events import Json
 from skillkit.inspector.html import link, table, tag
@@ -30,7 +31,8 @@ def show(library: Library, query: Mapping[str, str]) -> str:
         role="search",
     )
     if not runs:
-        return page("Runs", "/runs", form, nothing("No script has run yet."), live=True)
+        text = "No run is like that." if text or skill else "No script has run yet."
+        return page("Runs", "/runs", form, nothing(text), live=True)
     rows = [
         [
             link(f"/run/{stored.id}", when(stored.event.time)),
@@ -45,7 +47,9 @@ def show(library: Library, query: Mapping[str, str]) -> str:
         for stored in runs[:PAGE]
     ]
     listed = table(("When", "Skill", "Script", "Outcome", "Time", "Memory", "Hosts", "Sandbox"), rows, "Runs")
-    more = link(f"/runs?before={runs[PAGE - 1].id}", "Older ones") if len(runs) > PAGE else None
+    given = {"q": text, "skill": skill, "before": str(runs[PAGE - 1].id) if len(runs) > PAGE else ""}
+    older = f"/runs?{urlencode({name: value for name, value in given.items() if value})}"
+    more = tag("p", link(older, "Older ones"), class_="actions") if given["before"] else None
     return page("Runs", "/runs", form, tag("div", listed, id="list", data_follow=True), more, live=True)
 
 
