@@ -9,11 +9,13 @@ from pathlib import Path
 
 from skillkit.core.authority import Authority, Requester, current_requester
 from skillkit.core.availability import Refusal
+from skillkit.core.disk import real_path
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.core.shipped import is_as_shipped
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
-from skillkit.install.granted_parts import add_parts
+from skillkit.install.granted_parts import add_parts, project_consent, show_project
+from skillkit.scripts.inputs import named_in_project, named_inputs, with_input_names, working_project
 from skillkit.scripts.node_locks import locked_names
 
 
@@ -24,6 +26,8 @@ class Decision(str, Enum):
     SESSION = "session"
     ALWAYS = "always"
     NO = "no"
+    WITHOUT = "without"
+    """Once, without the folder that the question names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,10 @@ class ScriptQuestion:
     """What a yes gives it."""
     files: tuple[Path, ...] = ()
     """Which of the user's files it would read."""
+    project: Path | None = None
+    """The working folder, where the arguments name something in it and nothing was said about it yet."""
+    may_run: bool = False
+    """Whether scripts of this tree may run already, so that only the folder is asked for."""
 
     @property
     def parts(self) -> list[str]:
@@ -66,6 +74,8 @@ Ask = Callable[[ScriptQuestion], Awaitable[Decision]]
 
 _approved_once: ContextVar[str] = ContextVar("skillkit_approved_once", default="")
 """The digest that the running task may run a script of."""
+_shown_once: ContextVar[tuple[str, Path] | None] = ContextVar("skillkit_shown_once", default=None)
+"""The digest whose scripts the running task may show a folder."""
 
 
 class Approvals:
@@ -74,10 +84,14 @@ class Approvals:
     What else may happen with a skill is decided by `base`.
     """
 
-    def __init__(self, base: Authority, consents: ConsentFile) -> None:
+    def __init__(self, base: Authority, consents: ConsentFile, hidden: tuple[str, ...] = ()) -> None:
         self.base = base
         self.consents = consents
+        self.hidden = hidden
+        """Names that scripts see in no project."""
         self._conversations: set[tuple[str, str]] = set()
+        self._projects: dict[tuple[str, str], Path | None] = {}
+        """What was said about the working folder, by conversation and digest; None is a no."""
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
         return self.base.offer_refusal(skill, requester)
@@ -88,16 +102,41 @@ class Approvals:
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         """Return what the header of an approved skill asks for; nothing runs of one that is not."""
         if self.approved(skill, digest, requester):
-            return self.offered(skill, digest)
+            return self.offered(skill, digest, requester)
         return Grants(
             run=False,
             reason=f"Scripts of the skill '{skill.name}' need the user's approval. Nothing was run. "
             f"The user can grant it with: agent config approve {skill.name}",
         )
 
-    def offered(self, skill: SkillMetadata, digest: str) -> Grants:
+    def offered(self, skill: SkillMetadata, digest: str, requester: Requester | None = None) -> Grants:
         """Return what scripts of this tree get once they may run."""
-        return add_parts(Grants.as_requested(skill), digest, self.consents)
+        grants = add_parts(Grants.as_requested(skill), digest, self.consents, hidden=self.hidden)
+        once = _shown_once.get()
+        said = self._projects.get(((requester or current_requester()).conversation, digest))
+        folder = once[1] if once is not None and once[0] == digest else said
+        if grants.project is None and folder is not None:
+            return show_project(grants, folder, self.hidden)
+        return grants
+
+    def question(
+        self, skill: SkillMetadata, script: str, arguments: Sequence[str], digest: str, *, folders: bool
+    ) -> ScriptQuestion | None:
+        """Return what the user has to be asked before a run, None when all was said.
+
+        `folders` tells whether a folder could be shown to the script at all.
+        """
+        requester = current_requester()
+        may_run = self.approved(skill, digest, requester)
+        grants = self.offered(skill, digest, requester)
+        project = None
+        if folders and grants.project is None and (requester.conversation, digest) not in self._projects:
+            project = _wanted_project(skill, arguments, requester.files)
+        if project is not None:
+            grants = show_project(grants, project, self.hidden)
+        elif may_run:
+            return None
+        return ScriptQuestion(skill, script, arguments, digest, grants, requester.files, project, may_run)
 
     def approved(self, skill: SkillMetadata, digest: str, requester: Requester | None = None) -> bool:
         """Return whether scripts of this tree may run now."""
@@ -112,16 +151,37 @@ class Approvals:
 
     def decide(self, question: ScriptQuestion, decision: Decision) -> None:
         """Remember the user's answer; "once" counts in the running task and nowhere else."""
+        digest, project, name = question.digest, question.project, question.skill.canonical_name
+        here = (current_requester().conversation, digest)
         match decision:
             case Decision.ONCE:
-                _approved_once.set(question.digest)
+                _approved_once.set(digest)
+                _shown_once.set(None if project is None else (digest, project))
             case Decision.SESSION:
-                self._conversations.add((current_requester().conversation, question.digest))
+                self._conversations.add(here)
+                self._projects |= {} if project is None else {here: project}
             case Decision.ALWAYS:
-                self.consents.grant(Consent(ConsentKind.RUN, question.digest, question.skill.canonical_name))
+                given = [] if question.may_run else [Consent(ConsentKind.RUN, digest, name)]
+                given += [] if project is None else [project_consent(name, digest, project, self.hidden)]
+                self.consents.grant(*given)
+            case Decision.WITHOUT:
+                _approved_once.set(digest)
+                self._projects[here] = None
+            case Decision.NO if question.may_run:
+                self._projects[here] = None  # it runs, and does not see the folder
             case Decision.NO:
                 pass
 
     def forget_once(self) -> None:
         """End what was allowed once: the run is over."""
         _approved_once.set("")
+        _shown_once.set(None)
+
+
+def _wanted_project(skill: SkillMetadata, arguments: Sequence[str], files: tuple[Path, ...]) -> Path | None:
+    """The working folder, if arguments name something in it that the script would not see."""
+    project = working_project()
+    if project is None:
+        return None
+    unseen = with_input_names(tuple(arguments), named_inputs(files))
+    return project if named_in_project(unseen, project, real_path(skill.base_dir)) else None

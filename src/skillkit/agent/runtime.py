@@ -20,7 +20,7 @@ from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import ChatProvider, ready
 from skillkit.agent.named_files import find_named_files
 from skillkit.agent.remedies import advise
-from skillkit.agent.settings import Settings
+from skillkit.agent.settings import Settings, SettingsFile
 from skillkit.agent.telemetry import Step, Trace, span
 from skillkit.agent.unfinished import UnsavedTurn, refuse_unfinished
 from skillkit.core.authority import Requester
@@ -82,7 +82,9 @@ class AgentRuntime:
             journal=self.manager.journal,
             turn=self._turn,
         )
-        self.approvals = Approvals(self.manager.authority, self.enabled.registry.consents)
+        self.approvals = Approvals(
+            self.manager.authority, self.enabled.registry.consents, self.enabled.authority.hidden
+        )
         self._agent: Agent[Any] | None = None
         self._skills: ProgramSkills | None = None
         self._unsaved = UnsavedTurn("")
@@ -347,7 +349,8 @@ async def in_background(work: Callable[[], T]) -> T:
 def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "EnabledSkills":
     """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
     with span("skill.load", {}) as collected:
-        enabled = EnabledSkills(search=search, journal=open_journal(), advise=advise)
+        hidden = SettingsFile().load().hidden
+        enabled = EnabledSkills(search=search, journal=open_journal(), advise=advise, hidden=hidden)
         if collected is not None:
             active = [status.skill.name for status in enabled.report().active]
             found_count = len(enabled.manager.list_skills())

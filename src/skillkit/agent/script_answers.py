@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from skillkit.core.authority import Requester
 from skillkit.core.text import escape_hidden
-from skillkit.scripts.hints import MISSING_PACKAGE, MISSING_SECRET, REFUSED_HOST
+from skillkit.scripts.hints import MISSING_PACKAGE, MISSING_SECRET, REFUSED_HOST, UNSEEN_FILE
 from skillkit.scripts.models import MadeFile
 from skillkit.scripts.outputs import KeptFile, OutputStore
 
@@ -12,6 +12,7 @@ _COMMANDS = {
     MISSING_PACKAGE: "Accept or correct it with: agent skill packages {}",
     MISSING_SECRET: "Set it with: agent secret set NAME",
     REFUSED_HOST: "Grant it with: agent config approve {} --host HOST",
+    UNSEEN_FILE: "Let them with: agent config approve {} --project .",
 }
 
 

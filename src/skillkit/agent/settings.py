@@ -38,7 +38,7 @@ class ProviderSettings:
 _PRICE = re.compile(r"\d+(\.\d+)?/\d+(\.\d+)?")
 _MODELS = re.compile(r"\s*[^\s=,]+\s*=\s*[^\s=,]+\s*(,\s*[^\s=,]+\s*=\s*[^\s=,]+\s*)*")
 _NUMBERS = ("timeout", "context")
-_GENERAL = ("provider", "memory", "verbose", "tool_calls", "turn_tokens")
+_GENERAL = ("provider", "memory", "verbose", "tool_calls", "turn_tokens", "hide")
 NO_SETTINGS = ProviderSettings()
 
 
@@ -55,7 +55,14 @@ class Settings:
     """Calls of tools in one turn."""
     turn_tokens: int = 1_000_000
     """Tokens read and written in one turn."""
+    hide: str = ""
+    """`NAME,NAME`: what scripts see in no project folder, besides keys and the like."""
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The names and patterns of `hide`."""
+        return tuple(name for part in self.hide.split(",") if (name := part.strip()))
 
     def of(self, provider: str) -> ProviderSettings:
         return self.providers.get(provider, NO_SETTINGS)
@@ -76,6 +83,8 @@ class Settings:
                 return replace(self, tool_calls=_number(key, value))
             case "turn_tokens":
                 return replace(self, turn_tokens=_number(key, value))
+            case "hide":
+                return replace(self, hide=value)
             case _:
                 raise SettingsError(f"There is no setting '{key}'. {_choices()}")
 

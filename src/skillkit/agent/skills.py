@@ -10,7 +10,7 @@ from agent_framework import ChatContext, Message
 from skillkit.agent.approvals import Approvals, Ask, Decision, ScriptQuestion
 from skillkit.agent.models.grounding import mentions_tool
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
-from skillkit.core.authority import Authority, Requester, current_requester
+from skillkit.core.authority import Authority, Requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.events import NO_JOURNAL, Event, Json, Kind
 from skillkit.core.exceptions import SkillsUseError
@@ -34,7 +34,7 @@ from skillkit.integrations.conversation import Conversation, default_sources
 from skillkit.integrations.small_model import SmallModelTools
 from skillkit.matching import SkillMatcher
 from skillkit.scripts import LocalRunner, ScriptTools
-from skillkit.scripts.runners import default_runner
+from skillkit.scripts.runners import can_show_folders, default_runner
 
 if TYPE_CHECKING:
     from agent_framework import SupportsAgentRun
@@ -208,10 +208,17 @@ class ProgramSkills(SkillsContextProvider):
 class ScriptApproval:
     """Asks the user about a script of a skill whose exact bytes were not approved yet."""
 
-    def __init__(self, manager: SkillManager, approvals: Approvals, ask: Ask | None) -> None:
+    def __init__(
+        self,
+        manager: SkillManager,
+        approvals: Approvals,
+        ask: Ask | None,
+        can_show_folders: Callable[[], bool] = can_show_folders,
+    ) -> None:
         self.manager = manager
         self.approvals = approvals
         self.ask = ask
+        self.can_show_folders = can_show_folders
 
     async def ask_about(self, tool: str, arguments: Mapping[str, object]) -> bool:
         """Ask where there is no word yet. Whether the script runs is then for the authority to say: it
@@ -220,6 +227,7 @@ class ScriptApproval:
         question = self._question(arguments)
         if question is not None and self.ask is not None:
             data: dict[str, Json] = {"tool": tool, "script": question.script}
+            data |= {} if question.project is None else {"project": str(question.project)}
             asked = Event(Kind.SCRIPT_ASKED, question.skill.name, question.digest, data)
             self.manager.journal.record(asked)
             decision = await self.ask(question)
@@ -236,14 +244,11 @@ class ScriptApproval:
             digest = tree_digests.with_links(skill.base_dir).digest
         except SkillsUseError:
             return None  # the tool answers what is wrong
-        if self.approvals.approved(skill, digest):
-            return None
         given = arguments.get("args")
-        return ScriptQuestion(
+        return self.approvals.question(
             skill,
             str(arguments.get("script_name")),
             [str(each) for each in given] if isinstance(given, list) else [],
             digest,
-            self.approvals.offered(skill, digest),
-            current_requester().files,
+            folders=self.ask is not None and self.can_show_folders(),
         )

@@ -38,8 +38,11 @@ class UserAuthority:
         registry: InstallRegistry,
         selection: Selection | None = None,
         advise: Advise = plain_advice,
+        hidden: tuple[str, ...] = (),
     ) -> None:
         self.registry = registry
+        self.hidden = hidden
+        """Names that scripts see in no project."""
         self.advise = advise
         self.consents = registry.consents
         self.selection = selection or Selection("all")
@@ -64,7 +67,7 @@ class UserAuthority:
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         """Return all a skill asks for when it is trusted, an empty sandbox when it is not."""
         if self.import_refusal(skill, digest, requester) is None:
-            return add_parts(Grants.as_requested(skill), digest, self.consents)
+            return add_parts(Grants.as_requested(skill), digest, self.consents, hidden=self.hidden)
         return Grants(withheld_env=skill.permissions.env)
 
     # What it knows

@@ -66,12 +66,13 @@ class EnabledSkills:
         selection: Selection | None = None,
         journal: Writer = NO_JOURNAL,
         advise: Advise = plain_advice,
+        hidden: tuple[str, ...] = (),
     ) -> None:
         self.registry = InstallRegistry(home, journal=journal)
         self.selection = selection or Selection.current(self.registry, environment)
         self.by_variable = VARIABLE in (os.environ if environment is None else environment)
         """Whether AGENT_SKILLS decides, or what was enabled before."""
-        self.authority = UserAuthority(self.registry, self.selection, advise)
+        self.authority = UserAuthority(self.registry, self.selection, advise, hidden)
         self.advise = advise
         self.team = TeamAuthority(self.authority, self.registry.home)
         added = AddedSources(self.registry.home)

@@ -1,7 +1,7 @@
 """What the user granted to a digest besides running: packages, hosts, a project folder to read."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +10,17 @@ from skillkit.core.grants import HIDDEN, Grants
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 
 
-def add_parts(grants: Grants, digest: str, consents: ConsentFile, folder: Path | None = None) -> Grants:
-    """Return `grants` with the parts for `digest`; a project counts while somebody works in it."""
+def add_parts(
+    grants: Grants,
+    digest: str,
+    consents: ConsentFile,
+    folder: Path | None = None,
+    hidden: Iterable[str] = (),
+) -> Grants:
+    """Return `grants` with the parts for `digest`; a project counts while somebody works in it.
+
+    `hidden` are names that the user hides in every project.
+    """
     here = real_path(folder or Path.cwd())
     for each in consents.load():
         if each.digest != digest:
@@ -23,9 +32,13 @@ def add_parts(grants: Grants, digest: str, consents: ConsentFile, folder: Path |
         elif each.kind is ConsentKind.HOST:
             grants = replace(grants, hosts=tuple(dict.fromkeys((*grants.hosts, each.place))))
         elif each.kind is ConsentKind.PROJECT and here.is_relative_to(each.place):
-            hidden = tuple(dict.fromkeys((*HIDDEN, *each.detail.split())))
-            grants = replace(grants, project=Path(each.place), hidden=hidden)
+            grants = show_project(grants, Path(each.place), (*each.detail.split(), *hidden))
     return grants
+
+
+def show_project(grants: Grants, folder: Path, hidden: Iterable[str]) -> Grants:
+    """Return `grants` with a folder to read, without what is hidden anyway and what `hidden` adds."""
+    return replace(grants, project=folder, hidden=tuple(dict.fromkeys((*HIDDEN, *hidden))))
 
 
 def packages_consent(skill: str, digest: str, requirements: list[str], lock: str) -> Consent:
@@ -39,6 +52,6 @@ def npm_consent(skill: str, digest: str, requirements: list[str], locks: Mapping
     return Consent(ConsentKind.NPM, digest, skill, place=", ".join(requirements), detail=detail)
 
 
-def project_consent(skill: str, digest: str, folder: Path, hidden: list[str]) -> Consent:
+def project_consent(skill: str, digest: str, folder: Path, hidden: Iterable[str]) -> Consent:
     """Return the user's yes to reading `folder`, without what is hidden anyway and what `hidden` adds."""
     return Consent(ConsentKind.PROJECT, digest, skill, place=str(folder), detail="\n".join(hidden))

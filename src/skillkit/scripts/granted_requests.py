@@ -12,7 +12,7 @@ from skillkit.core.models import SkillMetadata
 from skillkit.scripts.arguments import ArgumentsError, command_line
 from skillkit.scripts.catalogue import Script
 from skillkit.scripts.hints import MISSING_SECRET
-from skillkit.scripts.inputs import Inputs, InputsError, input_files, with_input_names
+from skillkit.scripts.inputs import Inputs, InputsError, input_files, with_input_names, with_project_paths
 from skillkit.scripts.models import ScriptRequest
 from skillkit.scripts.network.secrets import Secret
 from skillkit.scripts.policy import DeniedVariableError, granted_environment
@@ -71,7 +71,7 @@ def run_request(
         base_dir=skill.base_dir.absolute(),
         digest=digest,
         script=script.relative_path,
-        arguments=with_input_names(arguments, call.inputs),
+        arguments=with_project_paths(with_input_names(arguments, call.inputs), grants.project),
         version=skill.version,
         limits=limits,
         environment=environment,

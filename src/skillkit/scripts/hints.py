@@ -3,12 +3,15 @@
 import re
 from dataclasses import dataclass
 
+from skillkit.core.text import escape_hidden
 from skillkit.scripts.distributions import known_distribution
+from skillkit.scripts.inputs import named_in_project, working_project
 from skillkit.scripts.lacking import SHARED_MEMORY
-from skillkit.scripts.models import ScriptResult
+from skillkit.scripts.models import ScriptRequest, ScriptResult
 from skillkit.scripts.network.attempts import Attempt
 
 MISSING_PACKAGE, MISSING_SECRET, REFUSED_HOST = "missing_package", "missing_secret", "refused_host"
+UNSEEN_FILE = "unseen_file"
 _SHOWN = 5
 
 _NO_SEMAPHORE = b"SemLock"
@@ -28,7 +31,7 @@ class Hint:
     text: str
 
 
-def find_hint(result: ScriptResult) -> Hint | None:
+def find_hint(result: ScriptResult, request: ScriptRequest | None = None) -> Hint | None:
     """Return what to add to the message of a failure, if anything."""
     if refused := [attempt for attempt in result.network if not attempt.allowed]:
         shown = ", ".join(dict.fromkeys(_attempted(attempt) for attempt in refused[:_SHOWN]))
@@ -51,7 +54,18 @@ def find_hint(result: ScriptResult) -> Hint | None:
         return Hint(MISSING_PACKAGE, text)
     if result.backend == "landlock" and _NO_SEMAPHORE in said:
         return Hint("shared_memory", SHARED_MEMORY.format(result.backend))
-    return None
+    return None if request is None else _unseen_file(request)
+
+
+def _unseen_file(request: ScriptRequest) -> Hint | None:
+    project = working_project() if request.project is None else None
+    if project is None or not (named := named_in_project(request.arguments, project, request.base_dir)):
+        return None
+    text = (
+        f"The arguments name {escape_hidden(str(named[0]))}, and scripts do not see your files: hand it over "
+        "as an input, or let scripts of this skill read the folder"
+    )
+    return Hint(UNSEEN_FILE, text)
 
 
 def _attempted(attempt: Attempt) -> str:

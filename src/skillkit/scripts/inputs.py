@@ -16,6 +16,7 @@ MAX_INPUTS = 100
 _MAX_NAME = 120
 _MAX_ENTRIES = 200_000
 _MAX_HIDDEN = 500
+_MAX_PATH = 4096
 
 
 Inputs = Mapping[str, str | os.PathLike[str]]
@@ -97,6 +98,48 @@ def check_project(folder: Path) -> Path:
     return real
 
 
+def working_project() -> Path | None:
+    """The folder that the user works in, if it may be shown to a script."""
+    try:
+        return check_project(Path.cwd())
+    except (InputsError, OSError):
+        return None
+
+
+def named_in_project(arguments: Iterable[str], project: Path, but: Path) -> list[Path]:
+    """What `arguments` name of the project, seen from the working folder, and outside of `but`."""
+    values = (part for word in arguments for part in (word, word.partition("=")[2]))
+    found = (_in_project(value, project) for value in values)
+    return [path for path in found if path is not None and not path.is_relative_to(but)]
+
+
+def with_project_paths(arguments: tuple[str, ...], project: Path | None) -> tuple[str, ...]:
+    """Make paths absolute that name something of a granted project: the script starts elsewhere."""
+    if project is None:
+        return arguments
+    renamed = []
+    for word in arguments:
+        option, equals, value = word.partition("=")
+        if (path := _in_project(word, project)) is not None:
+            renamed.append(str(path))
+        elif equals and (path := _in_project(value, project)) is not None:
+            renamed.append(f"{option}={path}")
+        else:
+            renamed.append(word)
+    return tuple(renamed)
+
+
+def _in_project(word: str, project: Path) -> Path | None:
+    """The path that a word means; a plain word that happens to be the name of a file is none."""
+    if word.startswith("-") or len(word) > _MAX_PATH or not ("/" in word or "." in word):
+        return None
+    try:
+        path = Path(os.path.normpath(os.path.join(os.path.realpath(Path.cwd()), word)))
+        return path if path.is_relative_to(project) and os.path.lexists(path) else None
+    except (OSError, ValueError):
+        return None
+
+
 def find_hidden(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
     """Everything beneath `folder` that `patterns` hide, what links of such a name lead to included."""
     hidden = [Path(path) for path in _matching(os.fspath(folder), patterns)]
@@ -130,6 +173,7 @@ def _matching(folder: str, patterns: tuple[str, ...]) -> Iterator[str]:
 
 def _hides(pattern: str, name: str, path: str) -> bool:
     """Whether a pattern names this: `*.pem` by its own name, `.git/config` by the end of its path."""
+    pattern = pattern.lower()
     if "/" not in pattern:
         return fnmatchcase(name.lower(), pattern)
     return path.lower() == pattern or fnmatchcase(path.lower(), f"*/{pattern}")

@@ -81,7 +81,7 @@ def _network(request: ScriptRequest, result: ScriptResult) -> Payload:
 def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_json: bool) -> Payload:
     """The answer of `script_run`."""
     meta = run_meta(request, result)
-    if (failed := _failed(result, meta)) is not None:
+    if (failed := _failed(request, result, meta)) is not None:
         return {**failed, **_parsed_failure(result)} if as_json else failed
     stdout = result.stdout
     warning = _truncation(stdout)
@@ -101,7 +101,7 @@ def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_j
 def help_payload(name: str, request: ScriptRequest, result: ScriptResult) -> Payload:
     """The answer of `script_help`; a script that was not asked for help has to speak of usage by itself."""
     meta = run_meta(request, result)
-    failed = _failed(result, meta)
+    failed = _failed(request, result, meta)
     said = result.stdout if result.stdout.total else result.stderr
     if failed is not None or not request.arguments:
         if (told := _told_usage(result)) is None:
@@ -127,12 +127,12 @@ def plain_text(data: bytes) -> str:
     return strip_hidden(_TERMINAL.sub("", text))
 
 
-def _failed(result: ScriptResult, meta: Payload) -> Payload | None:
+def _failed(request: ScriptRequest, result: ScriptResult, meta: Payload) -> Payload | None:
     if result.outcome is Outcome.EXITED:
         if result.exit_code == 0:
             return None
         message = f"Script failed with exit code {result.exit_code}"
-        hint = find_hint(result)
+        hint = find_hint(result, request)
         text = "" if hint is None else f"\n{hint.text}"
         failed = failure("execution_failed", f"{message}{_tails(result)}{text}", meta)
         return failed if hint is None else {**failed, "cause": hint.cause}

@@ -172,6 +172,7 @@ class PinnedRun:
             "SKILL_VERSION": request.version or "",
             "SKILL_OUTPUT_DIR": os.fspath(output),
             **({"SKILL_INPUT_DIR": os.fspath(inputs)} if request.inputs else {}),
+            **({"SKILL_PROJECT_DIR": os.fspath(request.project)} if request.project is not None else {}),
         }
         brokered = {} if gateway is None else gateway.environment
         environ = {

@@ -14,6 +14,13 @@ from skillkit.core.disk import unreachable, user_home
 from skillkit.scripts.programs import find_program, safe_folders
 
 _CLAUSE = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?[a-z0-9.+-]*\s*")
+_KEEPERS = (
+    ".pyenv/versions",
+    ".local/share/uv/python",
+    ".asdf/installs/python",
+    ".local/share/mise/installs/python",
+)
+"""Where version managers keep interpreters, beneath the user's home."""
 _TELL = (
     "import sys, sysconfig; "
     "print('%d.%d.%d' % sys.version_info[:3], sysconfig.get_platform(), sys.base_prefix)"
@@ -75,16 +82,8 @@ def _others() -> tuple[Python, ...]:
 
 def _managed(name: str) -> Iterator[str]:
     """Interpreters that pyenv, uv, asdf and mise keep, also those that no shell has chosen."""
-    home = user_home()
-    shared = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-    keepers = (
-        Path(os.environ.get("PYENV_ROOT") or home / ".pyenv") / "versions",
-        Path(os.environ.get("UV_PYTHON_INSTALL_DIR") or shared / "uv" / "python"),
-        home / ".asdf" / "installs" / "python",
-        shared / "mise" / "installs" / "python",
-    )
-    for keeper in keepers:
-        folders = os.pathsep.join(map(str, sorted(keeper.glob("*/bin"), reverse=True)))
+    for keeper in _KEEPERS:
+        folders = os.pathsep.join(map(str, sorted((user_home() / keeper).glob("*/bin"), reverse=True)))
         for folder in safe_folders({"PATH": folders}):
             if os.access(program := os.path.join(folder, name), os.X_OK):
                 yield program

@@ -126,6 +126,13 @@ class LocalRunner:
             cancellation.close()
         return None if result.outcome is Outcome.EXITED else result.message
 
+    def can_show_folders(self) -> bool:
+        """Whether scripts can be shown a folder of the user's without the keys in it."""
+        try:
+            return self.sandbox.choose(unsandboxed=False).mounts
+        except (NoSandboxError, ConfigurationError):
+            return False
+
     def close(self) -> None:
         """Wait for what is running and let the threads go."""
         self._pool.shutdown()

@@ -21,6 +21,12 @@ _made: dict[str, ScriptRunner] = {}
 _lock = Lock()
 
 
+def can_show_folders(runner: ScriptRunner | None = None) -> bool:
+    """Whether scripts can be shown a folder of this machine without the keys in it."""
+    used = default_runner() if runner is None else runner
+    return isinstance(used, LocalRunner) and used.can_show_folders()
+
+
 def default_runner(environ: Mapping[str, str] | None = None) -> ScriptRunner:
     """Return the runner that SKILLKIT_RUNNER names, one a process; without it a new one of this machine."""
     setting = (os.environ if environ is None else environ).get(SETTING, "").strip()

@@ -307,9 +307,9 @@ def test_a_request_and_a_result_are_plain_data():
 
 
 def test_pythons_of_version_managers_are_found_unless_others_may_have_put_them_there(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
     for version, mode in (("3.18.1", 0o755), ("3.17.1", 0o777)):
-        folder = tmp_path / "versions" / version / "bin"
+        folder = tmp_path / ".pyenv" / "versions" / version / "bin"
         folder.mkdir(parents=True)
         folder.chmod(mode)
         program = folder / f"python{version[:4]}"

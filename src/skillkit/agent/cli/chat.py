@@ -231,7 +231,8 @@ class Chat:
             self.screen.stop()
         skill = question.skill
         sys.stdout.flush()
-        output.remark("\nA script wants to run.", "bold")
+        wants = "wants to read this folder" if question.may_run else "wants to run"
+        output.remark(f"\nA script {wants}.", "bold")
         output.facts_on_stderr(
             [
                 ("skill", skill.name, ""),
@@ -242,11 +243,19 @@ class Chat:
             ]
         )
         with suppress(EOFError, KeyboardInterrupt):
-            said = await self.terminal.ask("Run it? [o]nce, for this [s]ession, [a]lways, [n]o: ")
+            said = await self.terminal.ask(_script_prompt(question))
             for decision in Decision:
                 if said.strip().lower() in (decision.value, decision.value[0]):
                     return decision
         return Decision.NO
+
+
+def _script_prompt(question: "ScriptQuestion") -> str:
+    choices = "[o]nce, for this [s]ession, [a]lways"
+    if question.may_run:
+        return f"Let it read the folder? {choices}, [n]o, it runs without: "
+    without = ", [w]ithout the folder" if question.project is not None else ""
+    return f"Run it? {choices}{without}, [n]o: "
 
 
 def _argument_rows(arguments: Sequence[str]) -> list[tuple[str, str, str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.remedies import advise
+from skillkit.agent.settings import SettingsFile
 from skillkit.core.events import NO_JOURNAL
 from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
 from skillkit.core.names import canonical_name
@@ -71,7 +72,8 @@ def enabled_skills(
     """
 
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
-    enabled = EnabledSkills(search=paths, selection=selection, journal=journal, advise=advise)
+    hidden = () if journal is NO_JOURNAL else SettingsFile().load().hidden
+    enabled = EnabledSkills(search=paths, selection=selection, journal=journal, advise=advise, hidden=hidden)
     for notice in enabled.registry.notices:
         output.remark(escape_hidden(notice), "yellow")
     return enabled

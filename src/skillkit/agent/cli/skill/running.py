@@ -6,18 +6,24 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill_names import Found
 from skillkit.agent.journal import open_journal
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
+from skillkit.core.authority import current_requester
+from skillkit.core.digest_memo import tree_digests
+from skillkit.core.disk import real_path
 from skillkit.core.names import canonical_name
 from skillkit.core.text import HIDDEN, escape_hidden
+from skillkit.install.enabled import EnabledSkills
+from skillkit.install.granted_parts import project_consent
 from skillkit.install.selection import Selection
-from skillkit.scripts.inputs import named_inputs
+from skillkit.scripts.inputs import named_in_project, named_inputs, working_project
 from skillkit.scripts.runner import LocalRunner
-from skillkit.scripts.runners import default_runner
+from skillkit.scripts.runners import can_show_folders, default_runner
 from skillkit.scripts.tools import ScriptTools
 
 
@@ -65,6 +71,8 @@ def run(
             if given in (["--help"], ["-h"]):
                 payload = tools.script_help(name, script)
             else:
+                if not json and can_show_folders(runner):
+                    _ask_for_folder(enabled, name, given)
                 payload = tools.script_run(name, script, given, json=json, inputs=inputs)
     if json:
         output.print_json(payload)
@@ -76,6 +84,27 @@ def run(
     else:
         _print_result(payload["result"], str(payload["message"]))
     raise typer.Exit(_code(payload))
+
+
+def _ask_for_folder(enabled: EnabledSkills, name: str, arguments: list[str]) -> None:
+    """Ask, at a terminal, whether scripts may read the folder that the arguments name something of.
+
+    The yes is remembered for this version of the skill and this folder.
+    """
+    asker = Asker(Progress(silent=True))
+    skill = enabled.manager.get_skill(name)
+    project = working_project()
+    if not asker.interactive or project is None or enabled.manager.refusal(skill) is not None:
+        return
+    digest = tree_digests.with_links(skill.base_dir).digest
+    granted = enabled.authority.grants(skill, digest, current_requester())
+    unseen = [word for word in arguments if not word.startswith("@")]
+    if granted.project is not None or not named_in_project(unseen, project, real_path(skill.base_dir)):
+        return
+    shown = f"{escape_hidden(str(project))}, without keys, .env and the like"
+    if asker.confirm(f"Let scripts of {escape_hidden(skill.name)}, as they are now, read {shown}?"):
+        consent = project_consent(skill.canonical_name, digest, project, enabled.authority.hidden)
+        enabled.registry.consents.grant(consent)
 
 
 def _print_result(result: object, message: str) -> None:
