@@ -68,8 +68,8 @@ def run_behaviour(
             options.runs,
             options.baseline,
             _judge(options),
-            Budget(options.max_calls, options.max_tokens, options.max_cost),
-            progress,
+            budget=Budget(options.max_calls, options.max_tokens, options.max_cost),
+            progress=progress,
         )
         estimate = runner.estimate(cases)
         progress(str(estimate))

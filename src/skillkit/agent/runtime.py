@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -56,23 +56,36 @@ class Observers:
     """What a script prints while it runs; called from other threads."""
 
 
-@dataclass
+NO_OBSERVERS = Observers()
+
+
 class AgentRuntime:
     """One conversation with one provider. Making it is cheap; the first turn loads what it needs."""
 
-    provider: ChatProvider
-    enabled: "EnabledSkills"
-    conversation: SavedConversation
-    home: Path = field(default_factory=agent_home)
-    memory: Memory | None = None
-    ask: Ask | None = None
-    """Asks the user about scripts; None where nobody can be asked."""
-    observers: Observers = Observers()
-    client: Any = None
-    """A chat client of the provider that is loaded already."""
-    settings: Settings = field(default_factory=Settings)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        provider: ChatProvider,
+        enabled: "EnabledSkills",
+        conversation: SavedConversation,
+        home: Path | None = None,
+        *,
+        memory: Memory | None = None,
+        ask: Ask | None = None,
+        observers: Observers = NO_OBSERVERS,
+        client: Any = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.provider = provider
+        self.enabled = enabled
+        self.conversation = conversation
+        self.home = agent_home() if home is None else home
+        self.memory = memory
+        self.ask = ask
+        """Asks the user about scripts; None where nobody can be asked."""
+        self.observers = observers
+        self.client = client
+        """A chat client of the provider that is loaded already."""
+        self.settings = Settings() if settings is None else settings
         self.store = ConversationStore(self.home)
         self.manager = self.enabled.manager
         self.trace = Trace(

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,19 +54,27 @@ class Step:
     result: str = ""
 
 
-@dataclass
 class Trace:
     """The steps of a conversation in this program; written to the trace log when that is on."""
 
-    session: str
-    home: Path
-    steps: list[Step] = field(default_factory=list)
-    on_step: Callable[[Step], object] = lambda step: None
-    journal: Writer = NO_JOURNAL
-    turn: Callable[[], ConversationTurn] = lambda: NO_TURN
-    """Where in the conversation the program is."""
-    problem: str = ""
-    """Why the log could not be written."""
+    def __init__(
+        self,
+        session: str,
+        home: Path,
+        *,
+        on_step: Callable[[Step], object] = lambda step: None,
+        journal: Writer = NO_JOURNAL,
+        turn: Callable[[], ConversationTurn] = lambda: NO_TURN,
+    ) -> None:
+        self.session = session
+        self.home = home
+        self.steps: list[Step] = []
+        self.on_step = on_step
+        self.journal = journal
+        self.turn = turn
+        """Where in the conversation the program is."""
+        self.problem = ""
+        """Why the log could not be written."""
 
     @property
     def log(self) -> Path:

@@ -1,7 +1,7 @@
 """SkillTester: skills and their cases in, a report out, tier by tier."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -52,24 +52,33 @@ class SkillTest:
     run: Callable[[], Result]
 
 
-@dataclass
 class SkillTester:
     """Skills under test, the library around them, and their files of cases."""
 
-    skills: Sequence[SkillMetadata]
-    suites: FoundSuites = field(default_factory=FoundSuites)
-    among: Sequence[SkillMetadata] = ()
-    """Further skills of the library in which requests are routed."""
-    mode: str | None = None
-    about: str | None = None
-    """The skill that cases are about where neither they nor their folder say so."""
-    scripts: ScriptTools | None = None
-    """Runs scripts; None leaves out everything that runs one."""
-    unloadable: Sequence[Diagnostic] = ()
-    """Skills that could not even be loaded, and why."""
-    progress: Said = lambda text: None
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        skills: Sequence[SkillMetadata],
+        suites: FoundSuites | None = None,
+        among: Sequence[SkillMetadata] = (),
+        mode: str | None = None,
+        about: str | None = None,
+        *,
+        scripts: ScriptTools | None = None,
+        unloadable: Sequence[Diagnostic] = (),
+        progress: Said = lambda text: None,
+    ) -> None:
+        self.skills = skills
+        self.suites = FoundSuites() if suites is None else suites
+        self.among = among
+        """Further skills of the library in which requests are routed."""
+        self.mode = mode
+        self.about = about
+        """The skill that cases are about where neither they nor their folder say so."""
+        self.scripts = scripts
+        """Runs scripts; None leaves out everything that runs one."""
+        self.unloadable = unloadable
+        """Skills that could not even be loaded, and why."""
+        self.progress = progress
         self.library = routing.library_of((*self.skills, *self.among))
         self._matcher: SkillMatcher | None = None
 

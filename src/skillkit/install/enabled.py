@@ -17,7 +17,6 @@ from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection
 from skillkit.install.team_policy import TeamAuthority
-from skillkit.scripts.catalogue import find_scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +31,6 @@ class SkillStatus:
     @property
     def active(self) -> bool:
         return self.refusal is None
-
-    @property
-    def scripts(self) -> tuple[str, ...]:
-        """Names of the scripts it offers."""
-        return tuple(script.name for script in find_scripts(self.skill))
 
 
 @dataclass(frozen=True, slots=True)

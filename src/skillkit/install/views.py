@@ -4,7 +4,7 @@ Values that are written to files and read again have `to_data` and `from_data` o
 for showing, and nothing is read back from them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,11 @@ from skillkit.install.history import Freshness
 from skillkit.install.inspection import Verification
 from skillkit.install.placement import PlaceCheck
 from skillkit.install.record import InstalledSkill
+from skillkit.install.sources.layout import LeftOut
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
+from skillkit.scripts.catalogue import find_scripts
+from skillkit.scripts.needed_packages import NeededPackage
+from skillkit.scripts.node_packages import NodeProject
 from skillkit.toolsets.declared import declared_tools
 
 if TYPE_CHECKING:
@@ -85,7 +89,7 @@ def status_view(status: SkillStatus) -> Data:
         "git_url": record.git_url if record else None,
         "commit_sha": record.commit_sha if record else None,
         "digest": status.standing.digest,
-        "script_count": len(status.scripts),
+        "script_count": len(find_scripts(status.skill)),
         "toolset_count": len(skill.toolsets),
     }
 
@@ -98,7 +102,7 @@ def details_view(details: SkillDetails) -> Data:
         "digest": None if details.problem else details.tree.digest.digest,
         "problem": details.problem or None,
         "edits": edits_view(details.edits),
-        "scripts": list(details.status.scripts),
+        "scripts": [script.name for script in find_scripts(details.status.skill)],
         "toolsets": list(skill.toolsets),
         "tools": list(details.tools),
         "capabilities": details.card.to_data(),
@@ -200,3 +204,30 @@ def edits_view(edits: Sequence[FileChange]) -> list[Data]:
 def refusal_view(refusal: "Refusal | None") -> Data | None:
     """Return why a skill is not used; None when it is."""
     return None if refusal is None else {"code": refusal.code, "reason": refusal.reason}
+
+
+def node_project_view(project: NodeProject) -> dict[str, object]:
+    """Packages that scripts of Node.js import."""
+    return {
+        "folder": project.folder,
+        "packages": project.requirements,
+        "undeclared": list(project.undeclared),
+        "elsewhere": list(project.elsewhere),
+        "scripts": list(project.scripts),
+    }
+
+
+def needed_package_view(each: NeededPackage) -> dict[str, object]:
+    """A package that scripts import undeclared, and why it is taken to be that one."""
+    return {
+        "module": each.module,
+        "package": each.requirement,
+        "because": each.source or None,
+        "optional": each.optional,
+        "scripts": list(each.scripts),
+    }
+
+
+def left_out_view(left_out: Iterable[LeftOut]) -> list[dict[str, object]]:
+    """What was found and not taken."""
+    return [{"path": left.path, "reason": left.reason} for left in left_out]

@@ -101,7 +101,9 @@ class EnvironmentStore:
             )
         if not metadata and not lock:
             return self._built("", python, lambda _: None)
-        building = _Building(script, metadata, allowances, python, self.folder / "uv-cache", cancellation)
+        building = _Building(
+            script, metadata, allowances, python, self.folder / "uv-cache", cancellation=cancellation
+        )
         if metadata:
             lock = self._lock(building)
         return self._built(lock, python, lambda folder: building.install(lock, folder))
@@ -145,7 +147,7 @@ class EnvironmentStore:
                 f"Only names and versions are accepted for {name}: {metadata.other_sources[0]}"
             )
         cache = self.folder / "uv-cache"
-        return _Building(Path(name), metadata, NO_ALLOWANCES, python, cache, None).compile()
+        return _Building(Path(name), metadata, NO_ALLOWANCES, python, cache).compile()
 
     def collect(self, older_than: float = 30 * _DAY) -> list[Path]:
         """Remove the environments that nobody used for so many seconds; return which."""
@@ -223,16 +225,25 @@ class EnvironmentStore:
         return locked(self._locks / f".{name}.lock")
 
 
-@dataclass(frozen=True, slots=True)
 class _Building:
     """One resolution and installation by uv."""
 
-    script: Path
-    metadata: InlineMetadata
-    allowances: Allowances
-    python: Python
-    cache: Path
-    cancellation: Cancellation | None
+    def __init__(
+        self,
+        script: Path,
+        metadata: InlineMetadata,
+        allowances: Allowances,
+        python: Python,
+        cache: Path,
+        *,
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        self.script = script
+        self.metadata = metadata
+        self.allowances = allowances
+        self.python = python
+        self.cache = cache
+        self.cancellation = cancellation
 
     def key(self) -> str:
         """Everything the resolution depends on, apart from what the index holds that day."""

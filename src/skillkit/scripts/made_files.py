@@ -7,7 +7,6 @@ import stat
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from skillkit.core.disk import remove_tree
@@ -39,15 +38,22 @@ def output_folder(backend: Backend) -> Iterator[Path]:
         remove_tree(folder)
 
 
-@dataclass(slots=True)
 class _Collection:
     """What is kept of an output folder, by descriptors: nothing in it leads anywhere else."""
 
-    limits: Limits
-    files: list[MadeFile] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    size: int = 0
-    entries: int = 0
+    def __init__(
+        self,
+        limits: Limits,
+        files: list[MadeFile] | None = None,
+        left_out: list[str] | None = None,
+        size: int = 0,
+        entries: int = 0,
+    ) -> None:
+        self.limits = limits
+        self.files = [] if files is None else files
+        self.left_out = [] if left_out is None else left_out
+        self.size = size
+        self.entries = entries
 
     def add_folder(self, folder: int, prefix: str = "", depth: int = 1) -> None:
         for name in sorted(os.listdir(folder)):

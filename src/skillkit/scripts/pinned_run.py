@@ -47,21 +47,22 @@ class GrantedPaths:
     hidden: tuple[Path, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class PinnedRun:
     """What is about to start: the bytes in `tree` are those of the request's digest."""
 
-    request: ScriptRequest
-    tree: Path
-    backend: Backend
-    cancellation: Cancellation
-    imports_own_folder: bool = False
-    """Whether the script writes `from scripts.x import …`, as a module of the skill would."""
-    is_module: bool = False
-    """Whether it writes `from .x import …`, so that it runs only as `python -m`."""
-
-    node_modules: Path | None = None
-    """Packages for a script of Node.js."""
+    def __init__(
+        self, request: ScriptRequest, tree: Path, backend: Backend, cancellation: Cancellation
+    ) -> None:
+        self.request = request
+        self.tree = tree
+        self.backend = backend
+        self.cancellation = cancellation
+        self.imports_own_folder = False
+        """Whether the script writes `from scripts.x import …`, as a module of the skill would."""
+        self.is_module = False
+        """Whether it writes `from .x import …`, so that it runs only as `python -m`."""
+        self.node_modules: Path | None = None
+        """Packages for a script of Node.js."""
 
     def gateway(self) -> Gateway | None:
         """Return what serves the hosts that were granted by name, if any; HostsError if it cannot be."""

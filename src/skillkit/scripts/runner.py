@@ -181,14 +181,15 @@ class LocalRunner:
         if request.command:
             return self._start(run, find_shell(request.shell), None)
         head = self._read_head(run)
-        run = replace(run, imports_own_folder=head.imports_own_folder, is_module=head.is_module)
+        run.imports_own_folder, run.is_module = head.imports_own_folder, head.is_module
         interpreter = find_interpreter(request.script, head.first_bytes)
         if head.lacking is not None:
             message = f"{request.script}: {head.lacking}"
             return ScriptResult(Outcome.REFUSED, run.backend.name, message=message)
         if interpreter.kind != PYTHON:
-            with self.node.in_use(request.node_packages, request.script, run.cancellation) as modules:
-                return start(replace(run, node_modules=modules), interpreter, None)
+            packages = request.node_packages
+            with self.node.in_use(packages, request.script, run.cancellation) as run.node_modules:
+                return start(run, interpreter, None)
         with self._store_for(run.backend).in_use(
             run.tree / request.script,
             replace(head.metadata, requires_python=head.metadata.requires_python or request.requires_python),

@@ -15,7 +15,7 @@ from skillkit.core.names import canonical_name
 from skillkit.disclosure.tools import Tool
 from skillkit.toolsets.base import AgentToolset, as_tool
 from skillkit.toolsets.exceptions import ToolsetError
-from skillkit.toolsets.modules import SkillSources, import_module
+from skillkit.toolsets.modules import SkillSources, import_module, read_sources
 from skillkit.toolsets.printed import capture_printed
 
 logger = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class ToolsetLoader:
         if (refused := self.skills.refusal(skill)) is not None:
             raise _error(skill, definition, refused.reason)
         try:
-            sources = SkillSources.read(skill.base_dir)
+            sources = read_sources(skill.base_dir)
         except (SkillsUseError, RecursionError) as error:
             raise _error(skill, definition, str(error)) from error
         authority = self._authority or self.skills.authority

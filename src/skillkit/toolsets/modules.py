@@ -41,35 +41,6 @@ class SkillSources:
     digest: str
     files: Mapping[str, bytes]
 
-    @classmethod
-    def read(cls, base: Path) -> "SkillSources":
-        """Digest the whole tree and keep what can be imported: it is not read from the disk again."""
-        digests: dict[str, FileDigest] = {}
-        sources: dict[str, bytes] = {}
-        total = 0
-        for path, descriptor in open_tree(base, max_files=_MAX_FILES):
-            content = hashlib.sha256()
-            kept = bytearray()
-            size = 0
-            while chunk := os.read(descriptor, _CHUNK):
-                size += len(chunk)
-                if total + size > _MAX_BYTES:
-                    raise SizeLimitExceededError(f"{base} has more than {_MAX_BYTES:,} bytes")
-                content.update(chunk)
-                if path.endswith(".py"):
-                    kept += chunk
-            total += size
-            executable = bool(os.fstat(descriptor).st_mode & 0o111)
-            digests[path] = FileDigest(content.hexdigest(), size, executable)
-            if path.endswith(".py"):
-                sources[path] = bytes(kept)
-        return cls(base, TreeDigest.of(digests).digest, sources)
-
-    def pinned(self) -> "SkillSources":
-        """The same code, with the data beside it in a private copy of this digest until the program ends."""
-        store = TreeStore(writable_folder(agent_home()) / "trees")
-        return replace(self, base=_copies.enter_context(store.pinned(self.base, self.digest)))
-
     def find(self, parts: Sequence[str]) -> str | None:
         """The file of the module or package with these parts of a name."""
         path = "/".join(parts)
@@ -79,6 +50,36 @@ class SkillSources:
     def has_folder(self, parts: Sequence[str]) -> bool:
         prefix = "".join(f"{part}/" for part in parts)
         return any(path.startswith(prefix) for path in self.files)
+
+
+def read_sources(base: Path) -> SkillSources:
+    """Digest the whole tree and keep what can be imported: it is not read from the disk again."""
+    digests: dict[str, FileDigest] = {}
+    sources: dict[str, bytes] = {}
+    total = 0
+    for path, descriptor in open_tree(base, max_files=_MAX_FILES):
+        content = hashlib.sha256()
+        kept = bytearray()
+        size = 0
+        while chunk := os.read(descriptor, _CHUNK):
+            size += len(chunk)
+            if total + size > _MAX_BYTES:
+                raise SizeLimitExceededError(f"{base} has more than {_MAX_BYTES:,} bytes")
+            content.update(chunk)
+            if path.endswith(".py"):
+                kept += chunk
+        total += size
+        executable = bool(os.fstat(descriptor).st_mode & 0o111)
+        digests[path] = FileDigest(content.hexdigest(), size, executable)
+        if path.endswith(".py"):
+            sources[path] = bytes(kept)
+    return SkillSources(base, TreeDigest.of(digests).digest, sources)
+
+
+def pinned(sources: SkillSources) -> SkillSources:
+    """The same code, with the data beside it in a private copy of this digest until the program ends."""
+    store = TreeStore(writable_folder(agent_home()) / "trees")
+    return replace(sources, base=_copies.enter_context(store.pinned(sources.base, sources.digest)))
 
 
 class _Loader(SourceLoader):
@@ -143,7 +144,7 @@ def import_module(sources: SkillSources, root: str, module: str) -> types.Module
             namespace.__path__ = []
             sys.modules[_NAMESPACE] = namespace
         if root not in _finder.roots:
-            _finder.roots[root] = sources.pinned()
+            _finder.roots[root] = pinned(sources)
         before = set(sys.modules)
         try:
             return importlib.import_module(f"{name}.{module}")

@@ -42,7 +42,6 @@ from skillkit.install.sources.folder import FolderSource
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 
 
-@dataclass(frozen=True, slots=True)
 class ParrotProvider(ChatProvider):
     name: ClassVar[str] = "parrot"
     key: ClassVar[str | None] = "PARROT_API_KEY"

@@ -7,7 +7,6 @@ import json
 import os
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -41,18 +40,18 @@ def engine(states: Path) -> LocalEngine:
     return LocalEngine(ModelStore(MODELS).path(QWEN_CODER), states)
 
 
-@dataclass(frozen=True, slots=True)
 class Loaded(LocalProvider):
     """The embedded model, loaded once for all tests."""
 
-    engine: LocalEngine | None = None
+    def __init__(self, engine: LocalEngine) -> None:
+        super().__init__()
+        self.loaded = engine
 
     def problem(self) -> None:
         return None
 
     def client(self) -> LocalChatClient:
-        assert self.engine is not None
-        return LocalChatClient(self.engine, self.model)
+        return LocalChatClient(self.loaded, self.model)
 
 
 @pytest.fixture

@@ -33,9 +33,10 @@ class ReadingEngine:
         return Reply('{"answer": "x"}', 1, 1, 1, cut=False)
 
 
-@dataclass(frozen=True, slots=True)
 class Reading(LocalProvider):
-    reader: ReadingEngine | None = None
+    def __init__(self, reader: ReadingEngine) -> None:
+        super().__init__()
+        self.reader = reader
 
     def problem(self) -> None:
         return None

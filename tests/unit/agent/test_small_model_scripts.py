@@ -8,7 +8,8 @@ from skillkit import SkillManager
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.disclosure.tool_sources import FixedTools
 from skillkit.disclosure.tools_of_use import ToolsOfUse
-from skillkit.integrations.conversation import Conversation, ScriptSource
+from skillkit.integrations.conversation import Conversation
+from skillkit.integrations.default_tools import ScriptSource
 from skillkit.integrations.small_model import SmallModelTools
 from skillkit.scripts import ScriptTools
 

@@ -13,6 +13,7 @@ from skillkit.install.installer import SkillInstaller
 from skillkit.install.selection import Selection
 from skillkit.install.store import SkillStore
 from skillkit.install.tree import TreeLimits
+from skillkit.scripts.catalogue import find_scripts
 
 
 @pytest.fixture
@@ -159,7 +160,8 @@ def test_the_report_tells_counts_failures_and_hints(project: Path, tmp_path: Pat
     (bad / "SKILL.md").write_text("---\nname: [\n---\n")
     report = EnabledSkills(bundled=False, environment={}).report()
     [status] = report.skills
-    assert (status.scripts, status.skill.toolsets, status.active) == (("run",), ("tools.x:Y",), False)
+    assert [script.name for script in find_scripts(status.skill)] == ["run"]
+    assert (status.skill.toolsets, status.active) == (("tools.x:Y",), False)
     assert report.hint == "To enable: export AGENT_SKILLS=pdf"
     assert [found.path for found in report.failed] == [bad / "SKILL.md"]
     missing = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "pdf,ghost"}).report()

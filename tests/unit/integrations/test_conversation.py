@@ -8,7 +8,8 @@ import pytest
 from skillkit import SkillManager
 from skillkit.disclosure import Effect, SkillContextProvider, SkillSession, Tool, ToolResult
 from skillkit.integrations import Conversation, SkillTools
-from skillkit.integrations.conversation import default_provider, run_blocking
+from skillkit.integrations.conversation import run_blocking
+from skillkit.integrations.default_tools import default_provider
 from skillkit.scripts import ScriptTools
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from skillkit.agent.cli import output
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.install.views import report_view
+from skillkit.scripts.catalogue import find_scripts
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -40,7 +41,7 @@ def _line(status: "SkillStatus") -> "Text":
     mark, state, style = ("✓", "active", "green") if status.active else ("○", "inactive", "")
     if status.refusal is not None and status.refusal.code != "disabled":
         mark, state, style = "✗", status.refusal.code, "yellow"
-    scripts, toolsets = len(status.scripts), len(status.skill.toolsets)
+    scripts, toolsets = len(find_scripts(status.skill)), len(status.skill.toolsets)
     counts = f"{output.count(scripts, 'script')}, {output.count(toolsets, 'toolset')}"
     trust = "trusted" if status.standing.trusted else f"untrusted: {status.standing.reason}"
     text = f"  {mark} {status.skill.name} ({state}) - {counts}"

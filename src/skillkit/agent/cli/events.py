@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from skillkit.agent.cli.turns import warn
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-@dataclass
 class TurnEvents:
     """Collects the events of one turn; `streaming` writes each as a line of JSON at once."""
 
-    streaming: bool
-    _answer: list[str] = field(default_factory=list)
-    _skills: list[str] = field(default_factory=list)
-    _tool_calls: list[dict[str, Any]] = field(default_factory=list)
-    _notices: list[str] = field(default_factory=list)
+    def __init__(self, streaming: bool) -> None:
+        self.streaming = streaming
+        self._answer: list[str] = []
+        self._skills: list[str] = []
+        self._tool_calls: list[dict[str, Any]] = []
+        self._notices: list[str] = []
 
     def observers(self) -> "Observers":
         return Observers(

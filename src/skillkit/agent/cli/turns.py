@@ -4,7 +4,7 @@ import logging
 import shutil
 import sys
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
@@ -84,12 +84,12 @@ def visible(piece: str) -> str:
     return strip_hidden(piece)
 
 
-@dataclass
 class TurnTree:
     """What happened in a turn, as a tree on stderr."""
 
-    shown: bool
-    lines: list[tuple[int, str]] = field(default_factory=list)
+    def __init__(self, shown: bool) -> None:
+        self.shown = shown
+        self.lines: list[tuple[int, str]] = []
 
     def disclosed(self, disclosed: "Disclosure") -> None:
         self._add(0, "skills")

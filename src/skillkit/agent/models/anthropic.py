@@ -1,7 +1,6 @@
 """Claude, through the framework's own client."""
 
 import os
-from dataclasses import dataclass
 from typing import ClassVar
 
 from skillkit.agent.models.provider import ChatClient, ChatProvider, RequestOptions
@@ -12,7 +11,6 @@ MOST_TOKENS = 8192
 """Of an answer: the service wants to be told, and the client's own 1,024 cut answers short."""
 
 
-@dataclass(frozen=True, slots=True)
 class AnthropicProvider(ChatProvider):
     """Messages with a key; `base_url` or ANTHROPIC_BASE_URL names another address."""
 

@@ -1,7 +1,6 @@
 """OpenAI models on Azure."""
 
 import os
-from dataclasses import dataclass
 from typing import ClassVar
 
 from skillkit.agent.models.openai import with_timeout
@@ -12,7 +11,6 @@ ENDPOINT = "AZURE_OPENAI_ENDPOINT"
 DEPLOYMENT = "AZURE_OPENAI_DEPLOYMENT_NAME"
 
 
-@dataclass(frozen=True, slots=True)
 class AzureProvider(ChatProvider):
     """A deployment with a key; the model's name is the deployment's."""
 

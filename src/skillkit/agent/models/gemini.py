@@ -1,7 +1,6 @@
 """Gemini, through the framework's own client."""
 
 import os
-from dataclasses import dataclass
 from typing import ClassVar
 
 from skillkit.agent.models.provider import ChatClient, ChatProvider
@@ -10,7 +9,6 @@ DEFAULT_MODEL = "gemini-2.5-flash"
 KEY = "GEMINI_API_KEY"
 
 
-@dataclass(frozen=True, slots=True)
 class GeminiProvider(ChatProvider):
     """Generated content with a key; `base_url` or GOOGLE_GEMINI_BASE_URL names another address."""
 

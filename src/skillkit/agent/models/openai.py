@@ -1,7 +1,6 @@
 """OpenAI, and every service that speaks its protocol."""
 
 import os
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from skillkit.agent.models.provider import (
@@ -16,7 +15,6 @@ DEFAULT_MODEL = "gpt-5-mini"
 KEY = "OPENAI_API_KEY"
 
 
-@dataclass(frozen=True, slots=True)
 class OpenAIProvider(ChatProvider):
     """Chat completions with a key; `base_url` or OPENAI_BASE_URL names another service."""
 

@@ -4,9 +4,8 @@ import importlib.util
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from skillkit.agent.exceptions import ProviderError
 from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
@@ -25,11 +24,8 @@ Advance = Callable[[int, int], object]
 Report = Callable[[str], object]
 
 
-@dataclass(frozen=True, slots=True)
 class ChatProvider(ABC):
     """One way to reach a model. Making one is cheap and imports nothing; `client` does the work."""
-
-    settings: ProviderSettings = NO_SETTINGS
 
     name: ClassVar[str]
     key: ClassVar[str | None] = None
@@ -42,6 +38,9 @@ class ChatProvider(ABC):
     """Whether its client says why an answer ended, so that one without a reason was cut."""
     context: ClassVar[int] = 128_000
     """The tokens that its models can usually read."""
+
+    def __init__(self, settings: ProviderSettings = NO_SETTINGS) -> None:
+        self.settings = settings
 
     @property
     @abstractmethod
@@ -71,7 +70,7 @@ class ChatProvider(ABC):
         """Whether something on this machine says that it is meant, when nobody has chosen a provider."""
         return self.api_key is not None
 
-    def reporting(self, advance: Advance, report: Report) -> Self:
+    def reporting(self, advance: Advance, report: Report) -> "ChatProvider":
         """Return the provider that tells how far it is with what takes long before the first request."""
         return self
 

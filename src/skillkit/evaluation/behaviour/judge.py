@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 
 LEAST_AGREEMENT = 0.9
@@ -50,16 +50,22 @@ class Agreement:
 UNMEASURED = Agreement("", MappingProxyType({}))
 
 
-@dataclass
 class Judge:
     """Asks a model whether a sentence is true of an answer; says nothing where it was not measured good."""
 
-    ask: Callable[[str], str]
-    """A question in, the model's answer out."""
-    agreement: Agreement = UNMEASURED
-    trust: bool = False
-    """Use it for every kind: the user chose this judge."""
-    asked: int = field(default=0)
+    def __init__(
+        self,
+        ask: Callable[[str], str],
+        agreement: Agreement = UNMEASURED,
+        trust: bool = False,
+        asked: int = 0,
+    ) -> None:
+        self.ask = ask
+        """A question in, the model's answer out."""
+        self.agreement = agreement
+        self.trust = trust
+        """Use it for every kind: the user chose this judge."""
+        self.asked = asked
 
     def verdict(self, sentence: str, prompt: str, answer: str) -> tuple[bool | None, str]:
         """Whether the sentence holds, None where this judge is not good enough or says something else."""

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
@@ -19,15 +18,21 @@ PROMPT = "{prompt}"
 MOST_OUTPUT = 4 << 20
 
 
-@dataclass(frozen=True, slots=True)
 class ProgramExecutor:
     """Starts a command in the folder of the case, with the skill where the program looks for skills."""
 
-    command: tuple[str, ...]
-    """With `{prompt}` where the request goes; at the end if it is nowhere."""
-    skills_folder: str = ".agents/skills"
-    model: str = ""
-    paid: bool = True
+    def __init__(
+        self,
+        command: tuple[str, ...],
+        skills_folder: str = ".agents/skills",
+        model: str = "",
+        paid: bool = True,
+    ) -> None:
+        self.command = command
+        """With `{prompt}` where the request goes; at the end if it is nowhere."""
+        self.skills_folder = skills_folder
+        self.model = model
+        self.paid = paid
 
     @property
     def tells_cost(self) -> bool:

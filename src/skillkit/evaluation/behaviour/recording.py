@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -73,25 +73,31 @@ class RunKey:
         return {name: getattr(self, name) for name in self.__slots__ if name != "suite_folder"}
 
 
-@dataclass
 class Recordings:
     """Recordings, one file a run."""
 
-    folder: Path | None = None
-    """Where they are; None is the folder beside each file of cases."""
-    replay: bool = False
-    """Only recordings; no model is asked."""
-    resume: bool = False
-    """Recordings of an earlier run count; without it only those of this one do."""
-    accept_stale: bool = False
-    stale: int = 0
-    """How many recordings of another version were accepted."""
-    executor: str = ""
-    """Who made the recording that was read last."""
-    model: str = ""
-    newest: str = ""
-    """When the newest of the recordings that were read was made."""
-    _made: set[str] = field(default_factory=set)
+    def __init__(
+        self,
+        folder: Path | None = None,
+        replay: bool = False,
+        resume: bool = False,
+        accept_stale: bool = False,
+    ) -> None:
+        self.folder = folder
+        """Where they are; None is the folder beside each file of cases."""
+        self.replay = replay
+        """Only recordings; no model is asked."""
+        self.resume = resume
+        """Recordings of an earlier run count; without it only those of this one do."""
+        self.accept_stale = accept_stale
+        self.stale = 0
+        """How many recordings of another version were accepted."""
+        self.executor = ""
+        """Who made the recording that was read last."""
+        self.model = ""
+        self.newest = ""
+        """When the newest of the recordings that were read was made."""
+        self._made: set[str] = set()
 
     def counts(self, key: RunKey) -> bool:
         """Whether a run need not be made because it is recorded."""

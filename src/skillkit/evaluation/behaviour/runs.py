@@ -1,7 +1,7 @@
 """Running the behaviour cases of a skill: with it and without, several times, recorded, graded."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skillkit.core.exceptions import ConfigurationError
@@ -37,20 +37,30 @@ class BehaviourCase:
     suite: Path
 
 
-@dataclass
 class BehaviourRunner:
     """What runs cases: an executor or recordings, a budget, and perhaps a judge."""
 
-    recordings: Recordings
-    executor: Executor | None = None
-    """None when everything is replayed."""
-    runs: int = 1
-    baseline: bool = True
-    judge: Judge | None = None
-    budget: Budget = field(default_factory=Budget)
-    progress: Callable[[str], object] = lambda text: None
-    stopped: str = ""
-    """Why not every case was run."""
+    def __init__(
+        self,
+        recordings: Recordings,
+        executor: Executor | None = None,
+        runs: int = 1,
+        baseline: bool = True,
+        judge: Judge | None = None,
+        *,
+        budget: Budget | None = None,
+        progress: Callable[[str], object] = lambda text: None,
+    ) -> None:
+        self.recordings = recordings
+        self.executor = executor
+        """None when everything is replayed."""
+        self.runs = runs
+        self.baseline = baseline
+        self.judge = judge
+        self.budget = Budget() if budget is None else budget
+        self.progress = progress
+        self.stopped = ""
+        """Why not every case was run."""
 
     def estimate(self, cases: Sequence[BehaviourCase]) -> Estimate:
         """How many runs are still to be made, and about how much there is to read."""

@@ -1,7 +1,6 @@
 """Every rule of the static tier, asked of one skill."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
@@ -25,16 +24,22 @@ _LARGEST_TEXT = 1 << 20
 HelpAsker = ScriptTools | None
 
 
-@dataclass
 class Examination:
     """One skill, what lies in its folder, and the library around it."""
 
-    skill: SkillMetadata
-    matcher: SkillMatcher
-    scripts: HelpAsker = None
-    """Runs scripts for their help; None runs nothing."""
-    unreadable_suites: tuple[Problem, ...] = ()
-    _documents: dict[Path, Document] = field(default_factory=dict)
+    def __init__(
+        self,
+        skill: SkillMetadata,
+        matcher: SkillMatcher,
+        scripts: HelpAsker = None,
+        unreadable_suites: tuple[Problem, ...] = (),
+    ) -> None:
+        self.skill = skill
+        self.matcher = matcher
+        self.scripts = scripts
+        """Runs scripts for their help; None runs nothing."""
+        self.unreadable_suites = unreadable_suites
+        self._documents: dict[Path, Document] = {}
 
     @property
     def folder(self) -> Path:

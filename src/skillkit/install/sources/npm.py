@@ -11,7 +11,7 @@ from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import SourceError
 from skillkit.install.sources.files import OpenFiles
-from skillkit.install.sources.package import FOLDER, LATEST, PackageSource
+from skillkit.install.sources.package import FOLDER, LATEST, PackageSource, fetch_file
 from skillkit.install.sources.process import ProgramOutput
 from skillkit.install.sources.source import Access, OpenSource
 from skillkit.install.sources.unpack import unpack
@@ -45,7 +45,7 @@ class NpmSource(PackageSource):
     def open(self, access: Access) -> Iterator[OpenSource]:
         files = {
             path.partition("/")[2]: file
-            for path, file in unpack(self._pack(access), str(self)).items()
+            for path, file in unpack(_pack(self, access), str(self)).items()
             if "/" in path  # everything of a package is in one folder
         }
         manifest = files.get("package.json")
@@ -55,13 +55,14 @@ class NpmSource(PackageSource):
             raise SourceError(f"{self} has no package.json that can be read") from error
         yield OpenFiles(self, files, version or None)
 
-    def _pack(self, access: Access) -> bytes:
-        """The package as npm hands it out: a .tgz, for which no script is run."""
-        program = shutil.which("npm")
-        if program is None:
-            raise SourceError(f"npm is not installed, and {self} comes by it")
-        command = [program, *_PACK, f"{self.package}@{self.version}"]
-        return self.fetch_file(command, ".tgz", access, _complaint)[1]
+
+def _pack(source: NpmSource, access: Access) -> bytes:
+    """The package as npm hands it out: a .tgz, for which no script is run."""
+    program = shutil.which("npm")
+    if program is None:
+        raise SourceError(f"npm is not installed, and {source} comes by it")
+    command = [program, *_PACK, f"{source.package}@{source.version}"]
+    return fetch_file(source, command, ".tgz", access, _complaint)[1]
 
 
 def _complaint(answer: ProgramOutput) -> str:

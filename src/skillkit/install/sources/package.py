@@ -57,28 +57,33 @@ class PackageSource(Source):
     def _versioned(cls, version: Any) -> str:
         return checked_text(cls.versions, version, "a version")
 
-    def fetch_file(
-        self, command: list[str], suffix: str, access: Access, explain: Callable[[ProgramOutput], str]
-    ) -> tuple[str, bytes]:
-        """Return the name and the bytes of the one file that `command` puts into `FOLDER`."""
-        access.progress(f"Fetching {self}")
-        with tempfile.TemporaryDirectory(prefix=f"skillkit-{self.kind}-") as place:
-            folder = Path(place)
-            answer = run(
-                [place if word == FOLDER else word for word in command],
-                environment=dict(os.environ),
-                cwd=folder,
-                send=b"",
-                limit=1024 * 1024,
-                timeout=access.timeout,
-                watched=FolderLimit(folder, _MAX_FILE),
-                stop=access.stop,
-            )
-            files = sorted(folder.glob(f"*{suffix}"))
-            if answer.stopped or answer.code != 0 or len(files) != 1:
-                reason = answer.stopped or explain(answer) or f"{self.kind} ended with {answer.code}"
-                raise NetworkError(f"{self} cannot be fetched: {escape_hidden(reason)[:300]}")
-            return files[0].name, files[0].read_bytes()
+
+def fetch_file(
+    source: PackageSource,
+    command: list[str],
+    suffix: str,
+    access: Access,
+    explain: Callable[[ProgramOutput], str],
+) -> tuple[str, bytes]:
+    """Return the name and the bytes of the one file that `command` puts into `FOLDER`."""
+    access.progress(f"Fetching {source}")
+    with tempfile.TemporaryDirectory(prefix=f"skillkit-{source.kind}-") as place:
+        folder = Path(place)
+        answer = run(
+            [place if word == FOLDER else word for word in command],
+            environment=dict(os.environ),
+            cwd=folder,
+            send=b"",
+            limit=1024 * 1024,
+            timeout=access.timeout,
+            watched=FolderLimit(folder, _MAX_FILE),
+            stop=access.stop,
+        )
+        files = sorted(folder.glob(f"*{suffix}"))
+        if answer.stopped or answer.code != 0 or len(files) != 1:
+            reason = answer.stopped or explain(answer) or f"{source.kind} ended with {answer.code}"
+            raise NetworkError(f"{source} cannot be fetched: {escape_hidden(reason)[:300]}")
+        return files[0].name, files[0].read_bytes()
 
 
 def checked_text(pattern: re.Pattern[str], text: Any, meaning: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from skillkit.install.sources.files import OpenFiles
-from skillkit.install.sources.package import FOLDER, LATEST, PackageSource
+from skillkit.install.sources.package import FOLDER, LATEST, PackageSource, fetch_file
 from skillkit.install.sources.process import ProgramOutput
 from skillkit.install.sources.source import Access, OpenSource
 from skillkit.install.sources.unpack import unpack
@@ -39,7 +39,7 @@ class PypiSource(PackageSource):
     def open(self, access: Access) -> Iterator[OpenSource]:
         """Open the package as a wheel, which is only unpacked: no build, no dependency, no import."""
         wanted = self.package if self.version == LATEST else f"{self.package}=={self.version}"
-        name, wheel = self.fetch_file([sys.executable, *_DOWNLOAD, wanted], ".whl", access, _complaint)
+        name, wheel = fetch_file(self, [sys.executable, *_DOWNLOAD, wanted], ".whl", access, _complaint)
         # name-version-tags.whl
         yield OpenFiles(self, unpack(wheel, str(self)), name.split("-")[1])
 

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -277,15 +277,17 @@ def _private_memory(process: int) -> int:
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(counted))
 
 
-@dataclass(slots=True)
 class GroupRunning:
     """A process group, for systems where nothing stronger is at hand."""
 
-    process: subprocess.Popen[bytes]
-    stdout: int
-    stderr: int
-    folders: tuple[str, ...]
-    ended: int | None = field(default=None)
+    def __init__(
+        self, process: subprocess.Popen[bytes], stdout: int, stderr: int, folders: tuple[str, ...]
+    ) -> None:
+        self.process = process
+        self.stdout = stdout
+        self.stderr = stderr
+        self.folders = folders
+        self.ended: int | None = None
 
     @classmethod
     def start(cls, command: list[str], confinement: Confinement, work: str) -> "GroupRunning":

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -167,20 +166,27 @@ def _reversed(ends: tuple[int, int]) -> tuple[int, int]:
     return ends[1], ends[0]
 
 
-@dataclass(slots=True)
 class BubblewrapRunning:
     """A pid namespace: when its first process is gone, so is everything in it."""
 
-    process: subprocess.Popen[bytes]
-    stdout: int
-    stderr: int
-    status: int
-    ended: int | None = None
-    first: int | None = None
-    """The process that is number 1 inside."""
-    killed: bool = False
-    output: int | None = None
-    """The output folder; its files last as long as this descriptor."""
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        stdout: int,
+        stderr: int,
+        status: int,
+        output: int | None = None,
+    ) -> None:
+        self.process = process
+        self.stdout = stdout
+        self.stderr = stderr
+        self.status = status
+        self.ended: int | None = None
+        self.first: int | None = None
+        """The process that is number 1 inside."""
+        self.killed = False
+        self.output = output
+        """The output folder; its files last as long as this descriptor."""
 
     def open_gate(self, gate: int, confinement: Confinement) -> None:
         """Let the command start once its first process is known and limited.

@@ -46,18 +46,28 @@ class Order:
     limit_processes: bool = True
 
 
-@dataclass(slots=True)
 class SupervisedRunning:
     """The supervisor ends only after everything beneath it has ended."""
 
-    process: subprocess.Popen[bytes]
-    stdout: int
-    stderr: int
-    control: int
-    status: int
-    folders: tuple[str, ...]
-    """What the script may write: its work folder, then its output folder if it has one."""
-    ended: int | None = None
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        stdout: int,
+        stderr: int,
+        control: int,
+        status: int,
+        *,
+        folders: tuple[str, ...],
+        ended: int | None = None,
+    ) -> None:
+        self.process = process
+        self.stdout = stdout
+        self.stderr = stderr
+        self.control = control
+        self.status = status
+        self.folders = folders
+        """What the script may write: its work folder, then its output folder if it has one."""
+        self.ended = ended
 
     @classmethod
     def start(cls, confinement: Confinement, work: str, order: Order) -> "SupervisedRunning":
@@ -87,7 +97,9 @@ class SupervisedRunning:
                 raise SandboxError(f"Cannot start the supervisor: {error.strerror}") from error
             ours.pop_all()
         folders = written_folders(work, confinement)
-        return cls(process, stdout, stderr, control, status, folders, ended=os.pidfd_open(process.pid))
+        return cls(
+            process, stdout, stderr, control, status, folders=folders, ended=os.pidfd_open(process.pid)
+        )
 
     def poll(self) -> bool:
         return self.process.poll() is not None

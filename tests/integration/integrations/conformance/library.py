@@ -8,7 +8,7 @@ from skillkit import SkillManager, SkillMetadata
 from skillkit.core.authority import DefaultAuthority, Requester
 from skillkit.core.availability import Refusal
 from skillkit.disclosure import SkillContextProvider
-from skillkit.integrations.conversation import ScriptSource
+from skillkit.integrations.default_tools import ScriptSource
 from skillkit.matching import SkillMatcher
 from skillkit.scripts import Grants, ScriptTools
 from skillkit.toolsets import ActiveToolsets, ToolsetLoader

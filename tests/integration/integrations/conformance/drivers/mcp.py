@@ -9,7 +9,7 @@ from mcp import Client
 
 from conformance.script import INLINE, Call, Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider
-from skillkit.integrations.conversation import ScriptSource
+from skillkit.integrations.default_tools import ScriptSource
 from skillkit.integrations.mcp import SkillServer
 
 NO_MEMORY = (
