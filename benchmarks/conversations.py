@@ -16,7 +16,8 @@ from benchmarks.core import write_skills
 from benchmarks.measure import duration, table
 from skillkit import SkillManager
 from skillkit.disclosure import SkillContextProvider
-from skillkit.integrations.conversation import Conversation, default_provider
+from skillkit.integrations.conversation import Conversation
+from skillkit.integrations.default_tools import default_provider
 
 TICK = 0.001
 ROUNDS = 3

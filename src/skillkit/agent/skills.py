@@ -30,7 +30,8 @@ from skillkit.disclosure import (
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.tool_sources import JoinedTools
 from skillkit.integrations.agent_framework import EffortOptions, SkillsContextProvider, as_message
-from skillkit.integrations.conversation import Conversation, default_sources
+from skillkit.integrations.conversation import Conversation
+from skillkit.integrations.default_tools import default_sources
 from skillkit.integrations.small_model import SmallModelTools
 from skillkit.matching import SkillMatcher
 from skillkit.scripts import LocalRunner, ScriptTools

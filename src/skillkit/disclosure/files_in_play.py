@@ -6,7 +6,7 @@ model, in its words and in the arguments of its calls.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from skillkit.core.authority import current_requester
@@ -22,9 +22,15 @@ _LINE = re.compile(r"(?::\d+){1,2}(?:-\d+)?$|#L\d+(?:-L?\d+)?$")
 _LIKE_FILE = re.compile(r"[^/]*\.[A-Za-z][A-Za-z0-9_-]{0,15}|\.[\w.-]+|(?:[A-Z][a-z]+|make|just)file")
 
 
-def note_files(messages: Messages, session: SkillSession, project: Path) -> None:
-    """Remember the files that `messages` name, and those that the program's user has named."""
-    words = [word for text in _newest_texts(messages) for word in named_files(text)]
+def note_files(
+    messages: Messages, session: SkillSession, project: Path, names_files: Callable[[str, SkillSession], bool]
+) -> None:
+    """Remember the files that `messages` name, and those that the program's user has named.
+
+    `names_files` says of a tool's name whether its arguments count.
+    """
+    texts = _newest_texts(messages, lambda tool: names_files(tool, session))
+    words = [word for text in texts for word in named_files(text)]
     session.add_files([*(os.fspath(path) for path in current_requester().files), *words], project)
 
 
@@ -50,14 +56,14 @@ def _fits(patterns: tuple[str, ...], name: str, project: Path) -> bool:
     return matches_any(patterns, name, partial=True) and not os.path.lexists(project / name)
 
 
-def _newest_texts(messages: Messages) -> Iterator[str]:
+def _newest_texts(messages: Messages, counts_tool: Callable[[str], bool]) -> Iterator[str]:
     """What user and model said and asked for, the newest first, up to a limit."""
     left = MAX_READ
     for message in reversed(as_messages(messages)):
         said = user_text(message) if role_of(message) == "user" else ""
         if role_of(message) == "assistant":
             said = text_of(message)
-        for text in (said, *call_texts(message)):
+        for text in (said, *call_texts(message, counts_tool)):
             if text:
                 yield text[:left]
                 left -= len(text)

@@ -1,6 +1,6 @@
 """Reading the messages of any framework: strings, mappings, or objects with a role and text or content."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Messages = str | Sequence[object]
 
@@ -43,13 +43,13 @@ def user_text(message: object) -> str:
     return "\n".join(said).strip()
 
 
-def call_texts(message: object) -> Iterable[str]:
-    """What the calls of tools in a message were given, apart from files of skills."""
+def call_texts(message: object, counts: Callable[[str], bool]) -> Iterable[str]:
+    """What the calls in a message were given, of tools whose name `counts`."""
     for part in _parts(message):
         function = _field(part, "function")
         called = part if function is None else function
         given = _field(called, "arguments", "input", "args")
-        if given is not None and _field(called, "name") not in _OF_SKILLS:
+        if given is not None and counts(str(_field(called, "name"))):
             yield from _strings(given)
 
 
@@ -73,7 +73,6 @@ def _strings(value: object) -> Iterable[str]:
             yield from _strings(inner)
 
 
-_OF_SKILLS = frozenset({"read_skill_resource", "search_skills"})
 _ROLES = {"human": "user", "ai": "assistant", "developer": "system", "function": "tool"}
 _RESULTS = frozenset({"tool_result", "function_result", "function_call_output"})
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import RLock
 
@@ -59,12 +59,15 @@ class Offers:
         budget: int | None = None,
         style: CatalogueStyle = CatalogueStyle.COMPACT,
         rank: Rank = by_distance,
+        names_files: Callable[[str, SkillSession], bool],
     ) -> None:
+        """`names_files` says whether the arguments of a tool name files that skills with `paths` wait for."""
         self.manager = manager
         self.counter = counter
         self.budget = budget
         self.style = style
         self.rank = rank
+        self.names_files = names_files
         self._offer = NO_OFFER
         self._skills: list[SkillMetadata] = []
         self._waiting: tuple[SkillMetadata, ...] = ()
@@ -89,7 +92,7 @@ class Offers:
             if session is None or not self._waiting:
                 return self._offer
             if messages is not None:
-                note_files(messages, session, self.manager.project_dir)
+                note_files(messages, session, self.manager.project_dir, self.names_files)
             return self._part(session)
 
     def _part(self, session: SkillSession) -> Offer:

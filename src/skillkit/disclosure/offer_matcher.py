@@ -1,5 +1,6 @@
 """Which skills of an offer fit a request: one matcher for all conversations of a provider."""
 
+from collections.abc import Iterable
 from threading import RLock
 
 from skillkit.core.models import SkillMetadata
@@ -9,6 +10,8 @@ from skillkit.matching import SkillMatcher
 
 NEAREST = 10
 """Skills that are named with a request, and written into the journal, beside those that matched."""
+WORTH_NAMING = 0.05
+"""The confidence below which a skill is not even named."""
 _RANKED = 2 * NEAREST
 """Asked of the matcher, so that active skills and copies of one another leave enough to name."""
 
@@ -41,6 +44,19 @@ class OfferMatcher:
         """Return the nearest skills, whether or not they are near enough to match."""
         found = self.filled(offer).rank(request, _RANKED + len(offer.waiting))
         return [match for match in found if offer.admits(match.skill)]
+
+    def near(
+        self, request: str, offer: Offer, active: Iterable[SkillMetadata], limit: int
+    ) -> tuple[Match, ...]:
+        """Return the nearest skills beside those in use, as far as there is a reason to name them."""
+        said = {skill.description for skill in active}
+        near: list[Match] = []
+        for match in self.rank(request, offer):
+            named = match.skill.description in said  # a copy under another name would say nothing more
+            if match.reasons and match.score >= WORTH_NAMING and not named:
+                said.add(match.skill.description)
+                near.append(match)
+        return tuple(near[:limit])
 
     def line(self, offer: Offer) -> float | None:
         """Return the score from which a skill counts as matched, where the engine has one."""

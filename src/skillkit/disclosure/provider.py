@@ -27,12 +27,7 @@ from skillkit.disclosure.messages import Messages, latest_user_text
 from skillkit.disclosure.model_choice import ModelChoice, choice_of
 from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
 from skillkit.disclosure.offer_matcher import NEAREST, OfferMatcher
-from skillkit.disclosure.placement import (
-    Insertion,
-    begins_turn,
-    place_note,
-    place_texts,
-)
+from skillkit.disclosure.placement import Insertion, begins_turn, place_note, place_texts
 from skillkit.disclosure.quickness import Quickness
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.settings import DEFAULT_MAX_SKILLS, FallbackMode
@@ -43,6 +38,7 @@ from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 from skillkit.disclosure.tool_gate import ToolGate
 from skillkit.disclosure.tool_sources import JoinedTools
 from skillkit.disclosure.tools import Tool, ToolLookup, ToolSource
+from skillkit.disclosure.tools_of_use import skills_in_use
 from skillkit.journal.sensitive import described
 from skillkit.journal.telemetry import with_spans
 
@@ -57,8 +53,6 @@ NEARBY_TOKENS = 190
 """Of the lines that name the skills nearest to a request."""
 SKILLS = "{skills}"
 """What stands for the list of skills in a `template` of the program."""
-WORTH_NAMING = 0.05
-"""The confidence below which a skill is not even named."""
 _BEYOND_LIMIT = 10
 _COUNTS = 64
 _COMMAND = re.compile(r"[/$]([^\s/$]+)(?:\s+(.*))?", re.DOTALL)
@@ -113,7 +107,12 @@ class SkillContextProvider(SkillTexts):
         """The conversation of calls that name none."""
         self._activator = Activator(manager, counter=self.counter, run_command=run_command)
         self._offers = Offers(
-            manager, counter=self.counter, budget=budget, style=CatalogueStyle(style), rank=rank
+            manager,
+            counter=self.counter,
+            budget=budget,
+            style=CatalogueStyle(style),
+            rank=rank,
+            names_files=self._names_files,
         )
         self._matcher = OfferMatcher(matcher)
         self._offer_log = OfferLog()
@@ -247,6 +246,11 @@ class SkillContextProvider(SkillTexts):
         """Which model, and how much effort, the skills want that came into use since the user spoke."""
         return choice_of(self.manager.find_skill(identity) for identity in reversed(session.of_turn))
 
+    def _names_files(self, tool: str, session: SkillSession) -> bool:
+        """Whether the arguments of a tool name files of the user's; those of tools that are not ours may."""
+        found = self._source(NO_OFFER).tool(tool, session)
+        return found is None or found.names_files
+
     def _pin_first(self, session: SkillSession) -> None:
         named = self.pinned(current_requester()) if callable(self.pinned) else self.pinned
         for name in named:
@@ -306,27 +310,13 @@ class SkillContextProvider(SkillTexts):
             return session.catalogue
         return self._framed(self._offers.current(session).catalogue.text)
 
-    def near(
-        self, messages: Messages, session: SkillSession | None = None, limit: int = NEAREST
-    ) -> tuple[Match, ...]:
+    def near(self, messages: Messages, session: SkillSession | None = None) -> tuple[Match, ...]:
         """The skills nearest to the request, matched or not, that are not active and worth naming."""
         session = self.session if session is None else session
         request, offer = latest_user_text(messages), self._offers.current(session)
-        return self._near(request, offer, session, limit) if request is not None and offer.skills else ()
-
-    # The three tiers, one by one
-
-    def tier1_context(self) -> str:
-        """The list of skills as XML; empty when no skill is on offer."""
-        return self._offers.in_full().text
-
-    def get_skill(self, name: str) -> SkillMetadata | None:
-        self._offers.current()  # a manager that was never filled is filled now
-        return super().get_skill(name)
-
-    def get_skill_names(self) -> list[str]:
-        """The ids on offer, sorted."""
-        return list(self._offers.current().ids)
+        if request is None or not offer.skills:
+            return ()
+        return self._matcher.near(request, offer, skills_in_use(self.manager, session), NEAREST)
 
     def _framed(self, catalogue: str) -> str:
         """The list of skills within the program's own words about it."""
@@ -443,28 +433,17 @@ class SkillContextProvider(SkillTexts):
     ) -> tuple[tuple[Match, ...], str]:
         if not offer.skills:
             return (), ""
+        active = skills_in_use(self.manager, session)
         unmatched = not (quiet or session.active)
         if unmatched and self.fallback is FallbackMode.SHOW_ALL:
             return (), notes.show_all(offer.catalogue, self._offers.in_full(FALLBACK_BUDGET))
         if unmatched and self.fallback is FallbackMode.ASK_USER:
-            nearest = self._near(request, offer, session, max(1, self.max_skills))
+            nearest = self._matcher.near(request, offer, active, max(1, self.max_skills))
             return nearest, notes.ask_user(nearest)
         if offer.catalogue.complete:
             return (), ""
-        nearest = self._near(request, offer, session, NEAREST)
+        nearest = self._matcher.near(request, offer, active, NEAREST)
         return nearest, notes.nearby(nearest, self.counter, NEARBY_TOKENS)
-
-    def _near(self, request: str, offer: Offer, session: SkillSession, limit: int) -> tuple[Match, ...]:
-        """The nearest skills that are not active, as far as there is a reason to name them."""
-        active = map(self.manager.find_skill, session.active_ids)
-        said = {skill.description for skill in active if skill is not None}
-        near: list[Match] = []
-        for match in self._matcher.rank(request, offer):
-            named = match.skill.description in said  # a copy under another name would say nothing more
-            if match.reasons and match.score >= WORTH_NAMING and not named:
-                said.add(match.skill.description)
-                near.append(match)
-        return tuple(near[:limit])
 
     def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
         same = session.catalogue == offer.catalogue.text
@@ -472,7 +451,4 @@ class SkillContextProvider(SkillTexts):
 
 
 def _as_json(tools: tuple[Tool, ...]) -> str:
-    definitions = [
-        {"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools
-    ]
-    return json.dumps(definitions, separators=(",", ":"), default=dict)
+    return json.dumps([tool.definition for tool in tools], separators=(",", ":"), default=dict)

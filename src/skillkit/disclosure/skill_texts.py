@@ -1,4 +1,4 @@
-"""Instructions and files of skills as plain text, without a session: tiers 2 and 3 for programs."""
+"""The list, instructions and files of skills as plain text, without a session: three tiers for programs."""
 
 import asyncio
 import logging
@@ -8,6 +8,7 @@ from skillkit.core.exceptions import ConfigurationError, SizeLimitExceededError,
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import MAX_PAGE
+from skillkit.disclosure.offer import Offers
 
 logger = logging.getLogger(__name__)
 
@@ -20,9 +21,19 @@ class SkillTexts:
     """What can be read of the skills of a manager that may be used."""
 
     manager: SkillManager
+    _offers: Offers
+
+    def tier1_context(self) -> str:
+        """The list of skills as XML; empty when no skill is on offer."""
+        return self._offers.in_full().text
+
+    def get_skill_names(self) -> list[str]:
+        """The ids on offer, sorted."""
+        return list(self._offers.current().ids)
 
     def get_skill(self, name: str) -> SkillMetadata | None:
         """Return a skill that may be used, offered to models or not."""
+        self._offers.current()  # a manager that was never filled is filled now
         skill = self.manager.find_skill(name)
         return skill if skill is not None and self.manager.refusal(skill) is None else None
 

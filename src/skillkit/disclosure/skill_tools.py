@@ -142,6 +142,7 @@ def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Too
         used_on=lambda skill: True,
         event=Kind.READ,
         unlisted={"limit": {"type": "integer"}},
+        names_files=False,
         aliases=SKILL_ALIASES,
     )
 
@@ -185,15 +186,11 @@ def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]", s
     return Tool(
         "search_skills",
         "Find skills.",
-        _schema(
-            {
-                "query": {"type": "string"},
-            },
-            "query",
-        ),
+        _schema({"query": {"type": "string"}}, "query"),
         search_skills,
         Effect.READS,
         unlisted={"limit": {"type": "integer"}},
+        names_files=False,
     )
 
 

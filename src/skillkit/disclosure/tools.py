@@ -59,8 +59,15 @@ class Tool:
     """Arguments that every call has without saying so; the user who is asked sees them."""
     about: str = ""
     """Words of which one has to be said before a model that takes every tool may call it; empty for any."""
+    names_files: bool = True
+    """Whether its arguments may name files of the user's, which skills with `paths` wait for."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Other names of arguments, with the name that the schema has."""
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """What a model is told of it."""
+        return {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
 
     async def call(self, arguments: object) -> ToolResult:
         """Return the result for arguments as a model wrote them; what goes wrong is a result too."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection
 
 from skillkit.core.events import Kind
-from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.session import SkillSession
@@ -64,10 +63,5 @@ class ToolsOfUse(WrappedTools):
 
 def skills_in_use(manager: SkillManager, session: SkillSession) -> list[SkillMetadata]:
     """The active skills of a conversation that there still are."""
-    found = []
-    for identity in session.active_ids:
-        try:
-            found.append(manager.get_skill(identity))
-        except SkillsUseError:
-            continue
-    return found
+    found = map(manager.find_skill, session.active_ids)
+    return [skill for skill in found if skill is not None]

@@ -20,7 +20,7 @@ from skillkit.install.enabled import EnabledSkills, SkillStatus
 from skillkit.install.fetch import manifest
 from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
-from skillkit.integrations.conversation import default_provider
+from skillkit.integrations.default_tools import default_provider
 from skillkit.journal import JournalReader, SkillUsage
 from skillkit.journal.usage import UsageCounter
 from skillkit.matching import SkillMatcher

@@ -13,11 +13,10 @@ from skillkit.install.exceptions import InstallError, LockFileError
 from skillkit.install.foreign_lock import ForeignSkill
 from skillkit.install.lockfile import MAX_LOCK, MAX_SKILLS
 from skillkit.install.paths import installable
-from skillkit.install.sources.git import GitSource
 from skillkit.install.sources.git_address import FULL_COMMIT
 from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.layout import LeftOut
-from skillkit.install.sources.source import checked_path
+from skillkit.install.sources.source import Source, checked_path
 
 APM_LOCK_FILE = "apm.lock.yaml"
 _VERSIONS = ("1", "2")
@@ -91,7 +90,7 @@ def _hashes(entry: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _source(entry: Mapping[str, Any]) -> GitSource:
+def _source(entry: Mapping[str, Any]) -> Source:
     place, commit = str(entry.get("repo_url") or ""), str(entry.get("resolved_commit") or "")
     if entry.get("source") == "local" or place.startswith(("_local/", "local/")):
         raise LockFileError("its package lies in the project of the lock, not in a repository")
@@ -102,6 +101,6 @@ def _source(entry: Mapping[str, Any]) -> GitSource:
     if "://" not in place and not place.startswith("git@"):
         place = f"https://{entry.get('host') or 'github.com'}/{place}"
     source = parse_source(place, ref=commit)
-    if not isinstance(source, GitSource):
+    if not source.pinned:
         raise LockFileError(f"'{escape_hidden(place)[:100]}' is no repository")
     return source.within(checked_path(str(entry.get("virtual_path") or "")))

@@ -1,6 +1,7 @@
 """One thin module a framework over the neutral tools."""
 
-from skillkit.integrations.conversation import Conversation, default_provider
+from skillkit.integrations.conversation import Conversation
+from skillkit.integrations.default_tools import default_provider
 from skillkit.integrations.plain import SkillTools
 
 __all__ = ["Conversation", "SkillTools", "default_provider"]

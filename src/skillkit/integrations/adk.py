@@ -32,7 +32,8 @@ from skillkit.disclosure import (
 )
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.tool_gate import Admission
-from skillkit.integrations.conversation import Asks, Conversation, Skills, default_provider
+from skillkit.integrations.conversation import Asks, Conversation, Skills
+from skillkit.integrations.default_tools import default_provider
 from skillkit.scripts.catalogue import find_scripts
 
 __all__ = ["SkillKitRegistry", "SkillsToolset"]

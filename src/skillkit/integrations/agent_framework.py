@@ -49,8 +49,8 @@ from skillkit.integrations.conversation import (
     ForkedSkill,
     Skills,
     Wrap,
-    default_provider,
 )
+from skillkit.integrations.default_tools import default_provider
 
 __all__ = ["SkillKitSource", "SkillsContextProvider"]
 

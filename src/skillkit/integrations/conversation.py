@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import TypeVar
 
 from skillkit.core.authority import Requester, asking_for, current_requester
@@ -33,21 +32,13 @@ from skillkit.disclosure.tool_sources import (
     Approved,
     Asking,
     FixedTools,
-    JoinedTools,
     Limited,
     few_at_once,
 )
 from skillkit.disclosure.tools import ToolSource, find_tool
 from skillkit.disclosure.tools_of_use import skills_in_use
-from skillkit.integrations.forks import (
-    READING_AGENTS,
-    ForkTools,
-    ReadingTools,
-    request_of,
-)
-from skillkit.scripts import ScriptTools
-from skillkit.scripts.catalogue import find_scripts
-from skillkit.toolsets import ActiveToolsets, ToolsetError, ToolsetLoader
+from skillkit.integrations.default_tools import default_provider
+from skillkit.integrations.forks import READING_AGENTS, ForkTools, ReadingTools, request_of
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +55,6 @@ Wrap = Callable[[ToolSource], ToolSource]
 """Puts wrappers of `skillkit.disclosure.tool_sources`, or of your own, around the tools of a conversation."""
 
 Answer = TypeVar("Answer")
-_sharing = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,69 +353,6 @@ class Conversation:
         with self._asking():
             tools = tuple(self._wrapped(FixedTools(disclosure.tools)).tools(self.session))
         return replace(disclosure, tools=tools)
-
-
-class ScriptSource:
-    """The script tools, for conversations that have a script to use them on."""
-
-    def __init__(self, scripts: ScriptTools, manager: SkillManager) -> None:
-        self.scripts = scripts
-        self.manager = manager
-        self._having: tuple[int, tuple[SkillMetadata, ...]] = (-1, ())
-
-    def tool(self, name: str, session: SkillSession) -> Tool | None:
-        return self.scripts.tool(name)
-
-    def tools(self, session: SkillSession) -> tuple[Tool, ...]:
-        generation, having = self._having
-        if generation != self.manager.generation:
-            generation = self.manager.generation
-            having = tuple(skill for skill in self.manager.list_skills() if find_scripts(skill))
-            self._having = (generation, having)
-        usable = any(self.manager.refusal(skill) is None for skill in having)
-        return self.scripts.tools() if usable else ()
-
-
-class AddedTools:
-    """The tools of `SkillManager.tool_sources`, whenever they were added."""
-
-    def __init__(self, manager: SkillManager) -> None:
-        self.manager = manager
-
-    def tools(self, session: SkillSession) -> tuple[Tool, ...]:
-        return JoinedTools(self.manager.tool_sources).tools(session)
-
-    def tool(self, name: str, session: SkillSession) -> Tool | None:
-        return JoinedTools(self.manager.tool_sources).tool(name, session)
-
-
-def default_provider(manager: SkillManager, scripts: ScriptTools | None = None) -> SkillContextProvider:
-    """Everything that skillkit discloses: catalogue, skills, scripts in the sandbox, and the toolsets of
-    active skills; the manager's authority decides which.
-
-    All conversations of a manager share one provider, and with it the index, unless they differ in scripts.
-    """
-    if scripts is not None:
-        return _provider(manager, scripts)
-    with _sharing:
-        shared = manager.shared_provider
-        if not isinstance(shared, SkillContextProvider):
-            shared = manager.shared_provider = _provider(manager, ScriptTools(manager))
-        return shared
-
-
-def default_sources(
-    manager: SkillManager,
-    scripts: ScriptTools,
-    on_error: Callable[[ToolsetError], object] | None = None,
-) -> list[ToolSource]:
-    """The scripts of all skills and the toolsets of active ones; `on_error` gets what cannot be loaded."""
-    toolsets = ActiveToolsets(ToolsetLoader(manager), on_error)
-    return [ScriptSource(scripts, manager), toolsets, AddedTools(manager)]
-
-
-def _provider(manager: SkillManager, scripts: ScriptTools) -> SkillContextProvider:
-    return SkillContextProvider(manager, tool_sources=default_sources(manager, scripts))
 
 
 async def _answer_nothing(**arguments: object) -> ToolResult:

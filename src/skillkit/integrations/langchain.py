@@ -42,7 +42,8 @@ from skillkit.disclosure.model_choice import ModelChoice
 from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, ForkedSkill, Skills, default_provider
+from skillkit.integrations.conversation import Asks, Conversation, ForkedSkill, Skills
+from skillkit.integrations.default_tools import default_provider
 
 if TYPE_CHECKING:
     from skillkit.core.manager import SkillManager
@@ -304,17 +305,7 @@ def _extended(
     request: ModelRequest[Any], disclosure: Disclosure, conversation: Conversation
 ) -> ModelRequest[Any]:
     own = [tool for tool in request.tools if conversation.admit(_name(tool)) is not Admission.HIDDEN]
-    definitions: list[Any] = [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": dict(tool.parameters),
-            },
-        }
-        for tool in disclosure.tools
-    ]
+    definitions: list[Any] = [{"type": "function", "function": tool.definition} for tool in disclosure.tools]
     return request.override(
         system_message=_system_message(request.system_message, disclosure.instructions),
         messages=with_insertions(request.messages, disclosure.insertions, _as_message),

@@ -57,17 +57,7 @@ class SkillTools:
 
     def tools(self) -> list[dict[str, object]]:
         """The tools, ready for the field `tools` of a request."""
-        return [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": dict(tool.parameters),
-                },
-            }
-            for tool in self.conversation.tools()
-        ]
+        return [{"type": "function", "function": tool.definition} for tool in self.conversation.tools()]
 
     async def call(self, name: str, arguments: Arguments = None) -> str:
         """What the tool answers, as the content of a message with the role `tool`."""

@@ -40,7 +40,8 @@ from skillkit.disclosure import (
 from skillkit.disclosure.model_choice import ModelChoice
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, Skills, default_provider
+from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, Skills
+from skillkit.integrations.default_tools import default_provider
 
 __all__ = ["SkillSessions", "SkillsCapability", "SkillsToolset"]
 

@@ -144,8 +144,7 @@ def _wording(library: Library, text: str, name: str) -> Markup:
 def _prompt(disclosure: Disclosure, request: str) -> Markup:
     """Return what would go out, in its order and coloured by origin, with what skills add to it."""
     tokens = disclosure.tokens
-    schemas = [{"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-               for tool in disclosure.tools]  # fmt: skip
+    schemas = [tool.definition for tool in disclosure.tools]
     tools = json.dumps(schemas, indent=1, ensure_ascii=False) if schemas else ""
     matched = "\n\n".join(insertion.text for insertion in disclosure.insertions if insertion.kept)
     parts = (

@@ -31,7 +31,8 @@ from skillkit.disclosure import SkillContextProvider, SkillRefusedError, SkillSe
 from skillkit.disclosure.activator import Activator
 from skillkit.disclosure.session import Origin
 from skillkit.disclosure.tools import Effect, Tool
-from skillkit.integrations.conversation import Conversation, default_provider
+from skillkit.integrations.conversation import Conversation
+from skillkit.integrations.default_tools import default_provider
 from skillkit.integrations.mcp import manifest
 from skillkit.integrations.mcp.made_files import made_content, read_made_file
 from skillkit.integrations.mcp.published import PublishedSkills, unknown

@@ -11,7 +11,7 @@ from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill_names import ManyInstalled
 from skillkit.install.lockfile import LOCK_FILE, OLDER_LOCK_FILE, find_lock
 from skillkit.install.tree import TreeLimits
-from skillkit.install.views import freshness_view, installed_view, verification_view
+from skillkit.install.views import freshness_view, installed_view, left_out_view, verification_view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,7 @@ def sync(
     if write:
         _say_locked(locked, target, json=json)
         return
-    left_out = [{"path": left.path, "reason": left.reason} for left in changed.left_out]
+    left_out = left_out_view(changed.left_out)
     if json:
         output.print_json({"installed": [installed_view(item) for item in changed], "left_out": left_out})
         raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)

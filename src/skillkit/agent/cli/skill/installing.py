@@ -33,7 +33,7 @@ from skillkit.install.clients import Placing, parse_clients
 from skillkit.install.exceptions import NotInstalledError
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.tree import TreeLimits
-from skillkit.install.views import installed_view
+from skillkit.install.views import installed_view, left_out_view
 
 if TYPE_CHECKING:
     from skillkit.install.results import Updated
@@ -208,7 +208,7 @@ def add(
                     item.name: [place.to_data() for place in places.get(item.name_canonical, ())]
                     for item in installed
                 },
-                "left_out": [{"path": left.path, "reason": left.reason} for left in installed.left_out],
+                "left_out": left_out_view(installed.left_out),
             }
         )
         raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
@@ -242,7 +242,7 @@ def _list_source(
                     {"name": choice.name, "path": choice.path, "description": choice.description}
                     for choice in offered.choices
                 ],
-                "left_out": [{"path": left.path, "reason": left.reason} for left in offered.left_out],
+                "left_out": left_out_view(offered.left_out),
             }
         )
         return

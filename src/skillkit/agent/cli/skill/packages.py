@@ -17,6 +17,7 @@ from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.granted_parts import npm_consent, packages_consent
+from skillkit.install.views import needed_package_view, node_project_view
 from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError
 from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, chosen_requirements, packages_of
 from skillkit.scripts.node_locks import locked_names
@@ -67,8 +68,8 @@ def packages(  # noqa: PLR0917 -- the options of a command
     chosen = chosen_requirements(needed, with_ or [], without or [])
     npm = [*dict.fromkeys(each for project in projects for each in project.requirements)]
     view: dict[str, object] = {
-        "needed": [_view(each) for each in needed],
-        "npm": [_project_view(project) for project in projects],
+        "needed": [needed_package_view(each) for each in needed],
+        "npm": [node_project_view(project) for project in projects],
         "accepted": None,
     }
     if not json:
@@ -157,16 +158,6 @@ def _show_projects(projects: list[NodeProject]) -> None:
         output.remark(f"Not from the registry, so it cannot be taken: {escape_hidden(elsewhere)}", "yellow")
 
 
-def _project_view(project: NodeProject) -> dict[str, object]:
-    return {
-        "folder": project.folder,
-        "packages": project.requirements,
-        "undeclared": list(project.undeclared),
-        "elsewhere": list(project.elsewhere),
-        "scripts": list(project.scripts),
-    }
-
-
 def _reason(each: "NeededPackage") -> str:
     words = {KNOWN: "known", SAME_NAME: "a guess: the same name", "": "nobody knows"}
     because = words.get(each.source, f"named in {escape_hidden(each.source)}")
@@ -180,13 +171,3 @@ def _confirmed(chosen: list[str], *, json: bool) -> bool:
         return False
     discard_typed_ahead()
     return typer.confirm(f"Give the scripts {listed}?", err=True)
-
-
-def _view(each: "NeededPackage") -> dict[str, object]:
-    return {
-        "module": each.module,
-        "package": each.requirement,
-        "because": each.source or None,
-        "optional": each.optional,
-        "scripts": list(each.scripts),
-    }

@@ -8,7 +8,7 @@ from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Full, Json, Trusted, examples
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill_names import ManyInstalled
-from skillkit.install.views import installed_view, place_view
+from skillkit.install.views import installed_view, left_out_view, place_view
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +28,7 @@ def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> N
         output.print_json(
             {
                 "adopted": [installed_view(item) for item in adopted],
-                "left_out": [{"path": left.path, "reason": left.reason} for left in adopted.left_out],
+                "left_out": left_out_view(adopted.left_out),
             }
         )
     else:

@@ -9,6 +9,7 @@ from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json, examples
 from skillkit.install.publishing import publish as write_site
 from skillkit.install.publishing import published_view
+from skillkit.install.views import left_out_view
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +34,7 @@ def publish(
     """
     published, left_out = write_site(skills, well_known)
     if json:
-        reasons = [{"path": left.path, "reason": left.reason} for left in left_out]
+        reasons = left_out_view(left_out)
         output.print_json({"published": published_view(published), "left_out": reasons})
     else:
         rows = [(skill.name, skill.url, skill.digest) for skill in published]

@@ -1,0 +1,78 @@
+"""The tools that a manager's skills have unless a program says otherwise, and the provider with them."""
+
+from collections.abc import Callable
+from threading import Lock
+
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import SkillMetadata
+from skillkit.disclosure import SkillContextProvider, SkillSession, Tool
+from skillkit.disclosure.tool_sources import JoinedTools
+from skillkit.disclosure.tools import ToolSource
+from skillkit.scripts import ScriptTools
+from skillkit.scripts.catalogue import find_scripts
+from skillkit.toolsets import ActiveToolsets, ToolsetError, ToolsetLoader
+
+_sharing = Lock()
+
+
+class ScriptSource:
+    """The script tools, for conversations that have a script to use them on."""
+
+    def __init__(self, scripts: ScriptTools, manager: SkillManager) -> None:
+        self.scripts = scripts
+        self.manager = manager
+        self._having: tuple[int, tuple[SkillMetadata, ...]] = (-1, ())
+
+    def tool(self, name: str, session: SkillSession) -> Tool | None:
+        return self.scripts.tool(name)
+
+    def tools(self, session: SkillSession) -> tuple[Tool, ...]:
+        generation, having = self._having
+        if generation != self.manager.generation:
+            generation = self.manager.generation
+            having = tuple(skill for skill in self.manager.list_skills() if find_scripts(skill))
+            self._having = (generation, having)
+        usable = any(self.manager.refusal(skill) is None for skill in having)
+        return self.scripts.tools() if usable else ()
+
+
+class AddedTools:
+    """The tools of `SkillManager.tool_sources`, whenever they were added."""
+
+    def __init__(self, manager: SkillManager) -> None:
+        self.manager = manager
+
+    def tools(self, session: SkillSession) -> tuple[Tool, ...]:
+        return JoinedTools(self.manager.tool_sources).tools(session)
+
+    def tool(self, name: str, session: SkillSession) -> Tool | None:
+        return JoinedTools(self.manager.tool_sources).tool(name, session)
+
+
+def default_provider(manager: SkillManager, scripts: ScriptTools | None = None) -> SkillContextProvider:
+    """Everything that skillkit discloses: catalogue, skills, scripts in the sandbox, and the toolsets of
+    active skills; the manager's authority decides which.
+
+    All conversations of a manager share one provider, and with it the index, unless they differ in scripts.
+    """
+    if scripts is not None:
+        return _provider(manager, scripts)
+    with _sharing:
+        shared = manager.shared_provider
+        if not isinstance(shared, SkillContextProvider):
+            shared = manager.shared_provider = _provider(manager, ScriptTools(manager))
+        return shared
+
+
+def default_sources(
+    manager: SkillManager,
+    scripts: ScriptTools,
+    on_error: Callable[[ToolsetError], object] | None = None,
+) -> list[ToolSource]:
+    """The scripts of all skills and the toolsets of active ones; `on_error` gets what cannot be loaded."""
+    toolsets = ActiveToolsets(ToolsetLoader(manager), on_error)
+    return [ScriptSource(scripts, manager), toolsets, AddedTools(manager)]
+
+
+def _provider(manager: SkillManager, scripts: ScriptTools) -> SkillContextProvider:
+    return SkillContextProvider(manager, tool_sources=default_sources(manager, scripts))
