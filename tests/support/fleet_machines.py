@@ -36,6 +36,8 @@ class Fleet:
     ray: Any
     workers: dict[str, Any] = field(default_factory=dict)
     runners: list[RayRunner] = field(default_factory=list)
+    answers: list[float] = field(default_factory=list)
+    """Seconds after which callers were answered, for tests that cause faults."""
 
     @property
     def keys(self) -> Path:

@@ -27,6 +27,13 @@ _TRIES = 5
 class ChangedTreeError(SkillsUseError):
     """The folder does not hold the tree that the run was approved for."""
 
+    @classmethod
+    def of(cls, folder: Path) -> "ChangedTreeError":
+        return cls(
+            f"The files in {folder} changed after this run was approved, so nothing was run; "
+            "ask again, and the files are judged as they are now"
+        )
+
 
 class TreeStore:
     """Copies beneath one folder, each made once and shared by threads and processes.
@@ -134,10 +141,7 @@ class TreeStore:
         size = copy_tree(source, target)
         if DigestMemo().with_links(target).digest != digest:
             remove_tree(target)
-            raise ChangedTreeError(
-                f"The files in {source} changed after this run was approved, so nothing was run; "
-                "ask again, and the files are judged as they are now"
-            )
+            raise ChangedTreeError.of(source)
         return size
 
     def _remove_entry(self, entry: Path) -> None:

@@ -8,7 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from skillkit.core.digest_memo import DigestMemo
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.foreign_json import parse_json
+from skillkit.core.pinned_trees import ChangedTreeError
 from skillkit.fleet.cluster import NAMESPACE, FleetError, get_dispatcher, number_of
 from skillkit.fleet.envelopes import pack_request
 from skillkit.fleet.link import DispatcherLink, Lease, NotStartedError
@@ -19,6 +22,7 @@ from skillkit.fleet.sealing import FleetKeys, Label, SealError
 from skillkit.fleet.tree_stores import TreeSource
 from skillkit.scripts.documents import DocumentError, result_from_json
 from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult
+from skillkit.scripts.pinned_run import LinkedPathError
 
 BACKEND = "ray"
 """What a result names as its sandbox when no machine's sandbox was reached."""
@@ -75,6 +79,8 @@ class FleetClient:
             raise AssertionError("unreachable")
         except WorkerLostError as error:
             return ScriptResult(Outcome.LOST, BACKEND, message=str(error))
+        except (ChangedTreeError, LinkedPathError) as error:
+            return ScriptResult(Outcome.REFUSED, BACKEND, message=str(error))
         except asyncio.CancelledError:
             return ScriptResult(Outcome.CANCELLED, BACKEND, message="Script was cancelled")
         except (SkillsUseError, OSError, TimeoutError, self._ray.exceptions.RayError) as error:
@@ -189,11 +195,12 @@ class FleetClient:
     ) -> None:
         """Tell each line as it comes, and the rest when the run has ended."""
         position, started = 0, False
-        with contextlib.suppress(self._ray.exceptions.RayError):
+        with contextlib.suppress(self._ray.exceptions.RayError, SealError):
             while True:
                 ended = running.done()
-                found, lines = await worker.output.remote(run, position)
+                found, sealed = await worker.output.remote(run, position)
                 started = started or found >= 0
+                lines = parse_json(self._unseal(sealed, run, "output")) if found >= 0 else []
                 for line in lines:
                     tell(line)
                 position = max(found, 0) if found >= 0 else position
@@ -205,14 +212,17 @@ class FleetClient:
     def _open(self, sealed: bytes, run: str) -> ScriptResult:
         """Return the result in a document of ours about this run."""
         try:
-            label, content = self._keys.open(sealed)
-            if label.kind != "result" or label.run != run:
-                raise SealError("A result of another run")
-            return result_from_json(content)
+            return result_from_json(self._unseal(sealed, run, "result"))
         except (SealError, DocumentError) as error:
             raise WorkerLostError(
                 f"The worker sent back something else ({error}); the script may have run"
             ) from error
+
+    def _unseal(self, sealed: bytes, run: str, kind: str) -> bytes:
+        label, content = self._keys.open(sealed)
+        if label.kind != kind or label.run != run:
+            raise SealError(f"A document that is no {kind} of this run")
+        return content
 
     # Where things are
 
@@ -253,7 +263,7 @@ class FleetClient:
         """Put the tree where machines look for it, once."""
         if self._store is None or request.digest in self._stored:
             return
-        packed = await asyncio.to_thread(pack_tree, request.base_dir)
+        packed = await asyncio.to_thread(_pack_approved, request)
         await asyncio.to_thread(self._store.put, request.digest, packed)
         self._stored.add(request.digest)
 
@@ -261,7 +271,7 @@ class FleetClient:
         """Send the tree through Ray's object store: each machine gets it once, whoever asks."""
         reference = self._packed.get(request.digest)
         if reference is None:
-            packed = await asyncio.to_thread(pack_tree, request.base_dir)
+            packed = await asyncio.to_thread(_pack_approved, request)
             reference = await ray_call(self._ray.put, packed)
             self._packed[request.digest] = reference
             while len(self._packed) > _KEPT_TREES:
@@ -278,6 +288,17 @@ class FleetClient:
         if why is not None:
             self._packed.pop(request.digest, None)
             raise NotStartedError(str(why))
+
+
+def _pack_approved(request: ScriptRequest) -> bytes:
+    """Return the tree as it travels; ChangedTreeError if it is not the approved one any more.
+
+    Machines compare the digest of what arrives: this is for a reason that names the user's folder.
+    """
+    packed = pack_tree(request.base_dir)
+    if DigestMemo().with_links(request.base_dir).digest != request.digest:
+        raise ChangedTreeError.of(request.base_dir)
+    return packed
 
 
 async def _value(reference: Any) -> Any:

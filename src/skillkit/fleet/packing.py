@@ -5,12 +5,13 @@ import os
 import stat
 import tarfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from skillkit.core.digest import open_tree
 from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.scripts.pinned_run import open_real
 
 
 class PackedTreeError(SkillsUseError):
@@ -25,18 +26,22 @@ def pack_tree(folder: Path) -> bytes:
 
 
 def pack_files(files: Mapping[str, Path]) -> bytes:
-    """Return files and folders under other names."""
+    """Return files and folders under other names; LinkedPathError where a link has taken one's place."""
     packed = _Packed()
     for name, path in sorted(files.items()):
-        if path.is_dir():
-            packed.add_folder(path, f"{name}/")
-            continue
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            packed.add_file(name, descriptor)
-        finally:
-            os.close(descriptor)
+        with ExitStack() as held:
+            place = Path(f"/proc/self/fd/{_held(open_real(path), held)}")
+            if place.is_dir():
+                packed.add_folder(place, f"{name}/")
+            else:
+                flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+                packed.add_file(name, _held(os.open(place, flags), held))
     return packed.close()
+
+
+def _held(descriptor: int, held: ExitStack) -> int:
+    held.callback(os.close, descriptor)
+    return descriptor
 
 
 class _Packed:

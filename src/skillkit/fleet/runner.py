@@ -16,6 +16,7 @@ from skillkit.fleet.client import BACKEND, FleetClient, RunOptions
 from skillkit.fleet.cluster import connect, parse_address
 from skillkit.fleet.sealing import FleetKeys
 from skillkit.fleet.tree_stores import open_tree_store
+from skillkit.scripts.inputs import InputsError, check_project
 from skillkit.scripts.models import Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.pinned_run import LOCALE
 
@@ -134,7 +135,12 @@ class RayRunner:
 
     def _refusal(self, request: ScriptRequest) -> str | None:
         """Why a request cannot leave this machine."""
-        project = () if request.project is None else (request.project,)
+        project: tuple[Path, ...] = ()
+        if request.project is not None:
+            try:
+                project = (check_project(request.project),)
+            except InputsError as error:
+                return str(error)
         for path in (*request.read_paths, *request.write_paths, *project):
             if not any(path.is_relative_to(shared) for shared in self._shared):
                 return (

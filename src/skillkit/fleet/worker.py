@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 import os
 import socket
@@ -54,8 +55,8 @@ class WorkerOptions:
 
 @dataclass(slots=True)
 class _Run:
+    label: Label
     task: "asyncio.Task[ScriptResult]"
-    keep: float
     lines: list[str] = field(default_factory=list)
     size: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -123,17 +124,18 @@ class Worker:
             self._keep(label, reply)
         return "result", reply
 
-    async def output(self, run: str, position: int) -> tuple[int, list[str]]:
-        """Return the lines that a run has printed since `position`, as soon as there is one."""
+    async def output(self, run: str, position: int) -> tuple[int, bytes]:
+        """Return the lines that a run has printed since `position`, sealed, as soon as there is one."""
         known = self._runs.get(run)
         if known is None:
-            return -1, []
+            return -1, b""
         if len(known.lines) <= position and not known.task.done():
             known.news.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(known.news.wait(), HEARTBEAT)
         lines = known.lines[position:]
-        return position + len(lines), lines
+        sealed = self._keys.seal(replace(known.label, kind="output"), json.dumps(lines).encode())
+        return position + len(lines), sealed
 
     async def collect(self, run: str) -> bytes | None:
         """Return the result of a run whose client is gone, None when there is none (any more)."""
@@ -189,7 +191,7 @@ class Worker:
         if label.follow:
             self._runner.follow = partial(self._tell, loop)
             self._followed[id(request)] = label.run
-        run = _Run(loop.create_task(self._runner.arun(request)), label.keep)
+        run = _Run(label, loop.create_task(self._runner.arun(request)))
         self._runs[label.run] = run
         try:
             return await run.task
@@ -270,7 +272,7 @@ class Worker:
             self._dispatcher = None
             return
         for run in answer["end"]:
-            if run in self._runs and not self._runs[run].keep:
+            if run in self._runs and not self._runs[run].label.keep:
                 await self.cancel(run)
 
     def _find_dispatcher(self, ray: Any) -> Any:

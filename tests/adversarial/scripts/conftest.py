@@ -1,5 +1,15 @@
-"""Skills with scripts on disk, and the three calls over them."""
+"""Skills with scripts on disk, and the three calls over them, here or on a fleet."""
 
-from workshop import backend, confining, shared_home, workshop
+import os
 
-__all__ = ["backend", "confining", "shared_home", "workshop"]
+from ray_cluster import INSIDE
+from workshop import shared_home
+
+if INSIDE in os.environ:
+    from fleet_workshop import backend, confining, fleet, machines, workshop
+
+    __all__ = ["backend", "confining", "fleet", "machines", "shared_home", "workshop"]
+else:
+    from workshop import backend, confining, workshop
+
+    __all__ = ["backend", "confining", "shared_home", "workshop"]

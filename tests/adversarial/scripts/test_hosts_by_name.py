@@ -287,6 +287,7 @@ outcome["held"] = len(held)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("skillkit-gateway")]
 
 
+@pytest.mark.this_machine
 @pytest.mark.parametrize("sandbox", ["landlock", "none"])
 def test_where_names_cannot_be_held_the_grant_is_refused_and_not_widened(workshop, sandbox):
     workshop.skill("demo", tell_py="print(1)")
@@ -298,6 +299,7 @@ def test_where_names_cannot_be_held_the_grant_is_refused_and_not_widened(worksho
     assert "cannot keep a script to the hosts that were granted (api.test)" in answer["message"]
 
 
+@pytest.mark.this_machine
 def test_a_name_that_leads_into_our_own_network_is_refused(workshop, monkeypatch):
     if SandboxSelection(workshop.home / "cache").reason(Bubblewrap()):
         pytest.skip("bwrap does not work here")

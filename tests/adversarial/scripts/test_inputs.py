@@ -160,6 +160,7 @@ def test_a_project_is_read_without_its_keys_and_never_written(workshop, project)
     assert answer["meta"]["grants"]["project"] == str(project)
 
 
+@pytest.mark.this_machine
 @pytest.mark.parametrize("sandbox", ["landlock", "none"])
 def test_where_nothing_can_be_hidden_a_project_is_refused(workshop, project, sandbox):
     workshop.skill("demo", walk_py=WALK)

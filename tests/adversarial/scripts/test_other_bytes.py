@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+
 from skillkit.core.authority import DefaultAuthority, Requester
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.core.models import SkillMetadata
@@ -128,6 +130,7 @@ def _swap(base: Path, other: Path, stop: threading.Event) -> None:
             aside.rename(other)
 
 
+@pytest.mark.this_machine
 def test_a_copy_that_was_tampered_with_is_made_again(workshop):
     workshop.skill("demo", tell_py="print('\"approved\"')")
     tools = workshop.tools()
@@ -140,6 +143,7 @@ def test_a_copy_that_was_tampered_with_is_made_again(workshop):
     assert workshop.tools().script_run("demo", "tell")["result"] == "approved"
 
 
+@pytest.mark.this_machine
 def test_copies_that_nobody_uses_make_space_for_new_ones(workshop, monkeypatch):
     monkeypatch.setattr("skillkit.core.pinned_trees.KEPT_TREES", 3)
     for number in range(6):

@@ -17,6 +17,8 @@ from skillkit.scripts.needed_packages import needed_packages, packages_of
 
 __all__ = ["fresh", "index"]
 
+pytestmark = pytest.mark.this_machine  # packages are accepted where the user is
+
 SKILL = b"Install with `pip install -q google-cloud-storage>=2 rich` or:\n\n    uv pip install pdfplumber\n"
 
 

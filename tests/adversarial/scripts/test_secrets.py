@@ -249,6 +249,7 @@ def test_a_mask_finds_the_value_wherever_it_is_cut():
         assert out == b"a" * 10 + b"[key]" + b"b" * 40 + b"[key]"
 
 
+@pytest.mark.this_machine
 def test_a_secret_is_not_given_beside_the_whole_network_nor_where_names_cannot_be_held(run):
     answer = run("", Grants(secrets=(KEY,), network=True))
     assert (answer["error"], "grant hosts by name" in answer["message"]) == ("permission_denied", True)

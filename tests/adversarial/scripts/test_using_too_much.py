@@ -81,6 +81,7 @@ def test_daemons_and_fork_chains_die_with_the_script(workshop, backend, ending):
     assert processes_with(marker) == []
 
 
+@pytest.mark.this_machine
 def test_everything_dies_when_our_own_process_is_killed(workshop, backend):
     workshop.skill("daemons", run_py=textwrap.dedent(DAEMONS) + "time.sleep(600)")
     marker = f"marker-{os.getpid()}-{backend}-orphaned"
@@ -373,6 +374,7 @@ async def test_a_run_that_waits_in_line_is_cancelled_without_starting(workshop):
             await task
 
 
+@pytest.mark.this_machine
 async def test_thirty_two_at_once_share_the_limit_and_all_finish(workshop, confining):
     workshop.skill(
         "many",
@@ -397,6 +399,7 @@ async def test_thirty_two_at_once_share_the_limit_and_all_finish(workshop, confi
     assert max(answer["result"][1] for answer in answers) <= 4
 
 
+@pytest.mark.this_machine
 def test_runs_in_a_row_leak_neither_descriptors_nor_processes_nor_folders(workshop, backend):
     workshop.skill("quick", run_sh="echo 1")
     tools = workshop.tools(Grants(unsandboxed=True), sandbox=backend, concurrency=1)
@@ -492,6 +495,7 @@ def test_a_lower_hard_limit_of_the_shell_is_kept_and_nothing_breaks(workshop, co
     assert json.loads(message) == [int(lower), int(lower)]
 
 
+@pytest.mark.this_machine
 def test_files_of_the_machine_are_not_counted_before_the_root_has_changed(workshop, monkeypatch):
     """On a busy machine bwrap may need longer for its mounts than the first look takes to come."""
     if SandboxSelection(workshop.home / "cache").reason(Bubblewrap()):
@@ -522,6 +526,7 @@ def test_files_of_the_machine_are_not_counted_before_the_root_has_changed(worksh
     assert counted[0] < 20  # folders of the sandbox; those of this machine hold thousands
 
 
+@pytest.mark.this_machine
 def test_runs_that_wait_hold_no_descriptor(workshop):
     workshop.skill("quick", run_py="print(1)")
     base = workshop.folder / "quick"

@@ -12,25 +12,22 @@ HERE = Path(__file__).parent / "inside"
 ROOT = Path(__file__).parents[3]
 
 
+TARGETS = {
+    **{path.stem: [str(path)] for path in HERE.glob("inside_*.py")},
+    "attacks": ["-m", "not this_machine", str(ROOT / "tests" / "adversarial" / "scripts")],
+}
+
+
 @pytest.mark.slow
 @pytest.mark.xdist_group("fleet")
-@pytest.mark.parametrize("module", sorted(path.stem for path in HERE.glob("inside_*.py")))
-def test_inside_a_namespace(module):
+@pytest.mark.parametrize("target", sorted(TARGETS))
+def test_inside_a_namespace(target):
     if reason := why_no_namespace():
         pytest.skip(f"no namespace can be made here: {reason}")
-    options = [
-        "-q",
-        "-x",
-        "-p",
-        "no:randomly",
-        "-p",
-        "no:cacheprovider",
-        "-n0",
-        "-o",
-        "python_files=inside_*.py",
-    ]
+    options = ["-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "-n0"]
+    files = ["-o", "python_files=inside_*.py test_*.py"]
     ended = subprocess.run(
-        [*namespace_command(), sys.executable, "-m", "pytest", *options, str(HERE / f"{module}.py")],
+        [*namespace_command(), sys.executable, "-m", "pytest", *options, *files, *TARGETS[target]],
         cwd=ROOT,
         env={**os.environ, INSIDE: "1"},
         capture_output=True,

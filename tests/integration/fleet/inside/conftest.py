@@ -2,31 +2,17 @@
 
 import os
 
-import pytest
-from ray_cluster import INSIDE, processes
+from ray_cluster import INSIDE
 
 collect_ignore_glob = [] if INSIDE in os.environ else ["*"]
 
+if INSIDE in os.environ:
+    from fleet_workshop import fleet, machines
 
-@pytest.fixture(scope="module")
-def fleet():
-    """A head and two machines, one worker on each."""
-    from fleet_machines import running_fleet
-
-    with running_fleet("127.0.0.2", "127.0.0.3") as made:
-        yield made
+    __all__ = ["fleet", "machines"]
 
 
-@pytest.fixture
-def machines(fleet):
-    """A worker of four slots on each machine, started anew where the test before did not leave one."""
-    alive = processes()
-    ready = {
-        facts["place"]: name
-        for name, facts in fleet.status().items()
-        if facts["state"] == "ready" and facts["pid"] in alive
-    }
-    if set(ready) != {"127.0.0.2", "127.0.0.3"} or set(ready.values()) != set(fleet.workers):
-        fleet.stop_workers()
-        ready = {address: fleet.start_worker(address) for address in ("127.0.0.2", "127.0.0.3")}
-    return ready
+def pytest_generate_tests(metafunc):
+    """Faults are met once in the suite, and as often as `benchmarks.fleet.faults` asks."""
+    if "fault_round" in metafunc.fixturenames:
+        metafunc.parametrize("fault_round", range(int(os.environ.get("SKILLKIT_FAULT_ROUNDS", "1"))))

@@ -18,6 +18,8 @@ from skillkit.core.grants import Limits
 from skillkit.fleet.cluster import get_dispatcher
 from skillkit.scripts import Outcome
 
+pytestmark = pytest.mark.usefixtures("fault_round")
+
 SLEEPS = "import time; time.sleep(600)"
 ANSWER = 10.0
 """Seconds within which every caller is answered after a fault."""
@@ -43,9 +45,19 @@ class Called:
         self.worker = self.started_on[0].partition("/")[0]
 
     def answer(self, seconds=ANSWER):
+        began = time.monotonic()
         result = self.future.result(timeout=seconds)
+        self.fleet.answers.append(time.monotonic() - began)
         self.pool.shutdown()
         return result
+
+
+@pytest.fixture(autouse=True)
+def slowest_answer(fleet, record_property):
+    """For `benchmarks.fleet.faults`: how long the callers of a test waited after its fault."""
+    fleet.answers.clear()
+    yield
+    record_property("slowest_answer", max(fleet.answers, default=0.0))
 
 
 def test_a_killed_worker_is_told_and_its_script_is_not_started_again(fleet, machines):
@@ -107,7 +119,8 @@ def test_a_dispatcher_that_dies_loses_no_run(fleet, machines):
         futures = [pool.submit(runner.run, request) for request in waiting]
         status = lambda: fleet.ray.get(dispatcher.status.remote())["tenants"].get("waits", {})  # noqa: E731
         wait_until(lambda: status().get("waiting") == 4)
-        fleet.ray.kill(dispatcher, no_restart=False)
+        (pid,) = (pid for pid, line in processes().items() if line.startswith("ray::Dispatcher"))
+        os.kill(pid, signal.SIGKILL)
         assert [call.answer(60).stdout.data for call in running] == [b"done\n"] * 8
         assert [future.result(60).stdout.data for future in futures] == [b"waited\n"] * 4
     assert [fleet.starts(request) for request in waiting] == [1] * 4
