@@ -49,26 +49,10 @@ def met(chosen: str, rounds: int) -> Iterator[tuple[str, bool, float]]:
     """Yield each test that was run: its name, whether it passed, and its slowest answer."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        options = [
-            "-q",
-            "-p",
-            "no:randomly",
-            "-p",
-            "no:cacheprovider",
-            "-n0",
-            "-o",
-            "python_files=inside_*.py",
-        ]
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            *options,
-            "-k",
-            chosen,
-            f"--junit-xml={report}",
-            str(FAULTS),
-        ]
+        options = ["-q", "-n0", "-p", "no:randomly", "-p", "no:cacheprovider"]
+        settings = ["-o", "python_files=inside_*.py", "-o", "junit_family=xunit1"]
+        chosen_ones = [*settings, "-k", chosen, f"--junit-xml={report}", str(FAULTS)]
+        command = [sys.executable, "-m", "pytest", *options, *chosen_ones]
         environment = {**os.environ, INSIDE: "1", "SKILLKIT_FAULT_ROUNDS": str(rounds)}
         subprocess.run([*namespace_command(), *command], cwd=ROOT, env=environment, check=False)
         for case in ElementTree.parse(report).iter("testcase"):

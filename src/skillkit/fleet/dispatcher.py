@@ -9,7 +9,7 @@ from typing import Any
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.fleet.fair_queue import FairQueue, QueueFullError
 from skillkit.fleet.policy import Policy, policy_path, read_policy
-from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL, SILENCE, Message
+from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL, SILENCE, STRANDED, Message
 
 _POLL = 2.0
 
@@ -41,6 +41,8 @@ class Dispatcher:
         self._queue = FairQueue(Policy())
         self._clients: dict[str, _Client] = {}
         self._members: dict[str, _Member] = {}
+        self._served = time.monotonic()
+        """When there was a machine that takes runs, last."""
         self._policy_seen: object = None
         self._policy_error = ""
         self._tending: asyncio.Task[None] | None = None
@@ -204,6 +206,7 @@ class Dispatcher:
                 for client in self._clients.values():
                     client.heard = now
             self._forget_silent(now)
+            self._refuse_stranded(now)
             self._read_policy()
             self._grant()
 
@@ -221,6 +224,14 @@ class Dispatcher:
                         self._members[grant.worker].ending.append(grant.run)
                     self._queue.release(grant.run)
                 del self._clients[name]
+
+    def _refuse_stranded(self, now: float) -> None:
+        if self._queue.has_open_worker():
+            self._served = now
+        elif now - self._served > STRANDED:
+            why = f"The fleet has had no machine that takes runs for {now - self._served:.0f} s; join one"
+            for run, client in self._queue.dismiss():
+                self._say(client, ("refused", run, why))
 
     def _read_policy(self) -> None:
         try:

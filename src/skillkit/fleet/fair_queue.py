@@ -112,6 +112,9 @@ class FairQueue:
     def has_worker(self, worker: str) -> bool:
         return worker in self._workers
 
+    def has_open_worker(self) -> bool:
+        return any(worker.open for worker in self._workers.values())
+
     def used(self, worker: str) -> int:
         """Return how many runs a worker has."""
         return self._workers[worker].used if worker in self._workers else 0
@@ -155,6 +158,14 @@ class FairQueue:
             if len(state.queue) > 2 * state.waiting + _LEVELS:
                 state.queue = [item for item in state.queue if not item[2].withdrawn]
                 heapq.heapify(state.queue)
+
+    def dismiss(self) -> list[tuple[str, str]]:
+        """Forget everything that waits; return each run and its client."""
+        dismissed = [(run, entry.client) for run, (_, entry) in self._waiting.items()]
+        for run, _ in dismissed:
+            self._tenants[self._waiting[run][0]].refused += 1
+            self.withdraw(run)
+        return dismissed
 
     def release(self, run: str) -> None:
         """Give back the slot of a run that ended."""

@@ -8,6 +8,8 @@ HEARTBEAT = 1.0
 """Seconds between two signs of life of a worker or a client."""
 SILENCE = 5.0
 """Seconds without one after which it counts as lost."""
+STRANDED = 60.0
+"""Seconds without any machine that takes runs after which what waits is refused."""
 Message = tuple[Any, ...]
 """`("submit", run, tenant, priority)`, `("adopt", run, tenant, worker)`, `("withdraw", run)`,
 `("release", run)`, `("lost", run, worker)` from a client; `("granted", run, worker)`,

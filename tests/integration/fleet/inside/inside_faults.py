@@ -183,7 +183,7 @@ def test_a_killed_raylet_is_told_and_leaves_nothing(fleet, machines):
     assert fleet.runner().run(fleet.request()).outcome is Outcome.EXITED
 
 
-def test_the_head_dies_and_everybody_is_answered(fleet):
+def test_the_head_dies_and_everybody_is_answered(fleet, machines):
     """The last of this module: a cluster without its head is over."""
     alive = [worker for worker in fleet.status().values() if worker["state"] == "ready"]
     slots = sum(worker["slots"] for worker in alive)
