@@ -6,12 +6,15 @@ python3 dev.py bench gateway [RUNS]
 import argparse
 import http.server
 import json
+import multiprocessing
 import os
 import ssl
 import statistics
 import tempfile
-import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter
 
@@ -103,10 +106,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="?", type=int, default=30, help="runs of each kind (default: 30)")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, ExitStack() as held:
         os.chmod(scratch, 0o755)
         public = make_certificate(Path(scratch))
-        port, secure = serve(), serve(public)
+        port, secure = held.enter_context(serving()), held.enter_context(serving(public))
         os.environ["SSL_CERT_FILE"] = str(public)
         secret = SecretRequest("KEY", (f"localhost:{secure}",))
         kinds = {
@@ -148,15 +151,27 @@ def main() -> None:
         runner.close()
 
 
-def serve(certificate: Path | None = None) -> int:
-    """Start a server and return its port."""
+@contextmanager
+def serving(certificate: Path | None = None) -> Iterator[int]:
+    """The port of a server in a process of its own: in ours it would wait for the gateway's lock."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs, certificate))
+    process.start()
+    try:
+        yield ours.recv()
+    finally:
+        process.terminate()
+        process.join()
+
+
+def serve(told: Connection, certificate: Path | None) -> None:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, certificate.with_name("private.pem"))
         server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server.server_address[1]
+    told.send(server.server_address[1])
+    server.serve_forever()
 
 
 def make_certificate(folder: Path) -> Path:

@@ -57,6 +57,11 @@ class Echo(BaseHTTPRequestHandler):
     def do_POST(self):
         self.do_GET()
 
+    def do_HEAD(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "12345")
+        self.end_headers()
+
     def log_message(self, *_):
         pass
 
@@ -142,6 +147,21 @@ outcome = fetch("/", {"Authorization": "Basic " + basic})
     assert host.seen[0][1]["Authorization"] == f"Basic {rendered}"
     assert VALUE not in json.dumps(answer)
     assert rendered not in json.dumps(answer)
+
+
+def test_an_answer_has_the_length_of_what_the_script_gets(run, host):
+    code = """
+connection = http.client.HTTPSConnection("api.test", timeout=10)
+for method in ("GET", "HEAD", "GET"):
+    connection.request(method, "/bare", headers={"Authorization": "Bearer " + key})
+    answer = connection.getresponse()
+    outcome.setdefault(method, []).append([answer.getheader("Content-Length"), len(answer.read())])
+outcome["key"] = len(key)
+"""
+    answer = run(code)["result"]
+    masked = 3 * answer["key"]
+    assert answer["GET"] == [[str(masked), masked]] * 2
+    assert answer["HEAD"] == [["12345", 0]]
 
 
 def test_many_requests_share_a_connection_and_bodies_pass_as_they_are(run, host):

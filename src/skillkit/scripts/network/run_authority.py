@@ -3,6 +3,7 @@
 import datetime
 import os
 import ssl
+from functools import lru_cache
 from threading import Lock
 
 from skillkit.core.exceptions import SkillsUseError
@@ -48,15 +49,13 @@ class RunAuthority:
     def files(self) -> dict[str, bytes]:
         """What the sandbox has in place of this machine's authorities: those, and this one."""
         own = self._pem(self._certificate)
-        bundles = {path: _read(path) for path in _BUNDLES}
-        known = next((content for content in bundles.values() if content), b"")
-        shown = {path: content + own for path, content in bundles.items() if content}
-        return {**shown, _FILE: known + own}
+        shown = {path: content + own for path in _BUNDLES if (content := _read(path))}
+        return shown or {_FILE: own}
 
     @property
     def environment(self) -> dict[str, str]:
         """How programs that bring their own authorities are told of these."""
-        return dict.fromkeys(_VARIABLES, _FILE)
+        return dict.fromkeys(_VARIABLES, next(filter(_read, _BUNDLES), _FILE))
 
     def context_for(self, name: str) -> ssl.SSLContext:
         """Return what a server called `name` shows to the script."""
@@ -115,7 +114,14 @@ class RunAuthority:
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        found = os.stat(path)
+        return _content(path, (found.st_mtime_ns, found.st_size, found.st_ino))
     except OSError:
         return b""
+
+
+@lru_cache(maxsize=len(_BUNDLES))
+def _content(path: str, stamp: object) -> bytes:
+    """A bundle of this machine, read again when it changes: every run with a secret shows it."""
+    with open(path, "rb") as file:
+        return file.read()

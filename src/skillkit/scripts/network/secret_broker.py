@@ -1,6 +1,6 @@
 """HTTP between a script and a host that gets a secret: the value is put in, and masked on its way back."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import h11
 
@@ -60,6 +60,8 @@ class SecretBroker:
         self._hosts = [f"{name}:{port}".encode(), *([name.encode()] if port == HTTPS else [])]
         self._secrets = secrets
         self._allowance = allowance
+        self._waiting = {True: bytearray(), False: bytearray()}
+        """What is to be sent, to the script (True) and to the host: head and body go out together."""
         self.sent = self.received = 0
 
     def run(self, refuse: Callable[[str], None]) -> None:
@@ -86,14 +88,17 @@ class SecretBroker:
         self._send(server, asked)
         if script.they_are_waiting_for_100_continue:
             waiting = h11.InformationalResponse(status_code=100, headers=[])
-            self._inside.sendall(script.send(waiting) or b"")
+            self._reply(script, waiting)
         while isinstance(event := self._next(script, self._inside), h11.Data):
             self._send(server, h11.Data(data=bytes(event.data)))
         self._send(server, h11.EndOfMessage())
-        self._pass_answer(script, server, mask)
+        self._pass_answer(script, server, mask, is_head=request.method == b"HEAD")
+        self._flush()
         return script.our_state is h11.DONE and server.our_state is h11.DONE
 
-    def _pass_answer(self, script: h11.Connection, server: h11.Connection, mask: Mask) -> None:
+    def _pass_answer(
+        self, script: h11.Connection, server: h11.Connection, mask: Mask, *, is_head: bool
+    ) -> None:
         answer = self._next(server, self._outside)
         while isinstance(answer, h11.InformationalResponse):
             answer = self._next(server, self._outside)
@@ -101,18 +106,28 @@ class SecretBroker:
             raise h11.RemoteProtocolError("the server ended the connection")
         if any(name == b"content-encoding" and value != b"identity" for name, value in answer.headers):
             raise RefusedUseError("the answer is compressed, so the secret could not be masked in it")
-        headers = [
-            (name, mask.whole(value))
-            for name, value in answer.headers
-            if name not in (b"content-length", b"transfer-encoding")
-        ]
-        self._reply(script, h11.Response(status_code=answer.status_code, headers=headers))
-        while isinstance(event := self._next(server, self._outside), h11.Data):
-            if ready := mask.feed(bytes(event.data)):
-                self._reply(script, h11.Data(data=ready))
-        if rest := mask.rest():
-            self._reply(script, h11.Data(data=rest))
+        framing = (b"content-length", b"transfer-encoding")
+        headers = [(name, mask.whole(value)) for name, value in answer.headers if name not in framing]
+        size = next((int(value) for name, value in answer.headers if name == b"content-length"), None)
+        bodiless = is_head or answer.status_code in (204, 304)
+        if size is None or size > _CHUNK or bodiless:
+            kept = [(b"content-length", b"%d" % size)] if size is not None and bodiless else []
+            self._reply(script, h11.Response(status_code=answer.status_code, headers=[*headers, *kept]))
+            for data in self._bodies(server):
+                if ready := mask.feed(data):
+                    self._reply(script, h11.Data(data=ready))
+            body = mask.rest()
+        else:  # what is short is masked as a whole, and has a length again
+            body = mask.whole(b"".join(self._bodies(server)))
+            headers.append((b"content-length", b"%d" % len(body)))
+            self._reply(script, h11.Response(status_code=answer.status_code, headers=headers))
+        if body:
+            self._reply(script, h11.Data(data=body))
         self._reply(script, h11.EndOfMessage())
+
+    def _bodies(self, server: h11.Connection) -> Iterator[bytes]:
+        while isinstance(event := self._next(server, self._outside), h11.Data):
+            yield bytes(event.data)
 
     def _granted(self, request: h11.Request) -> tuple[h11.Request, Mask]:
         """The request as it goes out, and what is to be masked in its answer."""
@@ -156,9 +171,11 @@ class SecretBroker:
         self._reply(script, h11.Response(status_code=403, headers=headers))
         self._reply(script, h11.Data(data=body))
         self._reply(script, h11.EndOfMessage())
+        self._flush()
 
     def _next(self, connection: h11.Connection, stream: ByteStream) -> object:
         while (event := connection.next_event()) is h11.NEED_DATA:
+            self._flush()  # the other side may wait for it before it goes on
             received = stream.recv(_CHUNK)
             if stream is self._outside:
                 self.received += len(received)
@@ -172,7 +189,19 @@ class SecretBroker:
         self.sent += len(data)
         if not self._allowance.spend("sent", len(data)):
             raise RefusedUseError("more data than a run may send")
-        self._outside.sendall(data)
+        self._put(data, to_script=False)
 
     def _reply(self, connection: h11.Connection, event: h11.Event) -> None:
-        self._inside.sendall(connection.send(event) or b"")
+        self._put(connection.send(event) or b"", to_script=True)
+
+    def _put(self, data: bytes, *, to_script: bool) -> None:
+        waiting = self._waiting[to_script]
+        waiting += data
+        if len(waiting) >= _CHUNK:
+            self._flush()
+
+    def _flush(self) -> None:
+        for to_script, waiting in self._waiting.items():
+            if waiting:
+                (self._inside if to_script else self._outside).sendall(bytes(waiting))
+                waiting.clear()
