@@ -28,6 +28,17 @@ class TreeLimits:
     max_bytes: int = MAX_BYTES
 
 
+def too_large(files: int, size: int, limits: TreeLimits) -> UnsafeTreeError | None:
+    """Why a skill of so many files and bytes is refused."""
+    if files <= limits.max_files and size <= limits.max_bytes:
+        return None
+    return UnsafeTreeError(
+        f"The skill has {files:,} files and {size:,} bytes; the limits are "
+        f"{limits.max_files:,} and {limits.max_bytes:,}",
+        remedy=Remedy.ALLOW_MORE,
+    )
+
+
 ANY_SIZE = TreeLimits(max_files=1 << 40, max_bytes=1 << 40)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from file_server import FileServer
 from installing import Person
+from publishers import zipped
 from skill_repositories import skill_text
 
 from skillkit.install.exceptions import ConsentError, InstallError, NetworkError, SourceError, UnsafeTreeError
@@ -23,14 +24,6 @@ from skillkit.install.sources.unpack import unpack
 FORMATS = Path(__file__).parents[4] / "shared" / "data" / "formats" / "well-known-index.json"
 INDEX = "/.well-known/agent-skills/index.json"
 OLDER = "/.well-known/skills"
-
-
-def zipped(files: dict[str, str]) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
-    return data.getvalue()
 
 
 def tarred(members: list[tuple[tarfile.TarInfo, bytes]]) -> bytes:

@@ -1,21 +1,17 @@
 """The stock `npx skills` and `clawhub` of npm against what we publish, lock, find and adopt, on loopback."""
 
-import functools
-import io
 import json
 import os
 import re
 import shutil
 import subprocess
-import threading
-import zipfile
 from collections.abc import Callable, Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from file_server import FileServer
 from program import clean_environment
+from publishers import release_on_clawhub, serve_folder
 from skill_repositories import Repository, skill_text
 
 from skillkit.core.disk import locked
@@ -91,13 +87,8 @@ def site(tmp_path: Path) -> Iterator[str]:
     (skill / "SKILL.md").write_text(skill_text("demo"))
     (skill / "references" / "a.md").write_text("A\n")
     publish(tmp_path / "skills", tmp_path / "public")
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "public"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+    with serve_folder(tmp_path / "public") as address:
+        yield address
 
 
 def test_the_stock_client_installs_from_our_site_and_we_restore_from_its_lock(
@@ -150,7 +141,7 @@ def test_what_the_stock_clawhub_installed_is_adopted_verified_and_updated(
     npx: Npx, installer: SkillInstaller, tmp_path: Path
 ) -> None:
     with FileServer() as server:
-        serve_version(server, "1.0.0", "One.")
+        release_on_clawhub(server, "1.0.0", {"SKILL.md": skill_text("pdf", "One.")})
         done = npx("install", "pdf", "--registry", server.url, "--no-input", program=CLAWHUB)
         assert done.returncode == 0, done.stdout + done.stderr
         copy = tmp_path / "project" / "skills" / "pdf"
@@ -160,35 +151,7 @@ def test_what_the_stock_clawhub_installed_is_adopted_verified_and_updated(
         [verified] = installer.verify()
         assert verified.intact
         assert not verified.strays
-        serve_version(server, "1.1.0", "Two.")
+        release_on_clawhub(server, "1.1.0", {"SKILL.md": skill_text("pdf", "Two.")})
         assert installer.outdated()[0].outdated
         installer.update("pdf")
         assert "Two." in (copy / "SKILL.md").read_text()
-
-
-def serve_version(server: FileServer, version: str, body: str) -> None:
-    """A registry with one skill, in the words of ClawHub's protocol."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("SKILL.md", skill_text("pdf", body))
-    latest = {"version": version, "createdAt": 1, "changelog": ""}
-    skill = {
-        "slug": "pdf",
-        "displayName": "pdf",
-        "summary": "",
-        "tags": {"latest": version},
-        "stats": {},
-        "createdAt": 1,
-        "updatedAt": 1,
-    }
-    answer = {"skill": skill, "latestVersion": latest, "owner": {"handle": "ada"}, "moderation": None}
-    one = {"version": latest, "skill": {"slug": "pdf", "displayName": "pdf"}}
-    for owner in ("", "?ownerHandle=ada"):
-        server.files[f"/api/v1/skills/pdf{owner}"] = json.dumps(answer).encode()
-        server.files[f"/api/v1/skills/pdf/versions/{version}{owner}"] = json.dumps(one).encode()
-    for asked in (
-        f"slug=pdf&version={version}",
-        f"slug=pdf&ownerHandle=ada&version={version}",
-        f"slug=pdf&version={version}&ownerHandle=ada",
-    ):
-        server.files[f"/api/v1/download?{asked}"] = archive.getvalue()

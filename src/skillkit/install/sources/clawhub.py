@@ -1,5 +1,6 @@
 """A skill of a registry that speaks the protocol of ClawHub."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,9 @@ from skillkit.install.sources.source import Access, OpenSource, Source, check_ad
 REGISTRY = "https://clawhub.ai"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,99}")
-_TEXT = re.compile(r"clawhub:(?:(?P<owner>[^/@]+)/)?(?P<slug>[^/@]+)(?:@(?P<version>.+))?")
+_TEXT = re.compile(
+    r"clawhub:(?:(?P<owner>[^/@]+)/)?(?P<slug>[^/@#]+)(?:@(?P<version>[^#]+))?(?:#(?P<registry>https?://.+))?"
+)
 _LATEST = "latest"
 
 
@@ -25,7 +28,7 @@ class ClawHubSource(Source):
     """A skill by its slug, the version that is followed, and the registry that has it."""
 
     kind: ClassVar[str] = "clawhub"
-    form: ClassVar[str] = "clawhub:[owner/]slug[@version]"
+    form: ClassVar[str] = "clawhub:[owner/]slug[@version][#registry]"
 
     slug: str
     owner: str = ""
@@ -38,7 +41,9 @@ class ClawHubSource(Source):
         match = _TEXT.fullmatch(text)
         if match is None:
             return None
-        return cls.from_data({key: value for key, value in match.groupdict().items() if value})
+        named = {key: value for key, value in match.groupdict().items() if value}
+        # The registry that the stock client would ask.
+        return cls.from_data({"registry": os.environ.get("CLAWHUB_REGISTRY") or REGISTRY, **named})
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "ClawHubSource":
@@ -55,7 +60,7 @@ class ClawHubSource(Source):
 
     @property
     def location(self) -> str:
-        own = "" if self.registry == REGISTRY else f" of {self.registry}"
+        own = "" if self.registry == REGISTRY else f"#{self.registry}"
         return f"clawhub:{self.owner}/{self.slug}{own}" if self.owner else f"clawhub:{self.slug}{own}"
 
     @property

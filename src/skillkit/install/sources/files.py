@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from skillkit.core.text import escape_hidden
-from skillkit.install.exceptions import InstallError, Remedy, UnsafeTreeError
+from skillkit.install.exceptions import InstallError
 from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills
 from skillkit.install.sources.source import OpenSource, Source
-from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeFile, TreeLimits
+from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeFile, TreeLimits, too_large
 
 
 class OpenFiles(OpenSource):
@@ -52,12 +52,8 @@ class OpenFiles(OpenSource):
         prefix = f"{path}/" if path else ""
         files = {name[len(prefix) :]: file for name, file in self._files.items() if name.startswith(prefix)}
         size = sum(len(file.content) for file in files.values())
-        if len(files) > limits.max_files or size > limits.max_bytes:
-            return UnsafeTreeError(
-                f"The skill has {len(files):,} files and {size:,} bytes; the limits are "
-                f"{limits.max_files:,} and {limits.max_bytes:,}",
-                remedy=Remedy.ALLOW_MORE,
-            )
+        if (refusal := too_large(len(files), size, limits)) is not None:
+            return refusal
         try:
             return SkillTree(files)
         except InstallError as error:

@@ -20,6 +20,7 @@ KINDS = Extensions(
         "clawhub": "skillkit.install.sources.clawhub:ClawHubSource",
         "pypi": "skillkit.install.sources.pypi:PypiSource",
         "npm": "skillkit.install.sources.npm:NpmSource",
+        "mcp": "skillkit.install.sources.mcp:McpSource",
         "archive": "skillkit.install.sources.archive:ArchiveSource",
         "folder": "skillkit.install.sources.folder:FolderSource",
         "site": "skillkit.install.sources.site:SiteSource",

@@ -7,12 +7,9 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import quote
-
-from mcp import Client
+from typing import Any
 
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.availability import Refusal
@@ -29,14 +26,13 @@ from skillkit.core.text import one_line
 from skillkit.install.added_sources import REMOTE_FOLDER, remote_folder
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.integrations.mcp.manifest import SKILL_FILE, frontmatter
-from skillkit.integrations.mcp.remote import RemoteSkill, RemoteSkillError, announced, content_bytes
+from skillkit.integrations.mcp.remote import RemoteSkill, RemoteSkillError, announced, ask, fetch_files
 
 __all__ = ["MCPSkillSource", "RemoteSkill", "RemoteSkillError"]
 
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-Answer = TypeVar("Answer")
 
 
 class MCPSkillSource:
@@ -76,7 +72,7 @@ class MCPSkillSource:
         Where it cannot be asked this raises, and what it announced before goes on to count: skills that
         were consented to are used from the verified copies.
         """
-        found = await self._ask(lambda client: announced(client, self.label))
+        found = await ask(self.server, self.label, lambda client: announced(client, self.label))
         self.skills = {skill.uri: skill for skill in found}
         await asyncio.to_thread(self._write_announcements)
         if self._manager is not None:
@@ -94,7 +90,7 @@ class MCPSkillSource:
             raise RemoteSkillError(
                 f"Skill '{one_line(skill.name)}' has changed since it was shown: it is {skill.digest} now"
             )
-        files = await self._ask(lambda client: self._files(client, skill))
+        files = await ask(self.server, self.label, lambda client: fetch_files(client, skill))
         await asyncio.to_thread(self._keep, skill, files)
         given = Consent(ConsentKind.REMOTE, digest, skill.name, place=uri, server=self.label)
         await asyncio.to_thread(self.consents.grant, given)
@@ -137,32 +133,6 @@ class MCPSkillSource:
 
     def _concerns(self, consent: Consent, uri: str) -> bool:
         return (consent.kind, consent.server, consent.place) == (ConsentKind.REMOTE, self.label, uri)
-
-    # Asking
-
-    async def _ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
-        """What the server answers; whatever goes wrong comes out as one error, not as the SDK's groups."""
-        try:
-            async with Client(self.server) as client:
-                return await question(client)
-        except Exception as error:
-            cause: BaseException = error
-            while isinstance(cause, BaseExceptionGroup):
-                cause = cause.exceptions[0]
-            if isinstance(cause, SkillsUseError):
-                raise cause from error
-            raise RemoteSkillError(f"The MCP server '{self.label}' cannot be asked: {cause}") from error
-
-    async def _files(self, client: Client, skill: RemoteSkill) -> dict[str, bytes]:
-        files = {}
-        for path, known in skill.tree.files.items():
-            uri = skill.uri.removesuffix(SKILL_FILE) + quote(path)
-            contents = (await client.read_resource(uri)).contents
-            raw = content_bytes(contents[0]) if len(contents) == 1 else b""
-            if len(raw) != known.size or hashlib.sha256(raw).hexdigest() != known.sha256:
-                raise RemoteSkillError(f"{uri} is not what the server announced; nothing was kept")
-            files[path] = raw
-        return files
 
     # Keeping
 

@@ -3,10 +3,10 @@
 import base64
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 import mcp_types as types
@@ -28,6 +28,7 @@ MAX_SKILLS = 10_000
 PARTIAL = "skillkit.partialHeader"
 """In an entry: its header has the two fields that the older index knows."""
 _MAX_PAGES = 1_000
+Answer = TypeVar("Answer")
 
 
 class RemoteSkillError(SkillSecurityError):
@@ -73,6 +74,33 @@ class RemoteSkill:
             "resources": resources,
             PARTIAL: not self.whole_header,
         }
+
+
+async def ask(server: Any, label: str, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+    """What a server answers; whatever goes wrong comes out as one error, not as the SDK's groups."""
+    try:
+        async with Client(server) as client:
+            return await question(client)
+    except Exception as error:
+        cause: BaseException = error
+        while isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
+        if isinstance(cause, SkillsUseError):
+            raise cause from error
+        raise RemoteSkillError(f"The MCP server '{label}' cannot be asked: {cause}") from error
+
+
+async def fetch_files(client: Client, skill: RemoteSkill) -> dict[str, bytes]:
+    """Every file of a skill, each with the digest that was announced; raises RemoteSkillError."""
+    files = {}
+    for path, known in skill.tree.files.items():
+        uri = skill.uri.removesuffix(SKILL_FILE) + quote(path)
+        contents = (await client.read_resource(uri)).contents
+        raw = content_bytes(contents[0]) if len(contents) == 1 else b""
+        if len(raw) != known.size or hashlib.sha256(raw).hexdigest() != known.sha256:
+            raise RemoteSkillError(f"{uri} is not what the server announced; nothing was kept")
+        files[path] = raw
+    return files
 
 
 async def announced(client: Client, server: str) -> list[RemoteSkill]:

@@ -1,0 +1,63 @@
+"""Another machine's MCP server that offers skills, by its address."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+from skillkit.core.text import escape_hidden
+from skillkit.install.exceptions import SourceError
+from skillkit.install.sources.download import check_address
+from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+
+_PREFIX = "mcp:"
+_READER = "skillkit.integrations.mcp.opened"
+"""Speaks the protocol, which belongs to a higher layer and to an optional package."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpSource(Source):
+    """A server's address; `path` is the name of one of its skills."""
+
+    kind: ClassVar[str] = "mcp"
+    form: ClassVar[str] = "mcp:https://example.com/mcp for an MCP server that offers skills"
+
+    url: str
+    path: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "McpSource | None":
+        return cls(check_address(text.removeprefix(_PREFIX))) if text.startswith(_PREFIX) else None
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "McpSource":
+        return cls(check_address(data["url"]), checked_path(data.get("path", "")))
+
+    def to_data(self) -> dict[str, str]:
+        return {"url": self.url, "path": self.path}
+
+    @property
+    def location(self) -> str:
+        return f"{_PREFIX}{self.url}"
+
+    @property
+    def follows(self) -> str:
+        return "what the server offers"
+
+    def at(self, version: str) -> "McpSource":
+        raise SourceError(f"{self} has no versions; it cannot be taken at '{escape_hidden(version)}'")
+
+    def fixed(self, revision: str | None) -> "McpSource":
+        return self
+
+    @contextmanager
+    def open(self, access: Access) -> Iterator[OpenSource]:
+        try:
+            reader = import_module(_READER)
+        except ImportError as error:
+            raise SourceError(
+                f"{self} needs another package: pip install 'skillkit[mcp]' ({escape_hidden(str(error))})"
+            ) from error
+        access.progress(f"Asking {self}")
+        yield reader.OpenServer(self, self.url, access)
