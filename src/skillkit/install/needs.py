@@ -16,41 +16,72 @@ _STARTS_ITEM = re.compile(r"\A\s*(?:[-*+]\s|\d+[.)]\s|\||>)")
 _ITEM = re.compile(r"\A\s*(?:[-*+]|\d+[.)])?\s*(?:\[[ xX]\]\s*)?")
 # A mention that is marked as one: code, bold, a link, /name, @name, [[name]], with a plugin's name before it.
 _MARKED = (
-    r"`?Skill\((?:[\w.-]+:)?{name}\)`?|(?P<open>\[\[|\[?[`*]+[/@]?|\[|(?<![\w.~/])[/@])(?:[\w.-]+:)?{name}"
-    r"(?:\]\]|[`*]+\]?(?:\([^)\s]*\))?|\]\([^)\s]*\)|(?<!`{name})(?<!`/{name})(?![\w/.-]))"
+    r"`?Skill\((?:[\w.-]+:)?{name}\)`?"
+    r"|\[\[(?:[\w.-]+:)?{name}\]\]"
+    r"|\[?[`*]+[/@]?(?:[\w.-]+:)?{name}[`*]+\]?(?:\([^)\s]*\))?"
+    r"|\[[/@]?(?:[\w.-]+:)?{name}\]\([^)\s]*\)"
+    r"|(?<![\w.~/`])[/@](?:[\w.-]+:)?{name}(?![\w/.-])"
 )
+_CODE = re.compile(r"`[^`]*`")
 _PLAIN = r"(?<![\w./-]){name}(?![\w./-])"
-_BEFORE = r"(?:(?:when|if|before|after|once)\s+(?!you\b|the\s+user|users?\b|asked)[^,§]{3,90},\s+)?"
+_BEFORE = r"(?:(?:before|after|once)\s+(?!you\b|the\s+user|users?\b|asked)[^,§]{3,90},\s+)?"
 _ADVERB = r"(?:(?:please|always|first|then|now|next|also|automatically|you|must|should|to|and)[,:]?\s+)*"
 _VERB = r"(?:use|invoke|load|run|call|execute|activate|apply|follow|launch|read\s+and\s+follow)"
+# "Use X" may name a program, a choice or another way; "use the X skill" and "invoke X" name a step.
+_SKILL = rf"(?:{_VERB}\s+(?:the\s+|its\s+)?(?:skill:?\s+§|§\s+skill)|(?!use\b){_VERB}\s+(?:the\s+|its\s+)?§)"
 _DO = re.compile(
-    rf"(?:\*\*[^*]{{1,60}}\*\*:?\s+)?\**{_BEFORE}{_ADVERB}{_VERB}\s+(?:the\s+|its\s+)?(?:skill\s+)?§(?:\s+skill)?(?=[\s.,:;)*]|$)",
+    rf"(?:\*\*[^*]{{1,60}}\*\*:?\s+)?\**{_BEFORE}{_ADVERB}{_SKILL}(?=[\s.,:;)*]|$)",
     re.IGNORECASE,
 )
 _REQUIRED = re.compile(
-    r"(?:(?<!if\s)\brequire[sd]?\b(?!\s+by\b)(?:\s+(?:sub-?)?skills?)?|\bdepends?\s+on\b|\bbuilds?\s+on\b|\brelies\s+on\b"
+    r"(?:(?<!if\s)\brequires?\b(?:\s+(?:sub-?)?skills?)?|\brequired(?:\s+(?:sub-?)?skills?)?\W{0,3}:|\bdepends?\s+on\b|\bbuilds?\s+on\b|\brelies\s+on\b"
     r"|\bprerequisites?:|\bmust\s+(?:first\s+)?(?:run|invoke|load|use|have\s+run)\b"
-    r"|\bproceed\s+to\b|\bdelegates?\s+to\b|\bdispatch(?:es)?\s+to\b)"
+    r"|\bproceed\s+to(?=\s+(?:the\s+)?§)|\bdelegates?\s+to\b|\bdispatch(?:es)?\s+to\b)"
     r"\W{0,6}(?:\w+\W{1,3}){0,3}?§",
     re.IGNORECASE,
 )
 _IF_NOT_YET = re.compile(
     rf"\b{_VERB}\s+(?:the\s+)?§(?:\s+skill)?\s+(?:first|if\s+not|before)\b", re.IGNORECASE
 )
-_NEEDED_HEADING = re.compile(
-    r"\bskills?\s+(?:to\s+(?:invoke|load|use|run)|invoked|used)\b|\bdeclared\s+dependencies\b|\bskill\s+stack\b|\brequired\s+(?:sub-?)?skills?\b|\bcomposes\b",
+_PARTS = re.compile(
+    r"\b(?:composes(?!\s+with)|orchestrates|delegates?\s+to|dispatch(?:es)?\s+to|feeds?\s+(?:\w+\s+){0,3}to)\b[^§.;]{0,60}§"
+    r"|\bREQUIRED\s+(?:SUB-?)?SKILLS?\b[^§.]*§|\b(?:via|using)\s+the\s+§\s+skill\b|\bSkill\s+tool\s+with\s+§",
     re.IGNORECASE,
 )
+_NEEDED_HEADING = re.compile(
+    r"\bskills?\s+(?:to\s+(?:invoke|load|use|run)|invoked|used)\b|\bdeclared\s+dependencies\b|\bskill\s+stack\b"
+    r"|\brequired\s+(?:sub-?)?skills?\b|\bcomposes\b(?!\s+with)|スキルスタック|技能栈|技能堆栈|工具要求|ツール要件",
+    re.IGNORECASE,
+)
+# A call in so many words, also in blocks of code.
+_CALL = (
+    r"\bsubagent_type\s*[=:]\s*[\"'](?:[\w.-]+::?)*{name}[\"']|\bskill\s*[=:]\s*[\"'](?:[\w.-]+:)*{name}[\"']"
+)
 _OTHER_HEADING = re.compile(
-    r"\brelated\b|\bsee\s+also\b|\bwhen\b|\bcross-|\balternatives?\b|\bcompos(?:e|ability)\b|\bintegrations?\b"
+    r"\brelated\b|\badjacent\b|\bsiblings?\b|\bsee\s+also\b|\bwhen\b|\bcross-|\balternatives?\b|\bcompos(?:e|ability|es?\s+with)\b|\bworks?\s+(?:together|with)\b|\bintegrations?\b"
     r"|\bnext\b|\bhand-?offs?\b|\blimitations?\b|\btriggers?\b|\brouting\b|\breferences?\b|\bchaining\b"
-    r"|\bexamples?\b|\boverview\b|\bout\s+of\s+scope\b|\bnot\b|\bnever\b|\bdon['’]t\b|\bavoid\b|\boptional\b|\btroubleshoot|\bpairs?\b",
+    r"|\bexamples?\b|\boverview\b|\bout\s+of\s+scope\b|\bremediat|\bescalat|\bfollow-?ups?\b|\bnot\b|\bnever\b|\bdon['’]t\b|\bavoid\b|\boptional\b|\btroubleshoot|\bpairs?\b",
+    re.IGNORECASE,
+)
+_NOT_ITS_WORK = re.compile(
+    r"\brelated\b|\bsee\s+also\b|\bwhen\b|\btriggers?\b|\brouting\b|\balternatives?\b|\bnext\b|\bnot\b|\bnever\b|\btroubleshoot"
+    r"|\bexamples?\b|\bhand-?offs?\b|\boptional\b|\bintegrations?\b|\bwhere\b|\bposition\b",
     re.IGNORECASE,
 )
 _SUB_SKILLS = re.compile(r"\bsub-?skills\s*\([^)]*§", re.IGNORECASE)
+# A condition that is met until the other skill has done its work, or that is met in the end, is none.
+_LACKING = (
+    r"(?:[^§,]*\b(?:missing|absent|(?:does|do|has|have|is|are)\s+not|(?:does|do|has|have|is|are)n['’]t|no)\b"
+    r"|\s+(?:all|everything)\b)"
+)
+_ADVICE = re.compile(r"\brecommend|\bsuggest|\bthe\s+user\b", re.IGNORECASE)
 _ELSEWHERE = re.compile(
-    r"\brelated\b|§(?:\s+skill)?\s+for\s+(?:full|more|detail|complete|further|additional|deeper)"
-    r"|\buse\s+(?:the\s+)?§(?:\s+skill)?(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
+    r"(?:\A|:\**\s)\W*for\b[^§]*,[^§]*§|\b(?:if|when(?:ever)?|unless)\b(?!"
+    + _LACKING
+    + r")[^§]*§|§[^§]*\bonly\s+(?:when|if|for|at|before)\b"
+    r"|\([^()]*\buse\s+(?:the\s+)?§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing)?\b[^§]*§"
+    r"|\((?:(?:which|that|who)\b[^§)]*|delegates?\s+to\s+)§|\bnext\s+steps?\b|§\W*\s+(?:on|in)\s+(?:the\s+)?PATH\b|§\W*\s+(?:is\s+)?installed\b|\brelated\b|§(?:\s+skill)?\s+for\s+(?:full|more|detail|complete|further|additional|deeper)"
+    r"|\b(?:use|run)\s+(?:the\s+)?§(?:\s+skill)?(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
     r"|(?:\bif\s+you\s+(?:need|want|prefer)\b|\b(?:do|does|is|are|will)\s+not\b|\bn['’]t\b|\bdon['’]t\b|\bnever\b"
     r"|\bconsider\b|\bmay\b|\bcan(?:not)?\b)[^§]*§"
     r"|§\s+(?:patterns?|conventions?|guidelines?|style)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
@@ -93,12 +124,38 @@ def inferred_needs(text: str, siblings: Collection[str]) -> list[Need]:
         name = sibling.lower()
         if name not in low:
             continue
-        for heading, lead, sentence in _sentences(text, name):
-            if _is_need(name, heading, lead, sentence):
-                canonical = canonical_name(sibling)
-                found.setdefault(canonical, Need(canonical, f"“{one_line(sentence)[:160]}”", False))
-                break
+        said = next(_saying(text, name), None)
+        if said is not None:
+            canonical = canonical_name(sibling)
+            found.setdefault(canonical, Need(canonical, f"“{one_line(said)[:160]}”", False))
     return list(found.values())
+
+
+def _saying(text: str, name: str) -> Iterator[str]:
+    """The sentences and lines that make `name` a need."""
+    calls = re.compile(_CALL.format(name=re.escape(name)))
+    for heading, lead, sentence in _sentences(text, name):
+        if _is_need(name, heading, lead, sentence):
+            yield sentence
+    if calls.search(text.lower()):
+        for heading, line in _lines(text):
+            other = _NOT_ITS_WORK.search(heading) or _ADVICE.search(line)
+            if calls.search(line.lower()) and not line.startswith("|") and not other:
+                yield line
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    """Heading and line of all that is not the header; headings are not looked for in blocks of code."""
+    heading, fenced, header = "", False, text.startswith("---")
+    for number, line in enumerate(text.splitlines()):
+        if header:
+            header = number == 0 or line.rstrip() != "---"
+            continue
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+        match = None if fenced else _HEADING.match(line)
+        if match:
+            heading = match[1]
+        yield heading, line
 
 
 def _sentences(text: str, name: str) -> Iterator[tuple[str, str, str]]:
@@ -125,10 +182,12 @@ def _sentences(text: str, name: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _naming(name: str, paragraph: str) -> Iterator[str]:
-    if name in paragraph.lower():
-        for sentence in _SENTENCE_END.split(paragraph):
-            if name in sentence.lower() and len(sentence) <= _LONGEST_SENTENCE:
-                yield sentence
+    before = ""
+    for sentence in _SENTENCE_END.split(paragraph) if name in paragraph.lower() else ():
+        # "Is the idea not clear yet? Use X." is for another case.
+        if name in sentence.lower() and len(sentence) <= _LONGEST_SENTENCE and not before.endswith("?"):
+            yield sentence
+        before = sentence.rstrip("\"'”’)* ")
 
 
 def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
@@ -142,14 +201,16 @@ def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
         return False
     if _OTHER_HEADING.search(heading) or _OTHER_HEADING.search(lead):
         return False
-    return bool(_DO.match(item) or any(rule.search(marked) for rule in (_REQUIRED, _IF_NOT_YET, _SUB_SKILLS)))
+    return bool(
+        _DO.match(item) or any(rule.search(marked) for rule in (_REQUIRED, _PARTS, _IF_NOT_YET, _SUB_SKILLS))
+    )
 
 
 def _is_for_user(name: str, sentence: str, marked: str) -> bool:
     """Whether a sentence is a choice of several (a row, an option), or what the user is to be told."""
     if _CHOICE.match(sentence) or sentence.count('"') % 2 or "“" in sentence:
         return True
-    command = re.search(rf"(?<![\w.])/{re.escape(name)}\b", sentence, re.IGNORECASE)
+    command = re.search(rf"(?<![\w.])/(?:[\w-]+:)*{re.escape(name)}\b", sentence, re.IGNORECASE)
     return command is not None and _TO_DO.search(marked) is not None
 
 
@@ -160,5 +221,6 @@ def _with_mention(name: str, sentence: str) -> str | None:
         return marked.sub("§", sentence.replace("§", " "))
     if "-" not in name:
         return None
+    sentence = _CODE.sub("` `", sentence)  # what is beside other words in code is a command, not a skill
     plain = re.compile(_PLAIN.format(name=re.escape(name)), re.IGNORECASE)
     return plain.sub("§", sentence.replace("§", " ")) if plain.search(sentence) else None
