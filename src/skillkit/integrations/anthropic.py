@@ -1,6 +1,8 @@
 """Skills for the Anthropic SDK: system blocks, tool definitions, results, and its tool runner."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
 try:
@@ -16,7 +18,7 @@ from skillkit.disclosure import Disclosure, SkillSession, Tool, ToolResult
 from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, Skills, run_blocking
+from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, Skills, run_blocking
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAsyncToolRunner, BetaFunctionToolResultType, BetaToolRunner
@@ -49,7 +51,12 @@ TOOLS_WHILE_RUNNING = "inline-tools-2026-09-15"
 
 
 class AnthropicSkills:
-    """The skills of one conversation, for `client.messages.create` and `client.beta.messages.tool_runner`."""
+    """The skills of one conversation, for `client.messages.create` and `client.beta.messages.tool_runner`.
+
+    A skill with `context: fork` runs in a tool runner of its own beside the one that calls it; `models` says
+    what its `model` is called. In a loop of your own `fork` runs it to its end, with
+    `AnthropicSkills.of(forked.conversation)`; without that it is followed in this conversation.
+    """
 
     def __init__(
         self,
@@ -59,8 +66,21 @@ class AnthropicSkills:
         approve: Approve | None = None,
         asks: Asks | None = None,
         requester: Requester | None = None,
+        fork: Fork | None = None,
+        models: Mapping[str, str] | None = None,
     ) -> None:
-        self.conversation = Conversation(skills, session, approve=approve, asks=asks, requester=requester)
+        self.conversation = Conversation(
+            skills, session, approve=approve, asks=asks, requester=requester, fork=fork
+        )
+        self.fork = fork
+        self.models = models or {}
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> "AnthropicSkills":
+        """The skills of a conversation that is there already."""
+        made = cls(conversation.provider, conversation.session)
+        made.conversation = conversation
+        return made
 
     def request(
         self,
@@ -133,6 +153,16 @@ class AnthropicSkills:
         **parameters: Any,
     ) -> "BetaToolRunner[Any]":
         """The SDK's tool runner with the skills of this conversation beside `tools`."""
+        tools = list(tools)
+
+        def finish(forked: ForkedSkill) -> str:
+            return _text(self.of(forked.conversation).runner(client, **beside(forked)).until_done())
+
+        async def run_beside(forked: ForkedSkill) -> str:
+            return await asyncio.to_thread(finish, forked)
+
+        beside = partial(self._beside, prompt=prompt, tools=tools, parameters=parameters)
+        self.conversation.fork = self.fork or run_beside
         request = self.request(messages, prompt=prompt)  # first: what matches brings tools along
         run = _Run(self.conversation)
         runner: BetaToolRunner[Any] = client.beta.messages.tool_runner(
@@ -157,6 +187,14 @@ class AnthropicSkills:
         **parameters: Any,
     ) -> "BetaAsyncToolRunner[Any]":
         """`runner` for the asynchronous client."""
+        tools = list(tools)
+
+        async def run_beside(forked: ForkedSkill) -> str:
+            within = self.of(forked.conversation)
+            return _text(await within.async_runner(client, **beside(forked)).until_done())
+
+        beside = partial(self._beside, prompt=prompt, tools=tools, parameters=parameters)
+        self.conversation.fork = self.fork or run_beside
         request = self.request(messages, prompt=prompt)  # first: what matches brings tools along
         run = _Run(self.conversation)
         runner: BetaAsyncToolRunner[Any] = client.beta.messages.tool_runner(
@@ -170,6 +208,17 @@ class AnthropicSkills:
         )
         run.add_tools = lambda new: runner.add_tools(*(_AsyncTool(run, tool) for tool in new))
         return runner
+
+    def _beside(
+        self, forked: ForkedSkill, prompt: str, tools: list[Any], parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """What the runner of a forked skill is given; its result is wanted, not its stream."""
+        given = {name: value for name, value in parameters.items() if name != "stream"}
+        if (model := self.models.get(forked.choice.model or "")) is not None:
+            given["model"] = model
+        messages = [{"role": "user", "content": forked.request}]
+        own = [] if forked.reads_only else tools
+        return {**given, "messages": messages, "prompt": prompt, "tools": own}
 
 
 class _Run:
@@ -315,6 +364,10 @@ def _mark(messages: "Sequence[BetaMessageParam]") -> None:
     """Let the prompt cache keep everything up to the newest message of the user."""
     if messages and (blocks := _blocks(messages[-1])):
         blocks[-1] = {**blocks[-1], "cache_control": {"type": "ephemeral"}}
+
+
+def _text(message: "BetaMessage") -> str:
+    return "".join(block.text for block in message.content if block.type == "text")
 
 
 def _flagged(result: ToolResult) -> "str | list[_ResultBlock]":

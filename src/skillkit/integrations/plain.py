@@ -10,13 +10,15 @@ from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Arguments, Asks, Conversation, Skills
+from skillkit.integrations.conversation import Arguments, Asks, Conversation, Fork, Skills
 
 
 class SkillTools:
     """The tools of one conversation in the form of OpenAI's chat completions, which most servers speak.
 
     `SkillManager.tools()` and `SkillManager.call()` are those of a `SkillTools` that the manager keeps.
+    `fork` runs a skill with `context: fork` to its end, with `SkillTools.of(forked.conversation)`; without it
+    such a skill is followed in this conversation.
     """
 
     def __init__(
@@ -27,8 +29,18 @@ class SkillTools:
         approve: Approve | None = None,
         asks: Asks | None = None,
         requester: Requester | None = None,
+        fork: Fork | None = None,
     ) -> None:
-        self.conversation = Conversation(skills, session, approve=approve, asks=asks, requester=requester)
+        self.conversation = Conversation(
+            skills, session, approve=approve, asks=asks, requester=requester, fork=fork
+        )
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> "SkillTools":
+        """The tools of a conversation that is there already."""
+        made = cls(conversation.provider, conversation.session)
+        made.conversation = conversation
+        return made
 
     def request(
         self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()

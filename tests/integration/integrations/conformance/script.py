@@ -10,8 +10,6 @@ from typing import Any, ClassVar
 from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
 
-INLINE = "there are no agents beside the one: the skill is followed in place, and that is said"
-
 
 @dataclass(frozen=True)
 class Call:
@@ -21,7 +19,8 @@ class Call:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-BLOCKING = "Python cannot end a blocking call from outside, and the framework has no token for it"
+BLOCKING = "Python cannot end a blocking call from outside, and "
+"""Why a blocking run cannot be cancelled; the rest is what the framework has."""
 Reply = str | Sequence[Call]
 """What the model answers: a text that ends the turn, or calls."""
 

@@ -25,7 +25,7 @@ from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.agent_framework import FILES, SkillsContextProvider
 
-AGAIN = "nobody here sees the messages, so what is loaded again in a later turn is given again"
+AGAIN = "nobody here sees the messages (agent-framework #4577): what is loaded in a later turn is given again"
 
 
 class ScriptedClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], BaseChatClient[Any]):
@@ -155,7 +155,8 @@ class AgentFrameworkServiceDriver(AgentFrameworkDriver):
     unable: ClassVar[Mapping[str, str]] = {
         "follow_up": AGAIN,
         "restored": AGAIN,
-        "stable_prefix": "the service keeps all that it is sent, the note about one request too",
+        "stable_prefix": "the service keeps all that it is sent, the note about one request too "
+        "(agent-framework #4577)",
     }
 
     def _agent(self, *own: Any) -> Agent[Any]:

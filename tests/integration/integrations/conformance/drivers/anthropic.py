@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import beta_async_tool, beta_tool
 
-from conformance.script import BLOCKING, INLINE, Driver, Reply, Seen, Turn, say
+from conformance.script import BLOCKING, Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.anthropic import AnthropicSkills
+from skillkit.integrations.conversation import ForkedSkill
 
 COMMON: dict[str, Any] = {"model": "scripted", "max_tokens": 1000}
 RUNNER: dict[str, Any] = {**COMMON, "thread": False}
@@ -26,7 +27,6 @@ async def asay(word: str) -> str:
 
 class AnthropicDriver(Driver):
     title = "Anthropic"
-    unable: ClassVar[Mapping[str, str]] = {"forked": INLINE}
 
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)
@@ -74,8 +74,7 @@ class AnthropicDriver(Driver):
 class AnthropicBlockingDriver(AnthropicDriver):
     variant = "sync"
     unable: ClassVar[Mapping[str, str]] = {
-        **AnthropicDriver.unable,
-        "cancellation": BLOCKING,
+        "cancellation": f"{BLOCKING}`BetaToolRunner` calls tools in the caller's thread without a token",
     }
 
     async def _run(self) -> str:
@@ -108,13 +107,20 @@ class AnthropicManualDriver(AnthropicDriver):
     variant = "own loop"
 
     async def _run(self) -> str:
+        self.skills.conversation.fork = self._run_fork
+        return await self._loop(self.skills, list(self.messages))
+
+    async def _run_fork(self, forked: ForkedSkill) -> str:
+        skills = AnthropicSkills.of(forked.conversation)
+        return await self._loop(skills, [{"role": "user", "content": forked.request}])
+
+    async def _loop(self, skills: AnthropicSkills, messages: list[Any]) -> str:
         async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
-            messages = list(self.messages)
             while True:
                 tools: Any = [{"name": "say", "input_schema": {"type": "object"}}] if self.own_tool else []
-                request = self.skills.request(messages, tools=tools)
+                request = skills.request(messages, tools=tools)
                 message = await client.messages.create(**request, **COMMON)
-                answer: Any = await self.skills.results(message)
+                answer: Any = await skills.results(message)
                 answered = {block["tool_use_id"] for block in answer["content"]} if answer else set()
                 own = [block for block in message.content if block.type == "tool_use"]
                 own = [block for block in own if block.id not in answered]

@@ -129,7 +129,9 @@ class LangChainDriver(Driver):
 
 class LangChainBlockingDriver(LangChainDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {"cancellation": BLOCKING}
+    unable: ClassVar[Mapping[str, str]] = {
+        "cancellation": f"{BLOCKING}a drain waits for the tool that runs (langgraph #7274)"
+    }
 
     async def _run(self, given: Any) -> Any:
         # Inside a running loop on purpose: that is how a notebook calls it.

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import mcp_types as types
 from mcp import Client
 
-from conformance.script import INLINE, Call, Driver, Reply, Seen, Turn, say
+from conformance.script import Call, Driver, Reply, Seen, Turn, say
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.default_tools import ScriptSource
 from skillkit.integrations.mcp import SkillServer
@@ -16,8 +16,12 @@ NO_MEMORY = (
     "a connection is not a conversation: the protocol has no sessions (modelcontextprotocol #2567), "
     "the client remembers"
 )
-OWN_TOOLS = "the server does not see the client's other tools"
-ASKS = "the client asks the user, the server offers scripts only when it was started so"
+UNSEEN = "the server does not see the user's message (modelcontextprotocol #1975)"
+OWN_TOOLS = "the server does not see the client's other tools (modelcontextprotocol #594)"
+ASKS = (
+    "the client asks the user, the protocol has no word for it (modelcontextprotocol #176); the server "
+    "offers scripts only when it was started so"
+)
 
 
 class MCPDriver(Driver):
@@ -31,14 +35,15 @@ class MCPDriver(Driver):
         "toolset_of_match": NO_MEMORY,
         "toolset_of_load": NO_MEMORY,
         "trimmed": NO_MEMORY,
-        "matching": "the server does not see the user's message; the model loads or searches",
-        "stable_prefix": "the client makes the requests; what the server says is in its instructions alone",
-        "forked": INLINE,
-        "files_in_play": "the server does not see the user's message; the prompt of a skill starts it anyway",
-        "user_command": "the client starts a skill by its prompt",
+        "matching": f"{UNSEEN}; the model loads or searches",
+        "stable_prefix": f"{UNSEEN}; the client makes the requests",
+        "forked": "a server cannot run agents, and asking the client's model is on its way out "
+        "(modelcontextprotocol #2577): the skill is followed in place, and that is said",
+        "files_in_play": f"{UNSEEN}; the prompt of a skill starts it anyway",
         "gate_asks": OWN_TOOLS,
         "gate_hides": OWN_TOOLS,
-        "told_policy": "a client is a tenant, and there is no conversation to tell of",
+        "told_policy": "a client is a tenant, and there is no conversation to tell of "
+        "(modelcontextprotocol #2567)",
         "pinned": NO_MEMORY,
         "script_approved": ASKS,
         "script_refused": ASKS,
@@ -56,6 +61,9 @@ class MCPDriver(Driver):
         failed: list[bool] = []
         parts: list[str] = []
         async with Client(self.server.server, mode=self.mode) as client:
+            if user.startswith("/"):  # as clients do with the prompts of servers
+                started = await client.get_prompt(user[1:])
+                parts = [message.content.model_dump_json() for message in started.messages]
             while True:
                 listed = await client.list_tools()
                 tools = {tool.name: tool.input_schema for tool in listed.tools}

@@ -116,7 +116,9 @@ class OpenAIAgentsDriver(Driver):
 
 class OpenAIAgentsBlockingDriver(OpenAIAgentsDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {"cancellation": BLOCKING}
+    unable: ClassVar[Mapping[str, str]] = {
+        "cancellation": f"{BLOCKING}the SDK will not have a way to (openai-agents-python #1512)"
+    }
 
     async def _run(self, given: Any) -> Any:
         return await asyncio.to_thread(self._run_blocking, given)
