@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from skillkit.core.events import Json
 from skillkit.evaluation.archive import ReportArchive
 from skillkit.evaluation.report import Outcome, Report, Result, SkillUnderTest, Tier
 from skillkit.journal import Event, Kind, SqliteJournal
 
 ROOT = Path(__file__).resolve().parents[2]
 NOON = 1_767_268_800.0
-WIDTH, HEIGHT = 1000, 640
+WIDTH, HEIGHT = 1100, 760
 PAGES = {
     "inspect-skills": "/",
     "inspect-skill": "/skill/csv-report",
@@ -23,6 +24,7 @@ PAGES = {
     "inspect-conversations": "/conversations",
     "inspect-conversation": "/conversation/march-totals?why=release-notes",
     "inspect-runs": "/runs",
+    "inspect-run": "/run/6",
     "inspect-trust": "/trust",
     "inspect-tests": "/tests",
 }
@@ -34,7 +36,7 @@ def draw(folder: Path, names: list[str]) -> None:
     if browser is None:
         print("kept the pictures of the inspector: no chromium here (dev.py system installs it)")
         return
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         home = Path(place)
@@ -48,6 +50,7 @@ def draw(folder: Path, names: list[str]) -> None:
             for name in names:
                 page.goto(root + PAGES[name])
                 page.locator("h1").wait_for()
+                expect(page.locator("body")).not_to_contain_text("counting …")
                 page.screenshot(path=folder / f"{name}.png")
                 print(f"drew docs/pictures/{name}.png")
         started.close()
@@ -62,22 +65,57 @@ def _fill(home: Path) -> None:
 
 
 def _conversation(name: str, start: float) -> list[Event]:
-    matched = {
-        "request": {"length": 31},
-        "matched": [{"id": "csv-report", "score": 0.91, "reasons": ["csv", "report"]}],
-        "near": [{"id": "release-notes", "score": 0.12, "reasons": ["report"]}],
-        "line": 0.37,
-    }
-    tokens = {"system": 240, "skills": 410, "tools": 180, "messages": 60, "total": 890, "output": 120}
-    run = {"script": "scripts/summarise.py", "exit_code": 0, "duration_ms": 84.0, "backend": "bwrap"}
-    asked = {"tool": "script_run", "script": "summarise"}
+    """Three turns: a report that a skill makes, a question about it, thanks."""
+    offered = {"count": 2, "ids": ["csv-report", "release-notes"], "refused": {"commit-message": "untrusted"}}
+    csv = {"id": "csv-report", "score": 0.91, "reasons": ["has its keyword “csv”", "shares the word report"]}
+    notes = {"id": "release-notes", "score": 0.12, "reasons": ["shares the word report"]}
+    matched = {"request": {"length": 31}, "matched": [csv], "near": [notes], "line": 0.37}
+    nothing = {"request": {"length": 9}, "matched": [], "near": [], "line": 0.37}
     return [
-        Event(Kind.MATCHED, data=matched, conversation=name, turn=1, time=start),
+        Event(Kind.OFFERED, "", "an-offer", offered, name, 1, start),
+        Event(Kind.MATCHED, "", "an-offer", matched, name, 1, start),
         Event(Kind.ACTIVATED, "csv-report", "", {"origin": "matched", "tokens": 410}, name, 1, start + 0.1),
-        Event(Kind.MODEL_CALLED, "", "", {"model": "a-model", "tokens": tokens}, name, 1, start + 2),
-        Event(Kind.SCRIPT_ASKED, "csv-report", "", asked, name, 1, start + 3),
-        Event(Kind.SCRIPT_RUN, "csv-report", "", run, name, 1, start + 4),
+        _answered(name, 1, start + 2, skills=410, messages=60),
+        Event(
+            Kind.SCRIPT_ASKED,
+            "csv-report",
+            "",
+            {"tool": "script_run", "script": "summarise"},
+            name,
+            1,
+            start + 3,
+        ),
+        Event(Kind.SCRIPT_RUN, "csv-report", "", _run(), name, 1, start + 4),
+        Event(Kind.MATCHED, "", "an-offer", {**matched, "matched": [], "near": [csv]}, name, 2, start + 60),
+        Event(Kind.READ, "csv-report", "", {"path": "references/report.md"}, name, 2, start + 61),
+        _answered(name, 2, start + 63, skills=410, messages=540),
+        Event(Kind.MATCHED, "", "an-offer", nothing, name, 3, start + 90),
+        _answered(name, 3, start + 92, skills=410, messages=820),
     ]
+
+
+def _answered(name: str, turn: int, moment: float, *, skills: int, messages: int) -> Event:
+    parts = {"system": 240, "catalogue": 139, "skills": skills, "tools": 180, "messages": messages}
+    tokens = {**parts, "total": sum(parts.values()), "output": 120}
+    return Event(Kind.MODEL_CALLED, "", "", {"model": "a-model", "tokens": tokens}, name, turn, moment)
+
+
+def _run() -> dict[str, Json]:
+    return {
+        "script": "scripts/summarise.py",
+        "exit_code": 0,
+        "duration_ms": 84.0,
+        "memory_bytes": 19 << 20,
+        "backend": "bwrap",
+        "asked": {"network": False, "hosts": ["api.example.com"]},
+        "grants": {"hosts": ["api.example.com"], "timeout": 60},
+        "limits": {"timeout": 60, "memory": 512 << 20},
+        "network": [
+            {"host": "api.example.com", "port": 443, "allowed": True, "sent": 512, "received": 20480},
+            {"host": "tracker.example", "port": 443, "allowed": False, "reason": "not granted"},
+        ],
+        "output": {"length": 1204, "digest": "5f1c"},
+    }
 
 
 def _tests(folder: Path) -> list[Event]:

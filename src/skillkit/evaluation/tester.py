@@ -203,7 +203,7 @@ class SkillTester:
             "executor": runner.executor.name if runner.executor else runner.recordings.executor,
             "model": runner.executor.model if runner.executor else runner.recordings.model,
             "spent": runs.spent(results),
-            "judge": runner.judge.agreement.as_data() if runner.judge and runner.executor else None,
+            "judge": runner.agreement(),
         }
         report = self.report(results, {Tier.BEHAVIOUR.value: measured} if results else {})
         notes = list(report.notes)

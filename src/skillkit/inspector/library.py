@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from skillkit.core.exceptions import SkillsUseError, StateFileError
+from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.disclosure import SkillContextProvider
 from skillkit.disclosure.cost import CostReport, SkillCost, cost_report
@@ -20,11 +21,12 @@ from skillkit.install.enabled import EnabledSkills, SkillStatus
 from skillkit.install.fetch import manifest
 from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
-from skillkit.integrations.default_tools import default_provider
+from skillkit.integrations.default_tools import default_provider, default_sources
 from skillkit.journal import JournalReader, SkillUsage
 from skillkit.journal.usage import UsageCounter
 from skillkit.matching import SkillMatcher
 from skillkit.matching.settings import Mode
+from skillkit.scripts import ScriptTools
 
 PATIENCE = 0.02
 """Seconds that a page waits for new events to be counted; what takes longer is there at the next look."""
@@ -50,8 +52,12 @@ class Snapshot:
 class Library:
     """The skills of this machine with what they cost, did and may do."""
 
-    def __init__(self, find: Callable[[], EnabledSkills], journal: Path, *, manage: bool = False) -> None:
+    def __init__(
+        self, find: Callable[[], EnabledSkills], journal: Path, *, manage: bool = False, system: str = ""
+    ) -> None:
+        """`system` is what the program itself says to a model, before anything about skills."""
         self._find = find
+        self.system = system
         self.manage = manage
         """Whether pages offer to enable, disable and trust."""
         self.enabled = find()
@@ -73,6 +79,7 @@ class Library:
         """The newest event that is in the uses."""
         self._counting_uses: threading.Thread | None = None
         self._matchers: dict[Mode, tuple[int, SkillMatcher]] = {}
+        self._providers: dict[Mode, tuple[SkillManager, SkillContextProvider]] = {}
 
     def refresh(self) -> bool:
         """Look at the disk again; return whether anything changed."""
@@ -176,9 +183,18 @@ class Library:
                 self._matchers[wanted] = kept = (self.version, matcher)
             return kept[1]
 
-    def provider(self) -> SkillContextProvider:
-        """Return what every integration discloses these skills with."""
-        return default_provider(self.manager)
+    def provider(self, mode: Mode | None = None) -> SkillContextProvider:
+        """Return what every integration discloses these skills with; with `mode`, matched in that way."""
+        manager = self.manager
+        if mode is None:
+            return default_provider(manager)
+        with self._lock:
+            known = self._providers.get(mode)
+            if known is None or known[0] is not manager:
+                sources = default_sources(manager, ScriptTools(manager))
+                made = SkillContextProvider(manager, matcher=SkillMatcher(mode=mode), tool_sources=sources)
+                self._providers[mode] = known = (manager, made)
+            return known[1]
 
     def card(self, skill: SkillMetadata) -> Capabilities | None:
         """Return what a skill brings and asks for; None where its folder cannot be read."""

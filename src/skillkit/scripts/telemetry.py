@@ -3,6 +3,7 @@
 import json
 import logging
 import shlex
+from dataclasses import asdict
 
 from skillkit.core.authority import SkillDirectory
 from skillkit.core.events import Event, Json, Kind
@@ -48,6 +49,7 @@ def _run_event(request: ScriptRequest, asked: Permissions, payload: Payload) -> 
     data: dict[str, Json] = {name: _plain(value) for name, value in meta.items()}
     data["script"] = request.script
     data["asked"] = _asked(asked)
+    data["limits"] = {name: _plain(value) for name, value in asdict(request.limits).items()}
     data["arguments"] = described(shlex.join(request.arguments))
     if code := payload.get("error"):
         data["error"] = str(code)

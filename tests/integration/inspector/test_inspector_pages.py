@@ -70,11 +70,12 @@ def test_a_request_is_scored_while_it_is_typed(page: Page, running: Inspecting) 
     page.goto(running.root + "/request")
     page.get_by_label("What a user might ask").fill("a report about this CSV file")
     expect(page.locator("#result")).to_contain_text("csv-report")
-    expect(page.locator("#result")).to_contain_text("What skills add to the prompt")
+    expect(page.locator("#result")).to_contain_text("of them from skills")
     page.get_by_label("Beside it").select_option("keyword")
     page.get_by_label("Matching").select_option("lexical")
     expect(page.locator("#result h2").first).to_have_text("Scores (lexical)")
-    expect(page.locator("#result h2").nth(1)).to_have_text("Scores (keyword)")
+    expect(page.locator("#result h2").nth(2)).to_have_text("Scores (keyword)")
+    expect(page.locator("#result pre.system")).to_have_count(2)
     assert "q=a+report+about+this+CSV+file" in page.url
 
 
@@ -101,6 +102,10 @@ def test_a_skill_shows_its_scripts_with_what_they_need_and_get(page: Page, runni
     expect(scripts).to_contain_text("python")
     expect(scripts).to_contain_text("pandas")
     expect(scripts).to_contain_text("Is given")
+    header = page.locator("section", has=page.get_by_role("heading", name="Header", exact=True))
+    expect(header).to_contain_text("description: Reports about CSV files.")
+    use = page.locator("section", has=page.get_by_role("heading", name="Use", exact=True))
+    expect(use).to_contain_text("Matched")
 
 
 def test_a_run_is_listed_with_memory_and_the_hosts_it_tried(page: Page, running: Inspecting) -> None:

@@ -11,7 +11,7 @@ from skillkit.evaluation.behaviour.judge import Agreement, Judge, statement_kind
 from skillkit.evaluation.behaviour.program import ProgramExecutor
 from skillkit.evaluation.behaviour.recording import Recordings
 from skillkit.evaluation.behaviour.runs import BehaviourRunner
-from skillkit.evaluation.behaviour.statistics import difference, wilson
+from skillkit.evaluation.behaviour.statistics import difference, pass_rate
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript
 from skillkit.evaluation.cases import Check, CheckKind
 from skillkit.evaluation.report import Outcome
@@ -226,9 +226,36 @@ def test_a_judge_is_asked_only_about_what_it_was_measured_good_at():
     assert statement_kind("Does not mention prices") == "absence"
 
 
-def test_intervals_are_wide_for_few_runs():
-    assert wilson(0, 0) is None
-    assert wilson(1, 1) == (0.2065, 1.0)
-    few, many = difference(2, 2, 1, 2), difference(90, 100, 50, 100)
+@pytest.mark.parametrize("sentence", ["Mentions the total", "Is friendly"])
+def test_a_replay_says_how_good_the_judge_was(case, program, tmp_path, sentence):
+    skill = next(iter(case().skills))
+    asked = {**CASE, "assertions": [sentence]}
+    evals = skill.base_dir / "evals" / "evals.json"
+    evals.write_text(json.dumps({"skill_name": "sales", "evals": [asked]}))
+    judge = Judge(lambda question: "Yes.", Agreement("m", {"presence": (19, 20), "quality": (12, 20)}))
+    first = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec"), program, judge=judge))
+    silent = Judge(lambda question: "")
+    again = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec", replay=True), judge=silent))
+    assert first.metrics["behaviour"]["judge"]["kinds"]["presence"]["used"] is True
+    assert again.metrics == first.metrics
+    assert again.as_data()["results"] == first.as_data()["results"]
+
+
+def test_intervals_are_wide_for_few_cases_however_often_they_are_run():
+    assert pass_rate([]) is None
+    assert pass_rate([(1, 1)]).interval == (0.2065, 1.0)
+    assert pass_rate([(50, 50)]).interval == pass_rate([(1, 1)]).interval
+    few = difference(pass_rate([(1, 1)] * 2), pass_rate([(1, 1), (0, 1)]))
+    many = difference(pass_rate([(1, 1)] * 90 + [(0, 1)] * 10), pass_rate([(1, 1), (0, 1)] * 50))
     assert not few["more_than_chance"]
     assert many["more_than_chance"]
+
+
+def test_runs_of_a_case_count_as_far_as_they_differ():
+    all_or_nothing = pass_rate([(10, 10), (0, 10)] * 5)
+    by_chance = pass_rate([(5, 10)] * 4 + [(4, 10), (6, 10)] * 3)
+    assert (all_or_nothing.share, by_chance.share) == (0.5, 0.5)
+    assert all_or_nothing.size == 10
+    assert by_chance.size == 100
+    narrow, wide = by_chance.interval, all_or_nothing.interval
+    assert wide[0] < narrow[0] < 0.5 < narrow[1] < wide[1]

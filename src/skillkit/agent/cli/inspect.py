@@ -10,6 +10,7 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import examples
 from skillkit.agent.cli.overview import enabled_skills
+from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.journal import journal_path, open_journal
 from skillkit.inspector.library import Library
 from skillkit.inspector.managing import Managing
@@ -53,7 +54,7 @@ def inspect(
         raise typer.Exit(outcome.ERROR) from None
     listening.listen()  # whoever reads the address may use it at once
     number = listening.getsockname()[1]
-    library = Library(lambda: enabled_skills(paths or ()), journal_path(), manage=manage)
+    library = Library(lambda: enabled_skills(paths or ()), journal_path(), manage=manage, system=INSTRUCTIONS)
     library.snapshot()  # judging begins before the first page asks
     managing = Managing(library, open_journal()) if manage else None
     servers: list[uvicorn.Server] = []

@@ -95,6 +95,8 @@ class Recordings:
         self.executor = ""
         """Who made the recording that was read last."""
         self.model = ""
+        self.judge: Mapping[str, object] | None = None
+        """How often the judge was right whose recordings were read."""
         self.newest = ""
         """When the newest of the recordings that were read was made."""
         self._made: set[str] = set()
@@ -127,6 +129,9 @@ class Recordings:
         self.newest = max(self.newest, str(data.get("made", "")))
         if isinstance(recorded, Mapping) and key.variant != "judge":
             self.executor, self.model = str(recorded.get("executor", "")), str(recorded.get("model", ""))
+        agreement = data.get("judge")
+        if isinstance(agreement, Mapping) and (key.variant == "judge" or self.judge is None):
+            self.judge = agreement
         transcript = data.get("transcript")
         return Transcript.from_data(transcript) if isinstance(transcript, Mapping) else None
 
@@ -137,14 +142,15 @@ class Recordings:
             path.unlink(missing_ok=True)
         return path
 
-    def keep(self, key: RunKey, transcript: Transcript) -> None:
-        """Write a run as soon as it is over."""
+    def keep(self, key: RunKey, transcript: Transcript, judge: Mapping[str, object] | None = None) -> None:
+        """Write a run as soon as it is over, with the agreement of who judges it."""
         data = {
             "format": FORMAT,
             "version": VERSION,
             "key": key.as_data(),
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "transcript": transcript.as_data(),
+            **({"judge": judge} if judge is not None else {}),
         }
         self._made.add(key.file_name)
         self._path(key).parent.mkdir(parents=True, exist_ok=True)

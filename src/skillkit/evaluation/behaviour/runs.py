@@ -1,6 +1,6 @@
 """Running the behaviour cases of a skill: with it and without, several times, recorded, graded."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from skillkit.evaluation.behaviour.recording import (
     digest_of,
     skill_digest,
 )
-from skillkit.evaluation.behaviour.statistics import difference, wilson
+from skillkit.evaluation.behaviour.statistics import difference, pass_rate
 from skillkit.evaluation.behaviour.transcript import Transcript
 from skillkit.evaluation.cases import Case, Check, CheckKind
 from skillkit.evaluation.report import Outcome, Problem, Result, Tier
@@ -128,7 +128,7 @@ class BehaviourRunner:
             made = self.executor.run(task)
             made = replace(made, seconds=round(made.seconds, 3))  # as it is recorded
         self.budget.spend(made)
-        self.recordings.keep(key, made)
+        self.recordings.keep(key, made, self.agreement())
         return made
 
     def _graded(self, case: BehaviourCase, run: Transcript, variant: str, number: int) -> list[Grade]:
@@ -175,8 +175,14 @@ class BehaviourRunner:
             asked = self.judge.asked - before
             found = Transcript({True: "yes", False: "no", None: ""}[passed], requests=asked, error=evidence)
             self.budget.spend(found)
-            self.recordings.keep(key, found)
+            self.recordings.keep(key, found, self.agreement())
         return Grade(check, {"yes": True, "no": False}.get(found.answer), found.error)
+
+    def agreement(self) -> Mapping[str, object] | None:
+        """Return how often the judge was right where that is known; in a replay, the one who judged then."""
+        if self.executor is None:
+            return self.recordings.judge
+        return self.judge.agreement.as_data() if self.judge is not None else None
 
     def _key(self, case: BehaviourCase, variant: str, number: int) -> RunKey:
         files = [(file.path, file.source, file.content) for file in case.case.files]
@@ -265,20 +271,20 @@ def _outcome(runs: Sequence[Sequence[Grade]]) -> tuple[Outcome, str]:
 
 def metrics(results: Sequence[Result]) -> dict[str, object]:
     """Pass rates with and without the skill, the difference with its interval, and what was flaky."""
-    counted = {}
-    for variant in (WITH, WITHOUT):
-        runs = [run for result in results for run in _runs(result, variant)]
-        judged = [bool(run["passed"]) for run in runs if run["passed"] is not None]
-        counted[variant] = (sum(judged), len(judged), runs)
     found: dict[str, object] = {"cases": len(results)}
-    for variant, (passed, total, runs) in counted.items():
-        interval = wilson(passed, total)
-        found[f"{variant}_skill"] = round(passed / total, 4) if total else None
-        found[f"{variant}_skill_interval"] = list(interval) if interval else None
-        found[f"{variant}_skill_runs"] = total
+    rates = {}
+    for variant in (WITH, WITHOUT):
+        by_case = [_runs(result, variant) for result in results]
+        judged = [[bool(run["passed"]) for run in runs if run["passed"] is not None] for runs in by_case]
+        rate = rates[variant] = pass_rate([(sum(runs), len(runs)) for runs in judged])
+        runs = [run for each in by_case for run in each]
+        found[f"{variant}_skill"] = round(rate.share, 4) if rate else None
+        found[f"{variant}_skill_interval"] = list(rate.interval) if rate else None
+        found[f"{variant}_skill_runs"] = sum(map(len, judged))
+        found[f"{variant}_skill_worth"] = round(rate.size, 1) if rate else None
         found[f"{variant}_skill_tokens"] = _mean([run["tokens"] for run in runs])
         found[f"{variant}_skill_seconds"] = _mean([run["seconds"] for run in runs])
-    found["difference"] = difference(*counted[WITH][:2], *counted[WITHOUT][:2])
+    found["difference"] = difference(rates[WITH], rates[WITHOUT])
     found["flaky"] = [result.id for result in results if result.data.get("flaky")]
     return found
 

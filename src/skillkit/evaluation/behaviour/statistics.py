@@ -1,30 +1,67 @@
-"""Pass rates with intervals: few runs say little, and the report says so."""
+"""Pass rates with intervals: few cases say little, however often each is run, and the report says so."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 Z = 1.96
+LEAST_CASES = 5
+"""Cases from which on it can be estimated how much the runs of one case have in common."""
 
 
-def wilson(passed: int, total: int) -> tuple[float, float] | None:
-    """The 95 % interval of a share; None of nothing."""
-    if not total:
+@dataclass(frozen=True, slots=True)
+class PassRate:
+    """A share of runs, with how many independent runs it is worth."""
+
+    share: float
+    size: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval."""
+        return wilson(self.share, self.size)
+
+
+def pass_rate(cases: Sequence[tuple[int, int]]) -> PassRate | None:
+    """The share over cases, each with the runs that passed and all of its runs; None of nothing.
+
+    Runs of one case are alike: how much is estimated from the cases (the variance of a ratio between
+    clusters), and the share is worth at least one run a case and at most all runs. With fewer than five
+    cases, or when all runs end alike, nothing can be estimated and each case counts once.
+    """
+    counted = [(passed, runs) for passed, runs in cases if runs]
+    runs = sum(each for _, each in counted)
+    if not runs:
         return None
-    share = passed / total
+    share = sum(passed for passed, _ in counted) / runs
+    number = len(counted)
+    spread = sum((passed - share * each) ** 2 for passed, each in counted)
+    if number < LEAST_CASES or not 0 < share < 1:
+        return PassRate(share, float(number))
+    variance = spread * number / (number - 1) / runs**2
+    worth = share * (1 - share) / variance if variance else float(runs)
+    return PassRate(share, min(max(worth, float(number)), float(runs)))
+
+
+def wilson(share: float, total: float) -> tuple[float, float]:
+    """The 95 % interval of a share of so many independent runs."""
     scale = 1 + Z * Z / total
     middle = (share + Z * Z / (2 * total)) / scale
     half = Z * math.sqrt(share * (1 - share) / total + Z * Z / (4 * total * total)) / scale
     return round(max(0.0, middle - half), 4), round(min(1.0, middle + half), 4)
 
 
-def difference(passed: int, total: int, passed_before: int, total_before: int) -> dict[str, object] | None:
-    """The difference of two shares with its 95 % interval (Newcombe), and whether it is more than chance."""
-    here, there = wilson(passed, total), wilson(passed_before, total_before)
+def difference(here: PassRate | None, there: PassRate | None) -> dict[str, object] | None:
+    """The difference of two shares with its 95 % interval (Newcombe), and whether it is more than chance.
+
+    That both are of the same cases is not used: the interval is rather too wide than too narrow.
+    """
     if here is None or there is None:
         return None
-    first, second = passed / total, passed_before / total_before
-    delta = first - second
-    low = delta - math.hypot(first - here[0], there[1] - second)
-    high = delta + math.hypot(here[1] - first, second - there[0])
+    (low_here, high_here), (low_there, high_there) = here.interval, there.interval
+    delta = here.share - there.share
+    low = delta - math.hypot(here.share - low_here, high_there - there.share)
+    high = delta + math.hypot(high_here - here.share, there.share - low_there)
     return {
         "delta": round(delta, 4),
         "interval": [round(low, 4), round(high, 4)],

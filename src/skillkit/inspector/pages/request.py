@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from skillkit.disclosure import Disclosure, SkillSession
+from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.evaluation.cases import Case
 from skillkit.evaluation.routing import RoutedCase, run_routing
 from skillkit.evaluation.wording import suggest_wordings
 from skillkit.inspector.html import Markup, bar, link, table, tag
-from skillkit.inspector.layout import badge, nothing, page, section
+from skillkit.inspector.layout import badge, legend, nothing, page, section
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.skills import address
 from skillkit.matching.matcher import Match, MatchResult, SkillMatcher
@@ -66,18 +67,22 @@ def _mode(name: str) -> Mode | None:
 def _result(library: Library, text: str, modes: list[Mode]) -> Markup:
     if not text.strip():
         return nothing("Type a request: each skill's score appears with the words that made it.")
-    columns = [_scores(library, text, mode) for mode in modes] or [_scores(library, text)]
-    scores = columns[0] if len(columns) == 1 else tag("div", columns, class_="columns")
-    return tag("div", scores, _prompt(library.provider().disclose(text, SkillSession()), text))
+    columns = [_column(library, text, mode) for mode in modes or (None,)]
+    return columns[0] if len(columns) == 1 else tag("div", columns, class_="columns")
+
+
+def _column(library: Library, text: str, mode: Mode | None) -> Markup:
+    """Return the scores and the prompt that one setting leads to."""
+    try:
+        disclosed = library.provider(mode).disclose(text, SkillSession())
+        return tag("div", _scores(library, text, mode), _prompt(disclosed, text, library.system))
+    except ImportError as error:
+        name = mode.value if mode else "as set up"
+        return section(f"Scores ({name})", nothing(f"This mode is not installed: {error}"))
 
 
 def _scores(library: Library, text: str, mode: Mode | None = None) -> Markup:
-    try:
-        matcher = library.matcher(mode)
-    except ImportError as error:
-        return section(
-            f"Scores: {mode.value if mode else ''}", nothing(f"This mode is not installed: {error}")
-        )
+    matcher = library.matcher(mode)
     explained = matcher.explain(text)
     ranked = matcher.rank(text, MAX_ROWS)
     taken = {match.skill.base_dir for match in explained.matches}
@@ -141,27 +146,29 @@ def _wording(library: Library, text: str, name: str) -> Markup:
     )
 
 
-def _prompt(disclosure: Disclosure, request: str) -> Markup:
+def _prompt(disclosure: Disclosure, request: str, system: str) -> Markup:
     """Return what would go out, in its order and coloured by origin, with what skills add to it."""
-    tokens = disclosure.tokens
+    tokens, count_tokens = disclosure.tokens, TokenEstimator().count
     schemas = [tool.definition for tool in disclosure.tools]
     tools = json.dumps(schemas, indent=1, ensure_ascii=False) if schemas else ""
     matched = "\n\n".join(insertion.text for insertion in disclosure.insertions if insertion.kept)
     parts = (
         ("tools", "Tool schemas", tools, tokens.tools),
-        ("catalogue", "System prompt, after the program's own: the skills there are", disclosure.instructions,
+        ("system", "System prompt: the program's own words", system, count_tokens(system)),
+        ("catalogue", "System prompt, after that: the skills there are", disclosure.instructions,
          tokens.catalogue),
-        ("messages", "The user's message, after those before it", request, None),
+        ("messages", "The user's message, after those before it", request, count_tokens(request)),
         ("skills", "After it, and kept: instructions of the skills that matched", matched, tokens.skills),
         ("note", "Last, for this request alone: the skills near it", disclosure.note, tokens.note),
     )  # fmt: skip
-    counted = [(kind, count) for kind, _, _, count in parts if count is not None]
+    counted = [(kind, count) for kind, _, _, count in parts]
+    whole = sum(count for _, count in counted)
     blocks = [
         tag(
             "details",
-            tag("summary", title if count is None else f"{title}: {count:,} tokens"),
+            tag("summary", f"{title}: {count:,} tokens"),
             tag("pre", text, class_=kind),
-            open=kind != "tools",
+            open=kind not in ("tools", "system"),
         )
         for kind, title, text, count in parts
         if text
@@ -169,8 +176,10 @@ def _prompt(disclosure: Disclosure, request: str) -> Markup:
     left_out = [f"{match.skill.name} matched and was left out" for match in disclosure.left_out]
     notes = [tag("li", note) for note in (*left_out, *disclosure.notes)]
     return section(
-        f"What skills add to the prompt: {tokens.total:,} tokens",
-        bar(counted, max(tokens.total, 1), f"{tokens.total:,} tokens"),
+        f"The prompt: {whole:,} tokens, {tokens.total:,} of them from skills",
+        bar(counted, max(whole, 1), f"{whole:,} tokens"),
+        legend((kind, f"{kind} {count:,}") for kind, count in counted if count),
+        tag("p", "Files of skills are not in it: the model reads them when it needs them.", class_="faint"),
         blocks,
         tag("ul", notes) if notes else None,
     )

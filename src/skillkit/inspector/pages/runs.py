@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from skillkit.core.events import Json
-from skillkit.inspector.html import link, table, tag
+from skillkit.inspector.html import Markup, link, table, tag
 from skillkit.inspector.layout import badge, facts, nothing, page, section
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.events import conversation_address, when, written
@@ -59,7 +59,10 @@ def show_one(library: Library, identity: int) -> str:
     if not found:
         return page("Run", "/runs", nothing("The journal has no run of this number."))
     event = found[0].event
-    known = {"script", "exit_code", "duration_ms", "memory_bytes", "backend", "error", "output", "errors"}
+    known = {
+        *("script", "exit_code", "duration_ms", "memory_bytes", "backend", "error", "output", "errors"),
+        *("asked", "grants", "limits", "network"),
+    }
     rest = {name: value for name, value in event.data.items() if name not in known}
     return page(
         f"Run {identity}",
@@ -73,7 +76,10 @@ def show_one(library: Library, identity: int) -> str:
                 ("Time", f"{event.data.get('duration_ms', '?')} ms"),
                 ("Memory", _memory(event.data.get("memory_bytes"))),
                 ("Sandbox", str(event.data.get("backend", "unknown"))),
-                ("Digest", tag("span", event.digest, class_="mono")),
+                ("Asked for", _listed(event.data.get("asked"))),
+                ("Was given", _listed(event.data.get("grants"))),
+                ("Limits", _listed(event.data.get("limits"))),
+                ("Digest", tag("span", event.digest, class_="mono") if event.digest else None),
                 (
                     "Conversation",
                     link(conversation_address(event.conversation), event.conversation)
@@ -82,6 +88,7 @@ def show_one(library: Library, identity: int) -> str:
                 ),
             ]
         ),
+        _network(event.data.get("network")),
         [
             section(name.capitalize(), tag("pre", _text(event.data[name])))
             for name in ("output", "errors")
@@ -89,6 +96,41 @@ def show_one(library: Library, identity: int) -> str:
         ],
         section("Recorded", tag("pre", written(rest))) if rest else None,
     )
+
+
+def _listed(value: Json) -> Markup | None:
+    """Return what a mapping says, a line for each thing that is not empty."""
+    if not isinstance(value, dict):
+        return None
+    lines = [
+        tag("div", f"{name.replace('_', ' ')}: {_shown(each)}")
+        for name, each in value.items()
+        if each not in (None, False, [], {}, "")
+    ]
+    return tag("div", lines) if lines else tag("span", "nothing", class_="faint")
+
+
+def _shown(value: Json) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value[:20]))
+    return "yes" if value is True else str(value)[:500]
+
+
+def _network(attempts: Json) -> Markup | None:
+    """Return every host that was tried, and what the sandbox refused."""
+    tried = [one for one in attempts if isinstance(one, dict)] if isinstance(attempts, list) else []
+    if not tried:
+        return None
+    rows = [
+        [
+            f"{one.get('host', '?')}:{one.get('port', '?')}",
+            badge("reached", "good") if one.get("allowed") else badge("refused", "bad"),
+            str(one.get("reason") or ""),
+            f"{one.get('sent', 0)} sent, {one.get('received', 0)} received",
+        ]
+        for one in tried[:200]
+    ]
+    return section("Hosts", table(("Host", "Outcome", "Why", "Bytes"), rows, "Hosts that were tried"))
 
 
 def _outcome(kind: Kind, data: Mapping[str, Json]) -> object:

@@ -7,27 +7,28 @@ from urllib.parse import quote
 from skillkit.core.authority import current_requester
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
-from skillkit.core.models import Permissions, SkillMetadata
+from skillkit.core.models import Diagnostic, Permissions, SkillMetadata
 from skillkit.evaluation.static.script_sources import foreign_imports
 from skillkit.inspector.html import Markup, link, table, tag
-from skillkit.inspector.layout import badge, facts, nothing, page, place, section
+from skillkit.inspector.layout import badge, count_of, facts, legend, nothing, page, place, section, tiles
 from skillkit.inspector.library import Library, cost_of
 from skillkit.inspector.markdown import render
 from skillkit.inspector.pages.events import entry
 from skillkit.inspector.pages.manage import action_address
-from skillkit.inspector.pages.skills import address, state, token_bar, trust
+from skillkit.inspector.pages.skills import TIERS, address, state, token_bar, total, trust
 from skillkit.inspector.pages.tests import runs_table
 from skillkit.install.capabilities import MEANINGS
 from skillkit.install.changes import diff_lines, excerpt
 from skillkit.install.enabled import SkillStatus
 from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import SkillTree
-from skillkit.journal import EventFilter, Kind
+from skillkit.journal import EventFilter, Kind, SkillUsage
 from skillkit.scripts.catalogue import Script, find_scripts
 from skillkit.scripts.interpreters import find_interpreter
 
 NEIGHBOURS = 6
 EVENTS = 20
+MAX_HEADER = 32 * 1024
 
 
 def show(library: Library, name: str) -> str:
@@ -40,7 +41,7 @@ def show(library: Library, name: str) -> str:
         tag("p", skill.description),
         facts(_facts(library, status)),
         _actions(status) if library.manage else None,
-        _diagnostics(library, skill),
+        _header(library, skill),
         _instructions(library, skill),
         _files(library, skill),
         _scripts(library, status),
@@ -104,7 +105,7 @@ def _facts(library: Library, status: SkillStatus) -> list[tuple[str, object]]:
         ("Author", skill.author),
         ("Licence", skill.license),
         ("Digest", tag("span", status.standing.digest, class_="mono") if status.standing.digest else None),
-        ("Tokens", token_bar(cost, cost.tier1 + (cost.tier2 or 0) + cost.tier3) if cost else None),
+        ("Tokens", [token_bar(cost, total(cost)), legend(TIERS)] if cost else None),
     ]
     if record is not None:
         rows += [
@@ -115,12 +116,44 @@ def _facts(library: Library, status: SkillStatus) -> list[tuple[str, object]]:
     return rows
 
 
-def _diagnostics(library: Library, skill: SkillMetadata) -> Markup | None:
+def _header(library: Library, skill: SkillMetadata) -> Markup:
+    """Return the header as it stands in the file, with what is wrong beneath the line that it is about."""
     found = library.diagnostics_of(skill)
-    if not found:
-        return None
-    rows = [[badge(one.severity.value), one.code, one.line or "", one.message] for one in found]
-    return section("Diagnostics", table(("Severity", "Code", "Line", "What is wrong"), rows, "Diagnostics"))
+    try:
+        with open(skill.skill_path, encoding="utf-8", errors="replace") as opened:
+            lines = _header_lines(opened.read(MAX_HEADER).splitlines())
+    except OSError as error:
+        return section("Header", nothing(f"It cannot be read: {error.strerror}"))
+    here = [one for one in found if one.path == skill.skill_path]
+    rows: list[object] = []
+    for number, line in enumerate(lines, 1):
+        rows.append([tag("span", f"{number:>3}  ", class_="number"), line, "\n"])
+        rows += [_said(one) for one in here if one.line == number]
+    elsewhere = [
+        one for one in found if one.path != skill.skill_path or not 0 < (one.line or 0) <= len(lines)
+    ]
+    table_rows = [
+        [badge(one.severity.value, "warn"), one.code, f"{one.path.name}:{one.line or ''}", one.message]
+        for one in elsewhere
+    ]
+    rest = (
+        table(("Severity", "Code", "Where", "What is wrong"), table_rows, "Diagnostics")
+        if table_rows
+        else None
+    )
+    return section("Header", tag("pre", rows), rest)
+
+
+def _header_lines(lines: list[str]) -> list[str]:
+    """Return the lines up to the one that ends the header; the first few where there is none."""
+    if not lines or lines[0].strip() != "---":
+        return lines[:5]
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), 40)
+    return lines[: end + 1]
+
+
+def _said(one: Diagnostic) -> Markup:
+    return tag("span", f"     ↑ {one.severity.value} {one.code}: {one.message}\n", class_="said")
 
 
 def _instructions(library: Library, skill: SkillMetadata) -> Markup:
@@ -268,7 +301,9 @@ def _tests(library: Library, skill: SkillMetadata) -> Markup | None:
 
 def _usage(library: Library, skill: SkillMetadata) -> Markup:
     events = library.journal.events(EventFilter(skill=skill.canonical_name), limit=EVENTS)
-    if not events:
+    used = library.usage()
+    counted = used.get(skill.canonical_name) if used is not None else None
+    if not events and counted is None:
         return section("Use", nothing("The journal has nothing on this skill yet."))
     rows = [
         [f"{datetime.fromtimestamp(stored.event.time):%Y-%m-%d %H:%M:%S}", stored.event.kind.value,
@@ -276,7 +311,26 @@ def _usage(library: Library, skill: SkillMetadata) -> Markup:
          if stored.event.conversation else ""]
         for stored in events
     ]  # fmt: skip
-    return section("Use", table(("When", "What", "Conversation"), rows, "The newest events"))
+    newest = table(("When", "What", "Conversation"), rows, "The newest events") if rows else None
+    return section("Use", _counted(counted) if counted else None, newest)
+
+
+def _counted(usage: SkillUsage) -> Markup:
+    beaten = usage.always_beaten_by
+    remarks = [
+        f"{count_of(usage.missed, 'time')} loaded by hand though no request had matched it"
+        if usage.missed
+        else "",
+        f"always beaten by {beaten}" if beaten else "",
+    ]
+    figures = [
+        ("Matched", f"{usage.matched:,}", ""),
+        ("Loaded", f"{usage.loaded:,}", ""),
+        ("Files read", f"{usage.read:,}", ""),
+        ("Scripts run", f"{usage.run:,}", f"{usage.failed:,} failed" if usage.failed else ""),
+        ("Tokens spent", f"{usage.tokens:,}", "on its instructions"),
+    ]
+    return tag("div", tiles(figures), [tag("p", remark, class_="notice") for remark in remarks if remark])
 
 
 def _contents(tree: SkillTree) -> dict[str, bytes]:

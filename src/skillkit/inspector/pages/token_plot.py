@@ -36,7 +36,7 @@ def token_plot(turns: Mapping[int, Sequence[StoredEvent]]) -> Markup | None:
     highest = max((sum(size for _, size in parts) for _, parts in counted), default=0.0)
     if not highest:
         return None
-    step = (WIDTH - _LEFT) / len(counted)
+    step = min((WIDTH - _LEFT) / len(counted), 2 * _WIDEST)
     bars = [
         _bar(turn, parts, _LEFT + place * step, min(step * 0.8, _WIDEST), highest)
         for place, (turn, parts) in enumerate(counted)
