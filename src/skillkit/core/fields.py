@@ -270,6 +270,7 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
         "effort": FieldRule("effort", text),
         "context": FieldRule("context", text),
         "agent": FieldRule("agent", text),
+        "background": FieldRule("background", flag),
         "shell": FieldRule("shell", text),
         "hooks": FieldRule("hooks", mapping),
         "triggers": FieldRule("triggers", triggers),

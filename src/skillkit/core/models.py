@@ -151,6 +151,11 @@ class DeclaredScript(str):
     """A second run does no harm (`retry: safe`)."""
 
 
+GENERAL_AGENT = "general-purpose"
+READING_AGENTS = frozenset({"explore", "plan"})
+"""Kinds of agents that look and change nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class SkillMetadata:
     """Tier 1: what is known of a skill without reading its instructions."""
@@ -184,6 +189,9 @@ class SkillMetadata:
     effort: str | None = None
     context: str | None = None
     agent: str | None = None
+    """Which kind of agent runs it when `context` is `fork`."""
+    background: bool | None = None
+    """Whether a client may go on before a fork has ended; here its result is always waited for."""
     shell: str | None = None
     hooks: Mapping[str, object] = field(default_factory=dict, hash=False)
     """What other clients would run; never run here."""
@@ -213,6 +221,21 @@ class SkillMetadata:
     def qualified_name(self) -> str:
         """`source:name`, which finds this skill even when another one has its name."""
         return f"{self.source_label}:{self.name}" if self.source_label else self.name
+
+    @property
+    def runs_alone(self) -> bool:
+        """Whether it wants a conversation of its own."""
+        return self.context == "fork"
+
+    @property
+    def agent_is_known(self) -> bool:
+        """Whether `agent` is one of Claude Code's own; definitions in `.claude/agents` are not read."""
+        return self.agent_only_reads or (self.agent or GENERAL_AGENT).lower() == GENERAL_AGENT
+
+    @property
+    def agent_only_reads(self) -> bool:
+        """Whether `agent` is one that looks and changes nothing."""
+        return (self.agent or "").lower() in READING_AGENTS
 
     @property
     def required_commands(self) -> tuple[str, ...]:

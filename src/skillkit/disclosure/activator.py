@@ -118,7 +118,7 @@ class Activator:
         wanted = Activation(identity, nonce, origin, arguments, digest)
         activation = session.activate(wanted)
         skill = self.manager.find_skill(identity)
-        inline = skill is not None and skill.context == "fork" and session.fork_of != identity
+        inline = skill is not None and skill.runs_alone and session.fork_of != identity
         shown = envelope.skill_context(identity, text, resources, activation.nonce, inline=inline)
         return Delivery(activation, shown, fresh=activation is wanted)
 

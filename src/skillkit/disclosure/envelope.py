@@ -48,9 +48,16 @@ def is_for_model(text: str) -> bool:
     return text.startswith(("<skill_context ", "<skill_resource ", "<skill_search "))
 
 
-def fork_result(skill_id: str, text: str) -> str:
-    """What the conversation of a skill came to."""
-    return f'<skill_result id="{attribute(skill_id)}">\n{fenced(text, nonce_for(text))}\n</skill_result>'
+def fork_result(skill_id: str, text: str, *, unread_agent: str = "") -> str:
+    """What the conversation of a skill came to; `unread_agent` is the kind that it wanted and did not get."""
+    lacking = (
+        f"The skill asks for the agent <id>{escaped_line(unread_agent)}</id>, whose definition is not read "
+        "here; the general agent ran it. Tell the user so.\n"
+        if unread_agent
+        else ""
+    )
+    fence = fenced(text, nonce_for(text))
+    return f'<skill_result id="{attribute(skill_id)}">\n{lacking}{fence}\n</skill_result>'
 
 
 def already_active(skill_id: str) -> str:

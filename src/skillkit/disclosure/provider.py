@@ -359,7 +359,7 @@ class SkillContextProvider(SkillTexts):
 
     @staticmethod
     def _runs_alone(skill: SkillMetadata | None, session: SkillSession) -> bool:
-        return skill is not None and skill.context == "fork" and session.starts_forks
+        return skill is not None and skill.runs_alone and session.starts_forks
 
     def _match(
         self, request: str | None, offer: Offer, session: SkillSession, *, news: bool

@@ -27,6 +27,7 @@ CLAUDE_CODE_ENTRY = 1536
 DESCRIPTION_BUDGET = 8000
 """Characters that Claude Code (1 % of 200k tokens) and Codex have for all descriptions together."""
 _XML = re.compile(r"<[A-Za-z/][^>]*>")
+MAX_NAME = 64
 _UNLOADABLE = ("unreadable", "unloadable")
 _MAX_NAMED = 20
 _RESERVED = ("anthropic", "claude")
@@ -207,21 +208,56 @@ def _verdicts(
     yield _specification(errors, warnings)
     yield _claude_upload(metadata, errors, warnings)
     unreadable = [found.message for found in errors if found.code == "unreadable"]
-    if metadata is None or metadata.recovered or unreadable:
-        reason = f"{unreadable[0] if unreadable else 'the header cannot be read'}, so the skill is left out"
+    if unreadable:
         for client in ("Claude Code", "Codex", "VS Code"):
-            yield Verdict(client, "refuses", reason)
+            yield Verdict(client, "refuses", f"{unreadable[0]}, so the skill is left out")
         return
-    length = len(one_line(metadata.description))
-    share = f"{length} of about {DESCRIPTION_BUDGET:,} characters that all descriptions share"
-    if length > CLAUDE_CODE_ENTRY:
-        yield Verdict(
-            "Claude Code", "warns", f"reads .claude/skills; cuts the description at {CLAUDE_CODE_ENTRY}"
-        )
+    yield _claude_code(metadata, errors)
+    yield _codex(metadata, errors)
+    if metadata is None or metadata.recovered:
+        yield Verdict("VS Code", "refuses", "the header cannot be read, so the skill is left out")
     else:
-        yield Verdict("Claude Code", "accepts", f"reads .claude/skills; takes {share}")
-    yield _agents_folder("Codex", errors, f"reads .agents/skills; takes {share}")
-    yield _agents_folder("VS Code", errors, "reads .agents/skills")
+        yield _agents_folder("VS Code", errors, "reads .agents/skills")
+
+
+def _claude_code(metadata: SkillMetadata | None, errors: list[Diagnostic]) -> Verdict:
+    """Claude Code takes every file: what it cannot read of a header it does without."""
+    client, place = "Claude Code", "reads .claude/skills"
+    codes = {found.code for found in errors}
+    if "yaml" in codes:
+        reason = "the header is not YAML and counts as empty: only /name starts it, no request matches"
+        return Verdict(client, "warns", f"{place}; {reason}")
+    if metadata is None or "header" in codes or _lacks_description(errors):
+        return Verdict(client, "warns", f"{place}; takes the first paragraph for the description")
+    length = len(one_line(metadata.description))
+    if length > CLAUDE_CODE_ENTRY:
+        return Verdict(client, "warns", f"{place}; cuts the description at {CLAUDE_CODE_ENTRY}")
+    return Verdict(client, "accepts", f"{place}; takes {_share(metadata)}")
+
+
+def _codex(metadata: SkillMetadata | None, errors: list[Diagnostic]) -> Verdict:
+    """Codex mends values that only lack quotes, wants a description, and checks no more than lengths."""
+    client, place = "Codex", "reads .agents/skills"
+    codes = {found.code for found in errors}
+    if _lacks_description(errors):
+        return Verdict(client, "refuses", "there is no description, so the skill is left out")
+    if metadata is None or metadata.recovered:
+        return Verdict(client, "refuses", "the header cannot be read, so the skill is left out")
+    if len(metadata.name) > MAX_NAME:
+        return Verdict(client, "refuses", f"the name is longer than {MAX_NAME} characters")
+    if "file-name" in codes:
+        return Verdict(client, "warns", f"{place}; may leave it out: file-name")
+    mended = "; puts quotes around a value" if "yaml" in codes else ""
+    return Verdict(client, "accepts", f"{place}{mended}; takes {_share(metadata)}")
+
+
+def _lacks_description(errors: list[Diagnostic]) -> bool:
+    return any(found.code == "missing-field" and "description" in found.message for found in errors)
+
+
+def _share(metadata: SkillMetadata) -> str:
+    length = len(one_line(metadata.description))
+    return f"{length} of about {DESCRIPTION_BUDGET:,} characters that all descriptions share"
 
 
 def _specification(errors: list[Diagnostic], warnings: list[Diagnostic]) -> Verdict:

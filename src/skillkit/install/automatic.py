@@ -69,6 +69,27 @@ def automatic_code(tree: SkillTree, metadata: SkillMetadata) -> Iterator[str]:
         yield from _of_file(tree, path)
 
 
+def declared_run(metadata: SkillMetadata) -> Iterator[str]:
+    """How the header wants the skill run; what has no effect here is said to have none."""
+    if metadata.context:
+        known = "as a conversation of its own" if metadata.runs_alone else "not known here, inline"
+        yield f"context: {_short(metadata.context)} ({known})"
+    if metadata.agent:
+        where = ""
+        if not metadata.runs_alone:
+            where = " (only with context: fork)"
+        elif not metadata.agent_is_known:
+            where = " (its definition in .claude/agents is not read here; the general agent runs it)"
+        yield f"agent: {_short(metadata.agent)}{where}"
+    if metadata.background:
+        yield "background: true (here its result is waited for)"
+    yield from (f"only while these files are in play: {_short(path)}" for path in metadata.paths)
+    yield from (f"without the tool {_short(tool)}" for tool in metadata.disallowed_tools)
+    for name in ("model", "effort", "shell"):
+        if value := getattr(metadata, name):
+            yield f"{name}: {_short(value)}"
+
+
 def _of_instructions(text: str) -> Iterator[str]:
     yield from (f"!`{_short('; '.join(command.splitlines()))}`" for command in commands_in(text))
     yield from (f"@{_short(path)}" for path in files_in(text))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from skillkit.core.digest import FileDigest
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import hidden_in
-from skillkit.install.automatic import automatic_code, missing_files, missing_skills
+from skillkit.install.automatic import automatic_code, declared_run, missing_files, missing_skills
 from skillkit.install.signatures import SIGNATURE_FILE, describe_signers
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile
 from skillkit.scripts.needed_packages import needed_packages
@@ -79,6 +79,8 @@ class Capabilities:
     """What is wrong with the header."""
     automatic: tuple[str, ...] = ()
     """What some client or tool runs by itself, without being told to."""
+    declared: tuple[str, ...] = ()
+    """How the author wants it run, and what of that is not done here."""
     missing: tuple[str, ...] = ()
     """Files that the instructions name and that are not there."""
     missing_skills: tuple[str, ...] = ()
@@ -128,6 +130,7 @@ LABELS = {
     "not_fetched": "not fetched",
     "header": "header",
     "automatic": "runs by itself",
+    "declared": "to be run",
     "missing": "missing files",
     "missing_skills": "missing skills",
 }
@@ -143,6 +146,7 @@ MEANINGS = {
     "invisible": "characters that cannot be seen",
     "not fetched": "Git LFS pointers; their content stays where it is",
     "runs by itself": "other clients and tools run these without asking; skillkit does not",
+    "to be run": "as the author wants it; models and effort count where the program has them",
     "missing files": "named in the instructions and not there",
     "missing skills": "it needs them or sends to them, and they are not installed",
 }
@@ -184,6 +188,7 @@ def capabilities(
     found["toolsets"] |= set(metadata.toolsets)
     found["allowed_tools"] |= set(metadata.allowed_tools)
     found["automatic"] |= set(automatic_code(tree, metadata))
+    found["declared"] |= set(declared_run(metadata))
     found["missing"] |= set(missing_files(tree))
     if known is not None:
         found["missing_skills"] |= set(missing_skills(tree, metadata, known))

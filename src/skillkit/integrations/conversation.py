@@ -38,7 +38,7 @@ from skillkit.disclosure.tool_sources import (
 from skillkit.disclosure.tools import ToolSource, find_tool
 from skillkit.disclosure.tools_of_use import skills_in_use
 from skillkit.integrations.default_tools import default_provider
-from skillkit.integrations.forks import READING_AGENTS, ForkTools, ReadingTools, request_of
+from skillkit.integrations.forks import ForkTools, ReadingTools, request_of
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class ForkedSkill:
     @property
     def reads_only(self) -> bool:
         """Whether its `agent` is one that changes nothing, so that it gets no tools that do."""
-        return (self.skill.agent or "").lower() in READING_AGENTS
+        return self.skill.agent_only_reads
 
 
 Fork = Callable[[ForkedSkill], Awaitable[str]]
@@ -293,7 +293,7 @@ class Conversation:
 
     def _runs_alone(self, name: str) -> bool:
         skill = self.provider.manager.find_skill(name)
-        return self._fork is not None and skill is not None and skill.context == "fork"
+        return self._fork is not None and skill is not None and skill.runs_alone
 
     async def _start_fork(self, name: str, arguments: str) -> ToolResult:
         """Run a skill as a conversation of its own and return its result."""
@@ -313,7 +313,8 @@ class Conversation:
             )
         )
         result = await self._fork(forked)
-        return ToolResult(envelope.fork_result(within.fork_of, result))
+        agent = "" if forked.skill.agent_is_known else forked.skill.agent or ""
+        return ToolResult(envelope.fork_result(within.fork_of, result, unread_agent=agent))
 
     def _forked(self, name: str, arguments: str) -> ForkedSkill:
         skill, identity = self.provider.forkable(name, arguments, self.session)
@@ -325,7 +326,7 @@ class Conversation:
 
     def _within(self, session: SkillSession, skill: SkillMetadata) -> "Conversation":
         """A conversation with another session, and the same user, tools and approvals."""
-        reads_only = (skill.agent or "").lower() in READING_AGENTS
+        reads_only = skill.agent_only_reads
 
         def wrap(source: ToolSource) -> ToolSource:
             wrapped = source if self._wrap is None else self._wrap(source)

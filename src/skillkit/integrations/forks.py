@@ -9,9 +9,6 @@ from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tool_sources import WrappedTools
 from skillkit.disclosure.tools import Effect, Tool, ToolSource
 
-READING_AGENTS = frozenset({"explore", "plan"})
-"""Kinds of agents that look and change nothing."""
-
 
 class ForkTools(WrappedTools):
     """Loading a skill that runs alone calls `start` with its name and arguments."""

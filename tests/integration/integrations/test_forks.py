@@ -89,6 +89,17 @@ async def test_a_fork_starts_no_other(library: Library) -> None:
     assert len(forks.started) == 1
 
 
+async def test_an_agent_whose_definition_is_not_read_is_said_in_the_result(library: Library) -> None:
+    for name, agent in (("by-reviewer", "<reviewer>"), ("by-planner", "Plan")):
+        write(library.folder, name, "Study.", "Go.\n", f"context: fork\nagent: {agent!r}\n")
+    library.manager.refresh()
+    conversation = Conversation(library.provider, fork=Forks())
+    said = (await conversation.call("load_skill", {"skill_id": "by-reviewer"})).text
+    assert "the agent <id>&lt;reviewer&gt;</id>, whose definition is not read here" in said
+    for plain in ("by-planner", "deep-dive"):
+        assert "not read here" not in (await conversation.call("load_skill", {"skill_id": plain})).text
+
+
 async def test_who_is_asked_in_a_fork_is_who_is_asked_outside(library: Library) -> None:
     forks, asked = Forks(), []
 

@@ -137,12 +137,34 @@ def test_fields_of_skillkit_are_warnings_and_the_strict_client_refuses_them(tmp_
         ("---\nname: pdf\ndescription: d\n", "header"),
     ],
 )
-def test_a_header_that_cannot_be_read_is_left_out_by_every_client(
+def test_a_header_that_cannot_be_read_is_left_out_by_every_client_but_claude_code(
     text: str, rule: str, tmp_path: Path
 ) -> None:
     result = validate_file(skill(tmp_path, text))
     assert rule in {found.code for found in result.errors}
-    assert {verdict.outcome for verdict in result.verdicts} == {"refuses"}
+    outcomes = {verdict.client: verdict.outcome for verdict in result.verdicts}
+    assert outcomes.pop("Claude Code") == "warns", "it takes the file, and the header for empty"
+    assert set(outcomes.values()) == {"refuses"}
+
+
+@pytest.mark.parametrize(
+    ("header", "claude_code", "codex"),
+    [
+        ("name: pdf\ndescription: Use when: asked", "warns", "accepts"),
+        ("name: pdf\ndescription: d\ntags: [a", "warns", "refuses"),
+        ("name: pdf", "warns", "refuses"),
+        ("description: d", "accepts", "accepts"),
+        ("name: Other Name\ndescription: d", "accepts", "accepts"),
+        (f"name: pdf\ndescription: {'x' * 1400}", "accepts", "accepts"),
+        (f"name: {'x' * 65}\ndescription: d", "accepts", "refuses"),
+        ("name: pdf\ndescription: d\ncontext: fork\nbackground: off", "accepts", "accepts"),
+    ],
+)
+def test_each_client_is_told_by_its_own_rules(
+    header: str, claude_code: str, codex: str, tmp_path: Path
+) -> None:
+    found = verdicts(skill(tmp_path, f"---\n{header}\n---\nBody.\n"))
+    assert (found["Claude Code"], found["Codex"]) == (claude_code, codex)
 
 
 def test_limits_of_clients_are_told(tmp_path: Path) -> None:

@@ -234,3 +234,24 @@ def test_a_header_that_is_mended_without_doubt_is_installed_and_the_card_says_so
 def test_a_header_that_had_to_be_guessed_is_not_installed(text: str) -> None:
     with pytest.raises(InstallError, match="cannot be installed"):
         manifest(text.encode(), "folder")
+
+
+def test_the_card_says_how_the_author_wants_it_run_and_what_of_that_is_not_done_here() -> None:
+    header = (
+        "name: x\ndescription: d\ncontext: fork\nagent: reviewer\nbackground: yes\n"
+        "model: opus\neffort: high\nshell: powershell\npaths: 'src/**'\ndisallowed-tools: Bash(rm *)"
+    )
+    found = card_of({"SKILL.md": f"---\n{header}\n---\nBody\n".encode()}).declared
+    assert found == (
+        "agent: reviewer (its definition in .claude/agents is not read here; the general agent runs it)",
+        "background: true (here its result is waited for)",
+        "context: fork (as a conversation of its own)",
+        "effort: high",
+        "model: opus",
+        "only while these files are in play: src/**",
+        "shell: powershell",
+        "without the tool Bash(rm *)",
+    )
+    known = card_of({"SKILL.md": b"---\nname: x\ndescription: d\ncontext: fork\nagent: Plan\n---\nBody\n"})
+    assert "agent: Plan" in known.declared
+    assert card_of({"SKILL.md": b"---\nname: x\ndescription: d\n---\nBody\n"}).declared == ()
