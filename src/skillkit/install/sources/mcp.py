@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import SourceError
-from skillkit.install.sources.download import check_address
-from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+from skillkit.install.sources.source import Access, OpenSource, Source, check_address, checked_path
 
 _PREFIX = "mcp:"
 _READER = "skillkit.integrations.mcp.opened"
