@@ -30,7 +30,7 @@ END;
 """
 # Statements about the user: what is said in answer to these later replaces what was said before.
 _STATEMENT = re.compile(
-    r"^(?:please\s+)?(?:(?:remember|note)(?:\s+that)?[:,]?\s+(?P<told>.+)"
+    r"^(?:please\s+)?(?:(?:remember|note)(?:\s+that)?[:,]?\s+(?P<fact>.+)"
     r"|(?P<call>call me)\s+.+"
     r"|(?P<mine>(?:my|our)\s+(?:\w+\s+){0,3}?\w+)\s+(?:is|are|was|were)\s+.+"
     r"|i(?:'m|\s+am)\s+(?P<am>[^,;]+)"
@@ -142,8 +142,8 @@ def statements(said: str) -> Iterator[tuple[str, str]]:
         found = _STATEMENT.match(text.rstrip(".!"))
         if found is None or text.endswith("?") or len(text) > MAX_FACT or _SECRET.search(text):
             continue
-        if told := found["told"]:
-            yield from list(statements(told)) or [(told.lower(), told)]
+        if fact := found["fact"]:
+            yield from list(statements(fact)) or [(fact.lower(), fact)]
         elif found["call"]:
             yield "my name", text
         elif found["mine"]:

@@ -87,7 +87,7 @@ class ContentCache:
         return (path, arguments) in self._entries
 
     def put(self, path: str, arguments: str, stamp: Stamp, text: str, sha256: str = "") -> None:
-        """Keep `text`; the entry used longest ago makes room."""
+        """Keep `text`; the entry used longest ago makes space."""
         key = (path, arguments)
         with self._lock:
             self._entries[key] = _Entry(stamp, text, sha256)

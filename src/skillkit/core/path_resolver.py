@@ -108,7 +108,7 @@ def open_file(path: str) -> int:
     return os.open(path, _OPEN_FILE)
 
 
-class _Found:
+class _Walk:
     """How far a walk came: the real components, and the descriptor of the last one if asked for."""
 
     __slots__ = ("descriptor", "walked")
@@ -151,16 +151,16 @@ def unportable(part: str) -> str | None:
     return None
 
 
-def _walk(root: int, parts: list[str], asked: str, base: Path, *, open_last: bool = False) -> _Found:
+def _walk(root: int, parts: list[str], asked: str, base: Path, *, open_last: bool = False) -> _Walk:
     for _ in range(_MAX_LINKS):
         link = _descend(root, parts, asked, base, open_last=open_last)
-        if isinstance(link, _Found):
+        if isinstance(link, _Walk):
             return link
         parts = link
     raise _violation(asked, base, "follows too many symbolic links")
 
 
-def _descend(root: int, parts: list[str], asked: str, base: Path, *, open_last: bool) -> "_Found | list[str]":
+def _descend(root: int, parts: list[str], asked: str, base: Path, *, open_last: bool) -> "_Walk | list[str]":
     """Open one component after the other; a link on the way gives the path to start again with."""
     here = os.dup(root)
     try:
@@ -171,7 +171,7 @@ def _descend(root: int, parts: list[str], asked: str, base: Path, *, open_last: 
                 if stat.S_ISLNK(kind):
                     return _followed(os.readlink(part, dir_fd=here), parts, position, asked, base)
                 if last and not open_last:
-                    return _Found(parts)
+                    return _Walk(parts)
                 if last and not stat.S_ISREG(kind):
                     # Merely opening a device can have effects.
                     raise ContentLoadError(f"Not a regular file: '{shown(asked)}' beneath {base}")
@@ -180,15 +180,15 @@ def _descend(root: int, parts: list[str], asked: str, base: Path, *, open_last: 
                 if error.errno in (errno.ELOOP, errno.EINVAL):
                     return parts  # it became a link, or ceased to be one, between two calls: look again
                 if error.errno in (errno.ENOENT, errno.ENOTDIR) or not open_last:
-                    return _Found(parts)
+                    return _Walk(parts)
                 raise ContentLoadError(
                     f"Cannot open '{shown(asked)}' beneath {base}: {error.strerror}"
                 ) from error
             if last:
-                return _Found(parts, below)
+                return _Walk(parts, below)
             os.close(here)
             here = below
-        return _Found(parts)
+        return _Walk(parts)
     finally:
         os.close(here)
 

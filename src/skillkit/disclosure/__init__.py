@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from skillkit.disclosure.cost import CostReport, SkillCost, cost_report
     from skillkit.disclosure.disclosed import Disclosure, TokenUse
     from skillkit.disclosure.exceptions import SessionDataError, SkillRefusedError
-    from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
+    from skillkit.disclosure.matches import Matcher, RememberingMatcher
     from skillkit.disclosure.placement import Insertion, with_insertions
     from skillkit.disclosure.provider import SkillContextProvider
     from skillkit.disclosure.session import Activation, Origin, SkillSession
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
     from skillkit.disclosure.tool_result import ToolResult
     from skillkit.disclosure.tools import Effect, Tool, ToolSource
+    from skillkit.matching import Match
 
 __all__ = [
     "Activation",

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from skillkit.disclosure.matches import Match
 from skillkit.disclosure.placement import Insertion
 from skillkit.disclosure.tools import Tool
+from skillkit.matching import Match
 
 
 @dataclass(frozen=True, slots=True)

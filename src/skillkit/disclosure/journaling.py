@@ -11,12 +11,12 @@ from skillkit.core.turn import in_turn
 from skillkit.disclosure.activator import Delivery
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.disclosed import TokenUse
-from skillkit.disclosure.matches import Match
 from skillkit.disclosure.offer import Offer
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tool_sources import WrappedTools
 from skillkit.disclosure.tools import Tool, ToolSource
+from skillkit.matching import Match
 
 WRITE_OFFER_AGAIN = 30 * 86_400.0
 """Seconds; well below the time that a journal keeps."""

@@ -6,22 +6,10 @@ from threading import RLock
 from typing import Protocol
 
 from skillkit.core.models import SkillMetadata
+from skillkit.matching import Match
 
 REMEMBERED = 256
 LONGEST_REMEMBERED = 8192
-
-
-class Match(Protocol):
-    """A skill that fits, how surely (0 to 1), and why."""
-
-    @property
-    def skill(self) -> SkillMetadata: ...
-
-    @property
-    def score(self) -> float: ...
-
-    @property
-    def reasons(self) -> tuple[str, ...]: ...
 
 
 class Matcher(Protocol):

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.catalogue import Catalogue, skill_id, skill_line
 from skillkit.disclosure.fence import escaped_line
-from skillkit.disclosure.matches import Match
 from skillkit.disclosure.tokens import TokenCounter
+from skillkit.matching import Match
 
 REVIEW = "No skill matched this request by itself. Review the whole list before you answer without one."
 _NAMED = 5
@@ -40,7 +40,7 @@ def left_out(limit: int, matches: Sequence[Match]) -> str:
 
 def put_aside(ids: Sequence[str]) -> str:
     """A long conversation had more active skills than it may carry."""
-    return f"Put aside to make room: {_named(ids)}. load_skill brings a skill back."
+    return f"Put aside to make space: {_named(ids)}. load_skill brings a skill back."
 
 
 def unusable(identity: str, code: str) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from threading import RLock
 
 from skillkit.core.models import SkillMetadata
-from skillkit.disclosure.matches import Match, Matcher, RememberingMatcher
+from skillkit.disclosure.matches import Matcher, RememberingMatcher
 from skillkit.disclosure.offer import Offer
-from skillkit.matching import SkillMatcher
+from skillkit.matching import Match, SkillMatcher
 
 NEAREST = 10
 """Skills that are named with a request, and written into the journal, beside those that matched."""

@@ -22,7 +22,7 @@ from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.files_in_play import named_files
 from skillkit.disclosure.journaling import Journaled, OfferLog, activation_event, match_event, token_event
-from skillkit.disclosure.matches import Match, Matcher
+from skillkit.disclosure.matches import Matcher
 from skillkit.disclosure.messages import Messages, latest_user_text
 from skillkit.disclosure.model_choice import ModelChoice, choice_of
 from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
@@ -41,6 +41,7 @@ from skillkit.disclosure.tools import Tool, ToolLookup, ToolSource
 from skillkit.disclosure.tools_of_use import skills_in_use
 from skillkit.journal.sensitive import described
 from skillkit.journal.telemetry import with_spans
+from skillkit.matching import Match
 
 logger = logging.getLogger(__name__)
 

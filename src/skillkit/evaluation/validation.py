@@ -31,7 +31,7 @@ MAX_NAME = 64
 _UNLOADABLE = ("unreadable", "unloadable")
 _MAX_NAMED = 20
 _RESERVED = ("anthropic", "claude")
-Outcome = Literal["accepts", "warns", "refuses"]
+Treatment = Literal["accepts", "warns", "refuses"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Verdict:
     """What one client does with the file."""
 
     client: str
-    outcome: Outcome
+    outcome: Treatment
     reason: str
 
 

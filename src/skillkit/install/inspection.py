@@ -12,10 +12,11 @@ from skillkit.install.exceptions import reporting_disk_errors
 from skillkit.install.fetch import manifest
 from skillkit.install.history import Freshness, freshness
 from skillkit.install.placement import PlaceCheck, PlaceState
+from skillkit.install.proposal import AskConsent, refuse_unattended
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.sources.source import Access
-from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
+from skillkit.install.tree import ANY_SIZE, SkillTree, TreeLimits, read_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,16 @@ class InstallInspector:
         self,
         home: Path | None = None,
         *,
+        consent: AskConsent = refuse_unattended,
+        limits: TreeLimits | None = None,
         progress: Callable[[str], object] = lambda text: None,
         access: Access | None = None,
         registry: InstallRegistry | None = None,
         journal: Writer = NO_JOURNAL,
     ) -> None:
+        """`consent` is asked before those that build on this one change something."""
+        self.consent = consent
+        self.limits = limits or TreeLimits()
         self.registry = registry or InstallRegistry(
             home,
             on_wait=lambda: progress("Waiting for another agent that is installing"),

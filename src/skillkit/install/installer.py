@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
@@ -35,14 +34,14 @@ from skillkit.install.plan import (
     refuse_other_versions,
     with_needs,
 )
-from skillkit.install.proposal import AskConsent, Proposal, ProposedSkill, refuse_unattended
+from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill
-from skillkit.install.registry import MAX_PREVIOUS, InstallRegistry, RegistryState, RemovedSkill
+from skillkit.install.registry import MAX_PREVIOUS, RegistryState, RemovedSkill
 from skillkit.install.results import AddedSkills, Offered, Updated
 from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.layout import LeftOut
-from skillkit.install.sources.source import Access, OpenSource, OpenSources, Source
-from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
+from skillkit.install.sources.source import OpenSource, OpenSources, Source
+from skillkit.install.tree import ANY_SIZE, read_folder
 
 _UNVOUCHED = "no branch or tag of the repository holds this commit: it may be anybody's, from a fork"
 
@@ -50,29 +49,8 @@ _UNVOUCHED = "no branch or tag of the repository holds this commit: it may be an
 class SkillInstaller(LockingInspector):
     """Adds, updates, checks and removes skills. Nothing changes unless `consent` says yes to it."""
 
-    def __init__(
-        self,
-        home: Path | None = None,
-        *,
-        consent: AskConsent = refuse_unattended,
-        limits: TreeLimits | None = None,
-        progress: Callable[[str], object] = lambda text: None,
-        access: Access | None = None,
-        registry: InstallRegistry | None = None,
-        journal: Writer = NO_JOURNAL,
-        examine: Callable[[Plan], tuple[str, ...]] = lambda plan: (),
-    ) -> None:
-        """`examine` looks at a new version before the user is asked; what it returns is on the card."""
-        super().__init__(
-            home,
-            consent=consent,
-            limits=limits,
-            progress=progress,
-            access=access,
-            registry=registry,
-            journal=journal,
-        )
-        self.examine = examine
+    examine: Callable[[Plan], tuple[str, ...]] = staticmethod(lambda plan: ())
+    """Looks at a new version before the user is asked; what it returns is on the card."""
 
     # Adding
 

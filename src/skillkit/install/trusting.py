@@ -1,11 +1,8 @@
 """Asking the user, writing what they said yes to, and what they approve or take back of what is here."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
-from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
 from skillkit.install.consents import Consent, ConsentKind
@@ -18,30 +15,14 @@ from skillkit.install.exceptions import (
 )
 from skillkit.install.inspection import InstallInspector
 from skillkit.install.plan import Plan, known_needs, offer, offer_of
-from skillkit.install.proposal import AskConsent, Proposal, ProposedSkill, refuse_unattended
+from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill
-from skillkit.install.registry import MAX_PREVIOUS, InstallRegistry, RegistryState
-from skillkit.install.sources.source import Access
+from skillkit.install.registry import MAX_PREVIOUS, RegistryState
 from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
 
 
 class TrustingInspector(InstallInspector):
     """Looks at what is installed and asks whether it is trusted."""
-
-    def __init__(
-        self,
-        home: Path | None = None,
-        *,
-        consent: AskConsent = refuse_unattended,
-        limits: TreeLimits | None = None,
-        progress: Callable[[str], object] = lambda text: None,
-        access: Access | None = None,
-        registry: InstallRegistry | None = None,
-        journal: Writer = NO_JOURNAL,
-    ) -> None:
-        super().__init__(home, progress=progress, access=access, registry=registry, journal=journal)
-        self.consent = consent
-        self.limits = limits or TreeLimits()
 
     @reporting_disk_errors()
     def trust(self, name: str, *, pinned: str | None = None) -> InstalledSkill:

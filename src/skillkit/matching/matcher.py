@@ -210,7 +210,7 @@ class SkillMatcher:
             )
         return self._asked
 
-    def _judged(self, asked: "_Asked", near: int) -> tuple[list["_Found"], list["_Found"]]:
+    def _judged(self, asked: "_Asked", near: int) -> tuple[list["_Candidate"], list["_Candidate"]]:
         """The skills that match, and the `near` best of the others."""
         found = self._candidates(asked, at_least=near + MOST_CLEAR, from_score=self.threshold)
         fitting = [one for one in found if one.ordered]
@@ -229,7 +229,7 @@ class SkillMatcher:
         missed = [one for one in found if one not in fitting and not one.ruled_out]
         return fitting, missed[:near]
 
-    def _candidates(self, asked: "_Asked", *, at_least: int, from_score: float) -> list["_Found"]:
+    def _candidates(self, asked: "_Asked", *, at_least: int, from_score: float) -> list["_Candidate"]:
         """The skills called for, the `at_least` best others, and all that have `from_score`; best first."""
         _, request, ordered, said, ruled_out, raw, declared = asked
         if self._scorer is None:
@@ -243,7 +243,7 @@ class SkillMatcher:
         if at_least:
             keys.update(heapq.nlargest(at_least + len(keys), raw, key=raw.__getitem__))
         found = [
-            _Found(
+            _Candidate(
                 key,
                 max(calibration.confidence(raw[key], line) if key in raw else 0.0, declared.get(key, 0.0)),
                 raw.get(key, 0.0),
@@ -258,32 +258,34 @@ class SkillMatcher:
 
     def _triggered(
         self, request: Request, ordered: Mapping[int, bool], ruled_out: Collection[int]
-    ) -> list["_Found"]:
+    ) -> list["_Candidate"]:
         """The same by declared triggers alone, whose scores are confidences already."""
         scores = self._triggers.scores(request)
         return self._sorted(
-            _Found(key, scores.get(key, 0.0), 0.0, ordered.get(key), False, key in ruled_out, key in scores)
+            _Candidate(
+                key, scores.get(key, 0.0), 0.0, ordered.get(key), False, key in ruled_out, key in scores
+            )
             for key in {*ordered, *scores}
         )
 
-    def _sorted(self, found: Iterable["_Found"]) -> list["_Found"]:
+    def _sorted(self, found: Iterable["_Candidate"]) -> list["_Candidate"]:
         final = [one._replace(score=one.final_score) for one in found]
         final.sort(key=lambda one: (not one.ordered, -one.score, self._library[one.key].skill.canonical_name))
         return final
 
-    def _offered(self, found: "_Found") -> bool:
+    def _offered(self, found: "_Candidate") -> bool:
         """Whether a skill may come without being called by name."""
         skill = self._library[found.key].skill
         return not (found.ruled_out or skill.disable_model_invocation or skill.recovered)
 
-    def _distinct(self, found: Iterable["_Found"]) -> list["_Found"]:
+    def _distinct(self, found: Iterable["_Candidate"]) -> list["_Candidate"]:
         """Without copies under other names, which would only say the same once more."""
-        by_text: dict[str, _Found] = {}
+        by_text: dict[str, _Candidate] = {}
         for one in found:
             by_text.setdefault(self._library[one.key].skill.description, one)
         return list(by_text.values())
 
-    def _match(self, request: Request, found: "_Found") -> Match:
+    def _match(self, request: Request, found: "_Candidate") -> Match:
         reasons = ["is named in the request"] if found.ordered else []
         if found.said:
             reasons.append("its name stands in the request")
@@ -314,7 +316,7 @@ class _Member(NamedTuple):
     """Whether the file could be changed no more without changing the stamp."""
 
 
-class _Found(NamedTuple):
+class _Candidate(NamedTuple):
     key: int
     score: float
     raw: float

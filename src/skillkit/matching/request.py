@@ -52,9 +52,9 @@ class Request:
             asking = text
         words: dict[str, str] = {}
         emphasis: dict[str, float] = {}
-        meant = _DENIED.sub(" ", asking).split()
-        for place, word in enumerate(meant):
-            quoted, counts = shown(word), _counts(place, len(meant))
+        asked_words = _DENIED.sub(" ", asking).split()
+        for place, word in enumerate(asked_words):
+            quoted, counts = shown(word), _counts(place, len(asked_words))
             for term in terms(word):
                 words.setdefault(term, quoted)
                 if counts > emphasis.get(term, 0.0):

@@ -11,7 +11,7 @@ from skillkit.agent.models.constrained import (
     Answer,
     AnswerStream,
     Call,
-    Outcome,
+    ParsedReply,
     Question,
     ToolSpec,
     more_tools,
@@ -76,7 +76,7 @@ def test_the_grammar_admits_the_tools_of_the_request_and_an_answer() -> None:
         ("[1]", Answer("[1]")),
     ],
 )
-def test_a_reply_is_a_call_or_an_answer(text: str, meaning: Outcome) -> None:
+def test_a_reply_is_a_call_or_an_answer(text: str, meaning: ParsedReply) -> None:
     assert parse(text) == meaning
 
 

@@ -115,7 +115,7 @@ async def test_long_conversations_put_the_oldest_skill_aside_and_say_so(write_sk
         await provider.before_request(f"a word{name} please")
     disclosed = await provider.before_request("a wordthree please")
     assert disclosed.active == ("one", "three")
-    assert "Put aside to make room: <id>two</id>." in disclosed.everything
+    assert "Put aside to make space: <id>two</id>." in disclosed.everything
 
 
 async def test_no_skills_no_words_no_tools(provide):

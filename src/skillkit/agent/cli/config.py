@@ -8,7 +8,7 @@ import typer
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills
-from skillkit.agent.cli.skill_names import Found
+from skillkit.agent.cli.skill_names import SkillName
 from skillkit.agent.exceptions import SettingsError
 from skillkit.agent.journal import open_journal
 from skillkit.agent.models.choice import choose, provider_named
@@ -108,7 +108,7 @@ def provider(
 
 @app.command()
 def approve(
-    name: Found,
+    name: SkillName,
     project: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Let them read this folder too, without its keys.")
     ] = None,

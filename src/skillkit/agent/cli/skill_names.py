@@ -30,7 +30,7 @@ Installed = Annotated[
         help="The name of an installed skill.", autocompletion=complete_installed, show_default=False
     ),
 ]
-Found = Annotated[
+SkillName = Annotated[
     str, typer.Argument(help="The name of a skill.", autocompletion=complete_found, show_default=False)
 ]
 ManyInstalled = Annotated[

@@ -67,7 +67,7 @@ class About:
     skill: str
 
 
-Outcome = Call | Answer | About | Question
+ParsedReply = Call | Answer | About | Question
 ALL_SKILLS = "all skills"
 ANSWER, ASK, CANNOT = "answer", "ask", "cannot"
 IN_WORDS = (ANSWER, ASK, CANNOT)
@@ -106,7 +106,7 @@ def reply_schema(
     return {"anyOf": alternatives}
 
 
-def parse(text: str) -> Outcome:
+def parse(text: str) -> ParsedReply:
     """The reply; one that was cut off is still an answer as far as it goes."""
     try:
         reply = parse_json(text)

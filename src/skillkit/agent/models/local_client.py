@@ -31,7 +31,7 @@ from skillkit.agent.models.constrained import (
     Answer,
     AnswerStream,
     Call,
-    Outcome,
+    ParsedReply,
     Question,
     Repeated,
     ToolSpec,
@@ -120,7 +120,7 @@ class LocalChatClient(
         about = () if required else (ALL_SKILLS, *describable(skills, spoken.said))
         # What is said of a skill that was named comes from the skill, not from what the model knows.
         forms: Sequence[str] = () if required or named else IN_WORDS if tools else (ANSWER, CANNOT)
-        outcome: Outcome | MadeUp | Repeated | None = None
+        outcome: ParsedReply | MadeUp | Repeated | None = None
         spent = NOTHING_READ
         callable_now: Sequence[ToolSpec] = tools if required else self._callable(tools, spoken)
         for offered in (callable_now, ()):
@@ -154,7 +154,7 @@ class LocalChatClient(
             return found
         return scripts_for_identifier(found, scripts_for_words(self.examples()), spoken.request)
 
-    def _in_words(self, outcome: Outcome | MadeUp | Repeated | None) -> Call | Answer | None:
+    def _in_words(self, outcome: ParsedReply | MadeUp | Repeated | None) -> Call | Answer | None:
         match outcome:
             case About(skill):
                 return Answer(describe(skill, self.skills()))

@@ -52,7 +52,7 @@ class PromptStates:
         return PromptState(f"{self._prefix}{_digest(text)}", text)
 
     def keep(self, state: PromptState) -> None:
-        """Note a state that was written; the ones used longest ago make room."""
+        """Note a state that was written; the ones used longest ago make space."""
         os.chmod(self.folder / state.filename, 0o600)
         replace_file(self.folder / f"{state.name}.txt", state.text.encode(), 0o600)
         known = sorted(self.folder.glob("*.txt"), key=lambda path: path.stat().st_mtime, reverse=True)

@@ -41,8 +41,8 @@ def make_prompt(
     processed before as it is. `examples` show how skills in use are used.
     """
     spoken = [text for message in messages if message.role == "system" and (text := message.text)]
-    told = _without_frame(_plain("\n\n".join([instructions, *spoken]).strip()))
-    fixed = [*turns_before(told, tools), *_shown(examples.fixed)]
+    opening = _without_frame(_plain("\n\n".join([instructions, *spoken]).strip()))
+    fixed = [*turns_before(opening, tools), *_shown(examples.fixed)]
     nearest = _shown(examples.nearest)
     names = {
         content.call_id: content.name
@@ -76,7 +76,7 @@ _FRAME = re.compile(
 
 
 def _without_frame(instructions: str) -> str:
-    """What is told of skills without what this model has no use for: paths, and how a list is to be read.
+    """What is said of skills without what this model has no use for: paths, and how a list is to be read.
 
     The marks around an author's text stay.
     """

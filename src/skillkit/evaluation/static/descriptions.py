@@ -1,4 +1,4 @@
-"""Whether a description has room to win against its neighbours."""
+"""Whether a description can win against its neighbours."""
 
 from collections.abc import Iterator
 

@@ -5,7 +5,7 @@ import typer
 from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill, show_problems
-from skillkit.agent.cli.skill_names import Found
+from skillkit.agent.cli.skill_names import SkillName
 from skillkit.install.views import SkillDetails, details_view
 
 
@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
     )(info)
 
 
-def info(name: Found, json: Json = False) -> None:
+def info(name: SkillName, json: Json = False) -> None:
     """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
     enabled = enabled_skills()
     details = SkillDetails.of(enabled, get_loaded_skill(enabled, name))

@@ -9,7 +9,7 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
-from skillkit.agent.cli.skill_names import Found
+from skillkit.agent.cli.skill_names import SkillName
 from skillkit.agent.cli.typed_ahead import discard_typed_ahead
 from skillkit.agent.journal import open_journal
 from skillkit.core.digest_memo import tree_digests
@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
 
 def packages(  # noqa: PLR0917 -- the options of a command
-    name: Found,
+    name: SkillName,
     with_: Annotated[
         list[str] | None,
         typer.Option("--with", metavar="REQUIREMENT", help="Take this, in place of what has the same name."),

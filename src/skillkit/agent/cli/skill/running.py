@@ -10,7 +10,7 @@ from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.cli.progress import Progress
-from skillkit.agent.cli.skill_names import Found
+from skillkit.agent.cli.skill_names import SkillName
 from skillkit.agent.journal import open_journal
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.authority import current_requester
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
-    name: Found,
+    name: SkillName,
     script: Annotated[
         str | None, typer.Argument(help="The script; without it, the scripts are listed.", show_default=False)
     ] = None,

@@ -10,7 +10,7 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.cli.skill.installing import installer
-from skillkit.agent.cli.skill_names import Found
+from skillkit.agent.cli.skill_names import SkillName
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.registry import InstallRegistry
@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 
 def trust(
-    name: Found,
+    name: SkillName,
     revoke: Annotated[bool, typer.Option("--revoke", help="Take the approval back.")] = False,
     digest: Annotated[
         str | None, typer.Option(help="The digest you approve; needed where nobody can be asked.")
@@ -71,7 +71,7 @@ def trust(
         output.say(f"{escape_hidden(skill.name)} is {'trusted' if standing.trusted else 'not trusted'}")
 
 
-def enable(name: Found, json: Json = False) -> None:
+def enable(name: SkillName, json: Json = False) -> None:
     """Make a skill active from now on, where AGENT_SKILLS does not say otherwise."""
     if name.lower() in ("all", "all-untrusted", "none"):
         _choose(lambda chosen: Selection.parse(name), json)
@@ -89,7 +89,7 @@ def enable(name: Found, json: Json = False) -> None:
         )
 
 
-def disable(name: Found, json: Json = False) -> None:
+def disable(name: SkillName, json: Json = False) -> None:
     """Make a skill inactive from now on, where AGENT_SKILLS does not say otherwise."""
     if name.lower() == "all":
         _choose(lambda chosen: Selection("none"), json)
