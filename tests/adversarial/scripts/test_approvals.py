@@ -207,3 +207,59 @@ def test_a_project_is_read_only_from_within_it_and_hides_what_the_user_listed(wo
     elsewhere = scripts(workshop, home)[0].script_run("demo", "tell", [str(project)], json=False)
     assert elsewhere["result"].count("Error") == 4
     assert "project" not in elsewhere["meta"]["grants"]
+
+
+def test_a_project_that_was_replaced_since_the_yes_is_not_shown(workshop, home, monkeypatch):
+    workshop.skill(tell_py="import os, sys\nprint(os.listdir(sys.argv[1]))")
+    project, private = workshop.folder / "project", workshop.folder / "private"
+    for folder in (project, private):
+        folder.mkdir()
+        (folder / f"in-{folder.name}").write_text("x")
+    approve(workshop, home, lambda digest: project_consent("demo", digest, project, []))
+    monkeypatch.chdir(project)
+    tools = scripts(workshop, home)[0]
+    assert "in-project" in tools.script_run("demo", "tell", [str(project)], json=False)["result"]
+    project.rename(workshop.folder / "moved")
+    project.symlink_to(private)
+    monkeypatch.chdir(project)
+    answer = scripts(workshop, home)[0].script_run("demo", "tell", [str(project)], json=False)
+    assert not answer["success"]
+    assert "in-private" not in json.dumps(answer)
+
+
+@pytest.mark.parametrize(
+    "argument", ["../private/key.txt", "a/../../private/key.txt", "link.txt", "./link.txt"]
+)
+def test_no_argument_leads_out_of_the_project(workshop, home, monkeypatch, argument):
+    workshop.skill(tell_py="import sys\nprint(open(sys.argv[1]).read())")
+    project, private = workshop.folder / "project", workshop.folder / "private"
+    for folder in (project, private):
+        folder.mkdir()
+    (private / "key.txt").write_text("private bytes")
+    (project / "link.txt").symlink_to(private / "key.txt")
+    approve(workshop, home, lambda digest: project_consent("demo", digest, project, []))
+    monkeypatch.chdir(project)
+    answer = scripts(workshop, home)[0].script_run("demo", "tell", [argument], json=False)
+    assert answer["error"] == "execution_failed"
+    assert "private bytes" not in json.dumps(answer)
+
+
+def test_what_a_model_names_alone_grants_no_folder(workshop, home, monkeypatch):
+    workshop.skill(tell_py="import sys\nprint(open(sys.argv[1]).read())")
+    project = workshop.folder / "project"
+    project.mkdir()
+    (project / "plan.txt").write_text("the plan")
+    digest = approve(workshop, home)
+    monkeypatch.chdir(project)
+    tools, approvals = scripts(workshop, home)
+    skill = workshop.manager().get_skill("demo")
+    question = approvals.question(skill, "tell", ["./plan.txt"], digest, folders=True)
+    assert question.project == project
+    answer = tools.script_run("demo", "tell", ["./plan.txt"], json=False)
+    assert answer["error"] == "execution_failed"
+    assert answer["cause"] == "unseen_file"
+    with asking_for(Requester("agent", "one")):
+        approvals.decide(question, Decision.SESSION)
+        assert tools.script_run("demo", "tell", ["./plan.txt"], json=False)["result"] == "the plan\n"
+    with asking_for(Requester("agent", "two")):
+        assert not tools.script_run("demo", "tell", ["./plan.txt"], json=False)["success"]
