@@ -19,6 +19,7 @@ from skillkit.scripts.distributions import (
     normalised,
     stated_requirements,
 )
+from skillkit.scripts.own_modules import own_places
 
 KNOWN, SAME_NAME = "known", "same name"
 _MARK = b"# /// script"
@@ -54,6 +55,8 @@ def needed_packages(files: Mapping[str, bytes], scripts: Iterable[str]) -> list[
             continue
         for module, optional in _imports_of(script, files).items():
             package = _package(module, stated, script, optional=optional)
+            if package.source == SAME_NAME and _is_named_so(module.partition(".")[0], files):
+                continue  # a module of the skill that is not on this script's path
             key = normalised(package.requirement or module)
             if (known := found.get(key)) is not None:
                 package = replace(
@@ -105,13 +108,18 @@ def _own_files(module: str, path: str, script: str, files: Mapping[str, bytes]) 
         parts = path.split("/")[:-level] + [part for part in module.lstrip(".").split(".") if part]
         return _files_of("/".join(parts), files)
     top, rest = module.partition(".")[0], module.replace(".", "/")
-    for where in dict.fromkeys(each.rpartition("/")[0] for each in (path, script, "")):
+    for where in dict.fromkeys((path.rpartition("/")[0], *own_places(script))):
         prefix = f"{where}/" if where else ""
         if f"{prefix}{top}.py" in files or any(
             name.startswith(f"{prefix}{top}/") and name.endswith(".py") for name in files
         ):
             return _files_of(f"{prefix}{rest}", files)
     return None
+
+
+def _is_named_so(name: str, files: Mapping[str, bytes]) -> bool:
+    ends = (f"/{name}.py", f"/{name}/__init__.py")
+    return any(f"/{path}".endswith(ends) for path in files)
 
 
 def _files_of(path: str, files: Mapping[str, bytes]) -> list[str]:

@@ -57,8 +57,8 @@ class PinnedRun:
         self.tree = tree
         self.backend = backend
         self.cancellation = cancellation
-        self.imports_own_folder = False
-        """Whether the script writes `from scripts.x import …`, as a module of the skill would."""
+        self.own_folders: tuple[str, ...] = ()
+        """Folders of the skill, besides the script's own, that have modules it imports; "" is the skill's."""
         self.is_module = False
         """Whether it writes `from .x import …`, so that it runs only as `python -m`."""
         self.node_modules: Path | None = None
@@ -153,8 +153,8 @@ class PinnedRun:
             readable.update(interpreter.folders)
             programs.append(os.path.dirname(interpreter.command[0]))
         else:
-            # PYTHON… variables count only where the skill's folder is put on the path by one.
-            options = _PYTHON_OPTIONS if self._is_of_the_skill else ("-E", *_PYTHON_OPTIONS)
+            # PYTHON… variables count only where folders of the skill are put on the path by one.
+            options = _PYTHON_OPTIONS if self._module_folders else ("-E", *_PYTHON_OPTIONS)
             command = (str(environment.program), *options, *interpreter.command, *self._started_as(script))
             readable.update((environment.folder, environment.python.prefix))
             programs.append(os.fspath(environment.folder / "bin"))
@@ -167,7 +167,7 @@ class PinnedRun:
             **{name: value for name, value in os.environ.items() if name in LOCALE},
             # Forbidden where there are no mounts, and git gives up on what it may not read.
             **({} if backend.mounts else {"GIT_CONFIG_NOSYSTEM": "1"}),
-            **({"PYTHONPATH": os.fspath(base_dir)} if self._is_of_the_skill else {}),
+            **self._python_path(base_dir),
             "SKILL_NAME": request.skill,
             "SKILL_BASE_DIR": os.fspath(base_dir),
             "SKILL_VERSION": request.version or "",
@@ -198,9 +198,17 @@ class PinnedRun:
         )
 
     @property
+    def _module_folders(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.own_folders, *([""] if self.is_module else []))))
+
+    @property
     def _is_of_the_skill(self) -> bool:
         """Whether the script is meant to be started in the skill's folder, as a part of it."""
-        return self.imports_own_folder or self.is_module
+        return "" in self._module_folders
+
+    def _python_path(self, base_dir: Path) -> dict[str, str]:
+        folders = ":".join(os.fspath(base_dir / folder) for folder in self._module_folders)
+        return {"PYTHONPATH": folders} if folders else {}
 
     def _started_as(self, script: Path) -> tuple[str, ...]:
         parts = self.request.script.removesuffix(".py").split("/")

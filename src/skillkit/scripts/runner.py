@@ -45,6 +45,7 @@ from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.network.run_authority import MissingLibraryError
 from skillkit.scripts.node_environments import NodeStore
+from skillkit.scripts.own_modules import own_folders
 from skillkit.scripts.pinned_run import HostsError, LinkedPathError, PinnedRun
 from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, Running, needs_reachable_files
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
@@ -54,7 +55,6 @@ _WIDE_STORE = Path("/var/cache/skillkit/environments")
 _KEPT_HEADS = 1024
 _FIRST_BYTES = 256
 _IMPORTS_RELATIVES = re.compile(rb"^from[ \t]+\.", re.MULTILINE)
-_IMPORTS_OWN_FOLDER = re.compile(rb"^[ \t]*(?:from|import)[ \t]+scripts(?:[. \t]|$)", re.MULTILINE)
 
 
 def environment_folders() -> tuple[Path, ...]:
@@ -181,7 +181,7 @@ class LocalRunner:
         if request.command:
             return self._start(run, find_shell(request.shell), None)
         head = self._read_head(run)
-        run.imports_own_folder, run.is_module = head.imports_own_folder, head.is_module
+        run.own_folders, run.is_module = head.own_folders, head.is_module
         interpreter = find_interpreter(request.script, head.first_bytes)
         if head.lacking is not None:
             message = f"{request.script}: {head.lacking}"
@@ -284,11 +284,11 @@ class LocalRunner:
         metadata = parse_inline_metadata(content.decode("utf-8", "replace") if is_python else "")
         if len(self._heads) >= _KEPT_HEADS:
             self._heads.clear()
-        own = _IMPORTS_OWN_FOLDER.search(content) is not None
         is_module = _IMPORTS_RELATIVES.search(content) is not None and run.request.script.endswith(".py")
         first_bytes = content[:_FIRST_BYTES]
         kind = find_interpreter(run.request.script, first_bytes).kind
         lacking = find_lacking(run.backend, kind, content)
+        own = own_folders(run.tree, run.request.script, content) if kind == PYTHON else ()
         self._heads[key] = head = _Head(metadata, first_bytes, own, is_module, lacking)
         return head
 
@@ -299,7 +299,7 @@ _Start = Callable[[PinnedRun, Interpreter, Environment | None], ScriptResult]
 class _Head(NamedTuple):
     metadata: InlineMetadata
     first_bytes: bytes
-    imports_own_folder: bool
+    own_folders: tuple[str, ...]
     is_module: bool
     lacking: str | None
     """Why the sandbox cannot run it."""

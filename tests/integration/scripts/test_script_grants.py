@@ -588,3 +588,17 @@ def test_a_home_that_cannot_be_written_does_not_keep_scripts_from_running(worksh
     assert other != private
     for folder in (private, other):
         remove_tree(folder)
+
+
+def test_modules_of_the_skill_are_found_where_authors_put_them(workshop, confining):
+    base = workshop.skill(
+        run_py="import os\nfrom helper import where\nfrom tool.core import name\nprint(where, name)"
+    )
+    for file, content in (("lib/helper.py", "where = 'lib'"), ("scripts/tool/core.py", "name = 'tool'")):
+        (base / file).parent.mkdir(parents=True, exist_ok=True)
+        (base / file).write_text(content)
+    (base / "scripts" / "tests").mkdir()
+    (base / "scripts" / "tests" / "check.py").write_text("from tool.core import name\nprint(name)")
+    tools = workshop.tools(sandbox=confining)
+    assert tools.script_run("demo", "run", json=False)["result"] == "lib tool\n"
+    assert tools.script_run("demo", "check", json=False)["result"] == "tool\n"
