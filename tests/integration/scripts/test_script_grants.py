@@ -430,8 +430,10 @@ def test_every_run_leaves_a_span_with_its_attributes(workshop, spans):
     assert attributes.pop("skill.execution.duration_ms") > 0
     assert attributes.pop("skill.sandbox") in ("bwrap", "landlock")
     assert attributes.pop("skillkit.skill.digest")
+    assert attributes.pop("gen_ai.skill.source.uri").endswith("/demo/SKILL.md")
     assert attributes == {
         "skill.name": "demo",
+        "gen_ai.skill.description": "Does demo",
         "gen_ai.skill.name": "demo",
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": "script_run",
