@@ -36,12 +36,12 @@ class Requester:
 
 
 _requester: ContextVar[Requester] = ContextVar("skillkit_requester")
-_NOBODY = Requester()
+_NO_REQUESTER = Requester()
 
 
 def current_requester() -> Requester:
     """Return the requester of the innermost `asking_for`."""
-    return _requester.get(_NOBODY)
+    return _requester.get(_NO_REQUESTER)
 
 
 @contextmanager
@@ -122,10 +122,9 @@ class PerTenantAuthority:
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
         decided = self._base.offer_refusal(skill, requester)
-        if requester == _NOBODY and decided is not None:
-            return (
-                decided  # of the skill itself: which of two with one name is used does not depend on tenants
-            )
+        if requester == _NO_REQUESTER and decided is not None:
+            # Of the skill itself: which of two with one name is used does not depend on tenants.
+            return decided
         return self._refusal(skill, requester) or decided
 
     def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -13,10 +12,10 @@ from skillkit.core.events import NO_JOURNAL, Event, Json, Writer
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import InitMode, SkillMetadata
-from skillkit.disclosure import envelope, notes
+from skillkit.disclosure import notes
 from skillkit.disclosure.activator import Activator, Delivery
 from skillkit.disclosure.analytics import MatchAnalytics
-from skillkit.disclosure.catalogue import CatalogueStyle, Rank, by_distance, skill_id
+from skillkit.disclosure.catalogue import CatalogueStyle, Rank, by_distance
 from skillkit.disclosure.commands import RunCommand
 from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
@@ -31,6 +30,7 @@ from skillkit.disclosure.placement import Insertion, begins_turn, place_note, pl
 from skillkit.disclosure.quickness import Quickness
 from skillkit.disclosure.session import Origin, SkillSession
 from skillkit.disclosure.settings import DEFAULT_MAX_SKILLS, FallbackMode
+from skillkit.disclosure.skill_starter import SkillStarter
 from skillkit.disclosure.skill_texts import SkillTexts
 from skillkit.disclosure.skill_tools import SkillToolSource
 from skillkit.disclosure.texts_in_use import recover, texts_in_use
@@ -56,7 +56,6 @@ SKILLS = "{skills}"
 """What stands for the list of skills in a `template` of the program."""
 _BEYOND_LIMIT = 10
 _COUNTS = 64
-_COMMAND = re.compile(r"[/$]([^\s/$]+)(?:\s+(.*))?", re.DOTALL)
 
 
 class SkillContextProvider(SkillTexts):
@@ -107,6 +106,7 @@ class SkillContextProvider(SkillTexts):
         self.session = SkillSession()
         """The conversation of calls that name none."""
         self._activator = Activator(manager, counter=self.counter, run_command=run_command)
+        self._starter = SkillStarter(self._activator)
         self._offers = Offers(
             manager,
             counter=self.counter,
@@ -183,10 +183,10 @@ class SkillContextProvider(SkillTexts):
         remarks: list[str] = []
         delivered: dict[str, Delivery] = {}
         begun: dict[str, str] = {}
-        refused = self._use_named_skill(request, session, delivered, begun)
+        refused = self._starter.start_ordered(request, session, delivered, begun)
         # An order that is refused is not taken for a request that happens to have the same words.
         matched, left_out = ([], []) if refused else self._match(request, offer, session, news=news)
-        matched = self._activate(matched, session, delivered, remarks, begun)
+        matched = self._starter.start_matched(matched, session, delivered, remarks, begun)
         begins = begins_turn(messages)
         if begins:
             remarks += begun.values()
@@ -325,43 +325,6 @@ class SkillContextProvider(SkillTexts):
 
     # The steps of a request
 
-    def _use_named_skill(
-        self,
-        request: str | None,
-        session: SkillSession,
-        delivered: dict[str, Delivery],
-        begun: dict[str, str],
-    ) -> str:
-        """`/name arguments` is the user's own order, and the one way to skills that models may not start.
-
-        Return why it cannot be done; nothing when it is done or when there is no order. What runs as a
-        conversation of its own goes into `begun`, with what to say about it.
-        """
-        command = _COMMAND.fullmatch(request) if request is not None else None
-        if command is None or self.manager.find_skill(command[1]) is None:
-            return ""
-        try:
-            if self._runs_alone(self.manager.find_skill(command[1]), session):
-                skill = self._activator.usable(command[1], session, by_user=True)
-                identity = self._activator.id_of(skill, command[1])
-                session.order(identity)
-                begun[identity] = notes.ordered(identity, command[2] or "")
-                return ""
-            delivery = self._activator.deliver(
-                command[1], command[2] or "", session, Origin.INVOKED, by_user=True
-            )
-        except SkillRefusedError as refused:
-            if refused.code == "not_found":
-                return ""
-            return envelope.error(command[1], refused.code, str(refused))
-        session.touch(delivery.activation.skill_id)
-        delivered[delivery.activation.skill_id] = delivery
-        return ""
-
-    @staticmethod
-    def _runs_alone(skill: SkillMetadata | None, session: SkillSession) -> bool:
-        return skill is not None and skill.runs_alone and session.starts_forks
-
     def _match(
         self, request: str | None, offer: Offer, session: SkillSession, *, news: bool
     ) -> tuple[list[Match], list[Match]]:
@@ -394,32 +357,6 @@ class SkillContextProvider(SkillTexts):
 
     def _filled_matcher(self) -> Matcher:
         return self._matcher.filled(self._offers.current())
-
-    def _activate(
-        self,
-        matched: list[Match],
-        session: SkillSession,
-        delivered: dict[str, Delivery],
-        remarks: list[str],
-        begun: dict[str, str],
-    ) -> list[Match]:
-        """Make what matched active; a skill that cannot be read costs the others nothing."""
-        activated = []
-        for match in matched:
-            identity = skill_id(match.skill)
-            if self._runs_alone(match.skill, session):
-                begun.setdefault(identity, notes.runs_alone(identity))
-                continue
-            if session.get(identity) is None:
-                try:
-                    delivered[identity] = self._activator.deliver(identity, "", session, Origin.MATCHED)
-                except SkillRefusedError as refused:
-                    logger.warning("Matched skill '%s' cannot be used: %s", identity, refused)
-                    remarks.append(notes.unusable(identity, refused.code))
-                    continue
-            session.touch(identity)
-            activated.append(match)
-        return activated
 
     def _advise(
         self, request: str, offer: Offer, session: SkillSession, *, quiet: bool

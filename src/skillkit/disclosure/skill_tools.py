@@ -42,9 +42,8 @@ class SkillToolSource:
         found = []
         if self.offer.skills:
             found.append(self._load(session))
-        if (
-            self.offer.skills or session.active
-        ):  # from the first request on: changing tools end a prompt cache
+        # From the first request on: changing tools end a prompt cache.
+        if self.offer.skills or session.active:
             found.append(read_skill_resource_tool(self.activator, session))
         if not self.offer.catalogue.complete:
             found.append(search_skills_tool(self.activator, self.matcher, session))

@@ -14,7 +14,7 @@ _CODE = 3
 """Lower-case values up to this length are codes (`fr`), derived from what was said rather than quoted."""
 _STEM = 5
 """Words that begin with so many of the same letters count as the same: election, elections."""
-_NOBODY = (STOP_WORDS | {"anybody", "anyone", "somebody"}) - {"i", "me", "us", "we"}
+_NO_NAMES = (STOP_WORDS | {"anybody", "anyone", "somebody"}) - {"i", "me", "us", "we"}
 """Words that name nobody and nothing, in lower case; the user is somebody."""
 _ALIKE = 0.66
 _HARMLESS = "--json"
@@ -249,7 +249,7 @@ class _Words:
     def contain(self, value: str) -> bool:
         """Whether a value was said that is somebody or something."""
         # Nobody is called "there" in "hi there", or "team" in "the whole team".
-        named = value.strip() and not (value.islower() and value.strip() in _NOBODY)
+        named = value.strip() and not (value.islower() and value.strip() in _NO_NAMES)
         return bool(named) and not self._is_group(value) and self.said(value)
 
     def _is_group(self, value: str) -> bool:

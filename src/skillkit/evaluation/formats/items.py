@@ -52,7 +52,7 @@ _NO = frozenset(
     {"false", "no", "should_not_trigger", "negative", "no_trigger", "none", "should-not-trigger", "0",
      "not_trigger", "anti-trigger", "anti_trigger", "near_miss", "near-miss"}
 )  # fmt: skip
-_NOBODY = frozenset({"", "none", "null", "no_skill", "no-skill", "n/a"})
+_NO_SKILL = frozenset({"", "none", "null", "no_skill", "no-skill", "n/a"})
 _RESULT_KEYS = frozenset(
     {"predicted_trigger", "selected", "passed", "run_summary", "assertion_results", "runs"}
 )
@@ -204,7 +204,7 @@ def _routing(item: Mapping[str, object], skill: str | None, should: Should) -> R
     if isinstance(forbidden, str | list):
         unwanted += texts_of(forbidden)
     if any(key in item for key in ("expected_skill", "expected_skills", "relevant", "negative_for")):
-        wanted = tuple(name for name in texts_of(named) if name.strip().lower() not in _NOBODY)
+        wanted = tuple(name for name in texts_of(named) if name.strip().lower() not in _NO_SKILL)
         if _said(item) == "no" and wanted:
             return Routing((), (*wanted, *unwanted))
         return Routing(wanted, unwanted)
