@@ -17,7 +17,7 @@ _COMMAND = re.compile(r"[/$]([^\s/$]+)(?:\s+(.*))?", re.DOTALL)
 
 
 class SkillStarter:
-    """Delivers skills to sessions; one that runs as a conversation of its own is named with how to start it."""
+    """Delivers skills to sessions; says how to start one that runs as a conversation of its own."""
 
     def __init__(self, activator: Activator) -> None:
         self.activator = activator
