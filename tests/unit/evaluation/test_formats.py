@@ -170,3 +170,29 @@ def test_other_shapes_that_were_found_in_public(tmp_path, shape):
     assert isinstance(suite, Suite), suite
     assert [case.prompts[0] for case in suite.cases] == prompts
     assert {case.skill for case in suite.cases} == {"me"}
+
+
+def test_requests_under_the_name_of_each_skill(tmp_path):
+    content = {
+        "pdf": {"should_trigger": ["merge these pages"], "should_not_trigger": ["sum this column"]},
+        "csv": {"should_trigger": [{"query": "sum this column"}]},
+    }
+    suite = read_cases_file(written(tmp_path, content))
+    assert [(case.prompts[0], case.skill, case.routing) for case in suite.cases] == [
+        ("merge these pages", "pdf", Routing(("pdf",))),
+        ("sum this column", "pdf", Routing((), ("pdf",))),
+        ("sum this column", "csv", Routing(("csv",))),
+    ]
+
+
+def test_evaluations_with_what_is_forbidden(tmp_path):
+    content = {"evaluations": [{"prompt": "Fix it", "assertions": ["It is fixed"], "forbidden": ["A push"]}]}
+    [case] = read_cases_file(written(tmp_path, content), "fixer").cases
+    assert [check.text for check in case.checks] == ["It is fixed", "The answer avoids this: A push"]
+
+
+def test_a_scenario_in_words_is_the_request(tmp_path):
+    [case] = read_cases_file(
+        written(tmp_path, [{"id": "one", "scenario": "Codes have 6 to 10 letters."}])
+    ).cases
+    assert case.prompts == ("Codes have 6 to 10 letters.",)

@@ -20,7 +20,7 @@ from skillkit.evaluation.formats.script_items import script_call
 LIST_KEYS = (
     "evals", "cases", "queries", "tests", "test_cases", "testCases", "content_evals", "trigger_evals",
     "triggers", "prompts", "scripts", "variants", "items", "examples", "eval_cases", "samples", "expects",
-    "tasks",
+    "tasks", "evaluations",
     "trigger_tests", "train", "validation", "val", "test", "holdout",
 )  # fmt: skip
 TEXT_LISTS = ("queries", "prompts", "cases", "train", "validation", "val", "test", "holdout")
@@ -29,6 +29,7 @@ SKILL_KEYS = ("skill_name", "skill", "skillName", "skill_id", "target_skill")
 PROMPT_KEYS = (
     "prompt", "query", "question", "q", "request", "user_prompt", "user_message", "input", "message",
     "user_input", "utterance", "text", "task", "initial_prompt", "user_query", "user_request",
+    "scenario",
 )  # fmt: skip
 _WANTED_KEYS = (
     "should_trigger", "shouldTrigger", "should", "should_activate", "shouldActivate", "should_fire",
@@ -64,7 +65,7 @@ def read_items(document: object, path: Path, skill: str | None) -> Suite:
     about = text_of(top, *SKILL_KEYS) or next(iter(texts_of(top.get("skills"))), None) or skill
     cases: list[Case] = []
     alone = bool(top) and bool(_prompts(top, path))  # the file is one case
-    for item, should, split in [(document, None, "")] if alone else _items(document):
+    for item, should, split in [(document, None, "")] if alone else (*_items(document), *_by_skill(top)):
         case = _case(item, len(cases) + 1, about, should, path)
         if case is not None:
             cases.append(replace(case, split=split) if split and not case.split else case)
@@ -106,6 +107,17 @@ def _items(
         elif own in LIST_KEYS:
             part = name if name in ("train", "val", "validation", "test", "holdout") else split
             yield from _items(value, should, part, name, depth + 1)
+
+
+def _by_skill(top: Mapping[str, object]) -> Iterator[tuple[object, Should, str]]:
+    """The items of a file that has lists of requests under the name of each skill."""
+    for name, value in top.items():
+        lists = {str(key).lower().replace("-", "_") for key in mapping_of(value)}
+        if name in LIST_KEYS or not lists & (_POSITIVE_LISTS | _NEGATIVE_LISTS):
+            continue
+        for item, should, split in _items(value):
+            of_skill = {"prompt": item} if isinstance(item, str) else mapping_of(item)
+            yield {"skill": str(name), **of_skill}, should, split
 
 
 def _is_texts(value: object) -> bool:
@@ -247,6 +259,7 @@ def _checks(item: Mapping[str, object]) -> tuple[Check, ...]:
     if isinstance(behaviour, list):
         found.extend(checks_of(behaviour))
     found.extend(judged(item.get("rubric")))
+    found.extend(judged([f"The answer avoids this: {text}" for text in texts_of(item.get("forbidden"))]))
     found.extend(_plain_checks(mapping_of(item.get("checks"))))
     if isinstance(item.get("checks"), list):
         found.extend(checks_of(item["checks"]))
