@@ -264,6 +264,7 @@ class AgentRuntime:
         if hasattr(self.client, "examples"):
             self.client.examples = self._skill_examples
             self.client.skills = self.manager.offered_skills
+            self.client.scripts = self._skill_scripts
         self._limits = TurnLimits(self.trace, self.settings.tool_calls, self.settings.turn_tokens)
         self._agent = Agent(
             self.client,
@@ -324,9 +325,16 @@ class AgentRuntime:
         for identity in self.active_skills:
             if identity not in self._examples:
                 skill = self.manager.get_skill(identity)
-                scripts = {script.name for script in find_scripts(skill)}
-                self._examples[identity] = examples_of(skill, scripts)
+                self._examples[identity] = examples_of(skill, [script.name for script in find_scripts(skill)])
         return [example for identity in self.active_skills for example in self._examples[identity]]
+
+    def _skill_scripts(self) -> dict[str, list[str]]:
+        from skillkit.scripts import find_scripts
+
+        return {
+            identity: [script.name for script in find_scripts(self.manager.get_skill(identity))]
+            for identity in self.active_skills
+        }
 
     def _skills_text(self) -> str:
         disclosed = self.skills.last

@@ -66,6 +66,15 @@ def test_all_words_must_be_there_in_title_ticker_category_or_tags(kalshi, lists,
     assert tickers(kalshi("search", *words, "--json")) == found
 
 
+def test_where_nothing_has_all_words_most_of_them_do(kalshi, lists):
+    ran = kalshi("search", "bitcoin", "price", "tomorrow", "--json")
+    assert tickers(ran) == ["KXBTC"]
+    assert ran.json["words_found"] == "2 of 3"
+    shown = kalshi("search", "bitcoin", "price", "tomorrow").out
+    assert "Nothing contains all of: bitcoin price tomorrow. These have 2 of 3 words:" in shown
+    assert "words_found" not in kalshi("search", "bitcoin", "--json").json
+
+
 def test_kind_and_limit(kalshi, lists):
     ran = kalshi("search", "bitcoin", "--kind", "event", "--limit", "1", "--json")
     assert tickers(ran) == ["KXBTC-26NOV"]

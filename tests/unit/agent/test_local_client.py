@@ -142,8 +142,27 @@ async def test_without_tools_it_can_answer_or_say_that_it_cannot() -> None:
     engine = ScriptedEngine('{"cannot": "I cannot."}')
     assert (await agent_with(engine).run("Fly")).text == "I cannot."
     (grammar,) = engine.grammars
-    assert all(form in str(grammar) for form in ("answer", "cannot", "about"))
+    assert all(form in str(grammar) for form in ("answer", "cannot"))
     assert not any(form in str(grammar) for form in ("tool", "ask")), "there is nothing to ask for"
+
+
+async def test_a_question_without_tools_is_not_refused_and_not_about_skills() -> None:
+    engine = ScriptedEngine('{"answer": "Canberra"}')
+    assert (await agent_with(engine).run("What is the capital of Australia?")).text == "Canberra"
+    (grammar,) = engine.grammars
+    assert [form in str(grammar) for form in ("answer", "cannot", "about")] == [True, False, False]
+
+
+async def test_a_live_fact_is_refused_without_asking_the_model() -> None:
+    engine = ScriptedEngine()
+    said = (await agent_with(engine).run("What's the weather in Berlin right now?")).text
+    assert said.startswith("I cannot look that up")
+
+
+async def test_a_claim_of_something_done_is_not_shown() -> None:
+    engine = ScriptedEngine('{"answer": "I have saved the file. All is well."}')
+    said = (await agent_with(engine).run("Keep it for later")).text
+    assert said == "I cannot do that: I have no tool for it."
 
 
 @pytest.mark.parametrize(
@@ -174,7 +193,7 @@ async def test_of_a_skill_that_is_named_only_the_skill_speaks(write_skill, tmp_p
     engine = ScriptedEngine('{"about": "pdf-adder"}', '{"answer": "x"}')
     agent = agent_with(engine, greet)
     agent.client.skills = manager.offered_skills
-    for request_text in ("Does pdf-adder subtract?", "Does a pdf subtract?"):
+    for request_text in ("Let pdf-adder subtract", "Let a pdf subtract"):
         await agent.run(request_text)
     assert ["answer" in str(grammar) for grammar in engine.grammars] == [False, True]
 

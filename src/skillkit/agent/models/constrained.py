@@ -165,7 +165,18 @@ def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_KEPT = ("type", "enum", "const", "items", "properties", "required", "minimum", "maximum", "anyOf")
+_KEPT = (
+    "type",
+    "enum",
+    "const",
+    "items",
+    "properties",
+    "required",
+    "minimum",
+    "maximum",
+    "minItems",
+    "anyOf",
+)
 
 
 def _arguments(schema: Mapping[str, Any]) -> dict[str, Any]:

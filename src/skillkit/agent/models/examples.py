@@ -5,13 +5,13 @@ a script, `Welcome Ann => greet name=Ann` calls a tool of the skill, a text in q
 """
 
 import json
-import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from skillkit.agent.models.demonstration import Turn, call_text, exchange
+from skillkit.agent.models.identifiers import has_identifier, without_identifiers
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.terms import terms
 
@@ -20,8 +20,7 @@ FEW = 6
 MOST = 3
 _ARROW = "=>"
 _MAX_LINE = 300
-_IDENTIFIER = re.compile(r"\b[A-Z][A-Z0-9]+(?:[-_.][A-Z0-9]+)+\b")
-_RUN = "script_run"
+RUN = "script_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +35,8 @@ class Example:
     """The script that it runs."""
     values: Sequence[str] = ()
     """What the script is given."""
+    skill: str = ""
+    """The skill whose example it is."""
 
     def turns(self) -> list[Turn]:
         return exchange(self.request, self.reply)
@@ -74,14 +75,14 @@ def _example(line: str, skill: str, scripts: Collection[str]) -> Example | None:
         return None
     if reply.startswith('"') and len(words) == 1:
         form = "ask" if words[0].endswith("?") else "answer"
-        return Example(request, json.dumps({form: words[0]}, ensure_ascii=False), None)
+        return Example(request, json.dumps({form: words[0]}, ensure_ascii=False), None, skill=skill)
     name, *values = words
     if name in scripts:
         arguments: dict[str, Any] = {"skill_id": skill, "script_name": name}
         if values:
             arguments["args"] = values
-        return Example(request, call_text(_RUN, arguments), _RUN, name, tuple(values))
-    return Example(request, call_text(name, _named(values)), name)
+        return Example(request, call_text(RUN, arguments), RUN, name, tuple(values), skill)
+    return Example(request, call_text(name, _named(values)), name, skill=skill)
 
 
 def _named(values: Sequence[str]) -> dict[str, Any]:
@@ -116,16 +117,7 @@ def scripts_for_words(examples: Sequence[Example]) -> set[str]:
     return others - with_identifiers if with_identifiers else set()
 
 
-def has_identifier(text: str) -> bool:
-    """Return whether a text has a word such as KXNEXTPM-27-A in it."""
-    return _IDENTIFIER.search(text) is not None
-
-
-def without_identifiers(text: str) -> str:
-    return _IDENTIFIER.sub(" ", text)
-
-
 def _features(request: str) -> set[str]:
     """Return the words of a request; any identifier is like any other."""
-    plain, identifiers = _IDENTIFIER.subn(" ", request)
-    return set(terms(plain)) | ({"<identifier>"} if identifiers else set())
+    named = {"<identifier>"} if has_identifier(request) else set()
+    return set(terms(without_identifiers(request))) | named

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from skillkit.agent.models.constrained import Call, ToolSpec
-from skillkit.agent.models.examples import without_identifiers
+from skillkit.agent.models.identifiers import without_identifiers
 from skillkit.matching.terms import STOP_WORDS, terms
 
 _CODE = 3
@@ -45,6 +45,8 @@ class Spoken:
     """All that the user said and that tools returned."""
     instructions: str = ""
     """What the skills in use say."""
+    before: str = ""
+    """All that anybody said before the last request."""
 
 
 def mentions_tool(said: str, name: str, description: str) -> bool:
@@ -53,11 +55,12 @@ def mentions_tool(said: str, name: str, description: str) -> bool:
     return not set(terms(said)).isdisjoint(about)
 
 
-def callable_tools(tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
+def callable_tools(tools: Sequence[ToolSpec], spoken: Spoken, of_use: Collection[str] = ()) -> list[ToolSpec]:
     """Return the tools that may be called: what is taken too readily only where it was spoken of.
 
     That is a tool for which nothing has to be filled in, what only tells of scripts, and any tool where the
-    request is about skills.
+    request is about skills. `of_use` are the words that skills in use declare they are wanted for: where
+    nobody said one of them, nor one of the tool itself, the skill is in use by mistake.
     """
     words = set(terms(_without(spoken.said, _choices(tools, SKILL))))
     script_names = set(terms(" ".join(_choices(tools, "script_name")).replace("_", " ")))
@@ -70,8 +73,9 @@ def callable_tools(tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
         if tool.about:
             named = script_names if "script_name" in required else ()
             return not words.isdisjoint([*terms(tool.about), *named])
-        spoken_of = bool(required) or mentions_tool(spoken.said, tool.name, tool.description)
-        return spoken_of and not about_skills
+        mentioned = mentions_tool(spoken.said, tool.name, tool.description)
+        wanted = bool(required) and (not of_use or not words.isdisjoint([*of_use, *script_names]))
+        return (mentioned or wanted) and not about_skills
 
     return [tool for tool in tools if is_callable(tool)]
 

@@ -4,7 +4,9 @@ import asyncio
 import json
 import secrets
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from agent_framework import (
@@ -39,7 +41,8 @@ from skillkit.agent.models.constrained import (
     reply_schema,
 )
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
-from skillkit.agent.models.examples import Example, choose, has_identifier, scripts_for_words
+from skillkit.agent.models.example_calls import call_like_example, words_of_use
+from skillkit.agent.models.examples import Example, choose, scripts_for_words
 from skillkit.agent.models.grounding import (
     MadeUp,
     Spoken,
@@ -47,20 +50,57 @@ from skillkit.agent.models.grounding import (
     check_arguments,
     scripts_for_identifier,
 )
+from skillkit.agent.models.identifiers import has_identifier
 from skillkit.agent.models.results import answer_from_result
+from skillkit.agent.models.script_requests import Narrowed, Scripts, call_for_script
 from skillkit.agent.models.skill_answers import (
     asked_about,
     describable,
     describe,
     is_named,
+    may_be_about_skills,
 )
-from skillkit.agent.models.turns import Prompt, conversation_text, latest_request, make_prompt
+from skillkit.agent.models.turns import (
+    Prompt,
+    conversation_text,
+    earlier_text,
+    latest_request,
+    make_prompt,
+)
+from skillkit.agent.models.unsupported import ClaimFilter, needs_only_words, refusal
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.envelope import is_for_model
 from skillkit.disclosure.tools import Tool
 from skillkit.integrations.agent_framework import INSERTED
 
 MAX_TOOL_CALLS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the model may reply: a call of a tool, a skill to describe, or one of the forms in words."""
+
+    tools: Sequence[ToolSpec] = ()
+    about: Sequence[str] = ()
+    forms: Sequence[str] = ()
+    named: bool = False
+    """Whether the request names a skill."""
+
+    def after(self, outcome: ParsedReply | MadeUp | Repeated | None, request: str) -> "Choice | None":
+        """Return what is left to reply, in words, after something that will not do; None if it will."""
+        forms: tuple[str, ...]
+        match outcome:
+            case MadeUp(runs_script=True):  # whoever comes near a script wants it to run
+                return replace(self, forms=(ASK,))
+            case MadeUp():  # it may have been the wrong idea
+                forms = (ASK, ANSWER)
+            case Repeated():  # it does not get on with this
+                return replace(self, forms=(ANSWER, CANNOT))
+            case Question() if outcome.repeats(request):
+                forms = (ANSWER,)
+            case _:
+                return None
+        return replace(self, forms=() if self.named else forms)
 
 
 class LocalChatClient(
@@ -78,6 +118,8 @@ class LocalChatClient(
         """The examples of the skills in use."""
         self.skills: Callable[[], Sequence[SkillMetadata]] = tuple
         """The skills that the user may be told of."""
+        self.scripts: Callable[[], Scripts] = dict
+        """The scripts of the skills in use."""
         self._begun_with: tuple[str, frozenset[str]] = ("", frozenset())
 
     def _first_tools(self, instructions: str, tools: Sequence[ToolSpec]) -> frozenset[str]:
@@ -109,47 +151,84 @@ class LocalChatClient(
             return
         tools = disclosed(options)
         instructions = str(options.get("instructions") or "")
-        spoken = Spoken(latest_request(messages), conversation_text(messages), instructions)
-        skills = self.skills()
-        required = tools and options.get("tool_choice") == "required"
-        if not required and (subject := asked_about(skills, spoken.request)) is not None:
-            yield self._end(NOTHING_READ, message_id, Answer(describe(subject, skills)))
+        spoken = Spoken(
+            latest_request(messages), conversation_text(messages), instructions, earlier_text(messages)
+        )
+        required = bool(tools) and options.get("tool_choice") == "required"
+        known = None if required else self._known_outcome(tools, spoken, messages)
+        if isinstance(known, Call | Answer):
+            yield self._end(NOTHING_READ, message_id, known)
             return
         prompt = self._prompt(messages, options)
-        named = is_named(skills, spoken.request)
-        about = () if required else (ALL_SKILLS, *describable(skills, spoken.said))
-        # What is said of a skill that was named comes from the skill, not from what the model knows.
-        forms: Sequence[str] = () if required or named else IN_WORDS if tools else (ANSWER, CANNOT)
+        choice = self._choice(tools, spoken, known, required=required)
         outcome: ParsedReply | MadeUp | Repeated | None = None
         spent = NOTHING_READ
-        callable_now: Sequence[ToolSpec] = tools if required else self._callable(tools, spoken)
-        for offered in (callable_now, ()):
-            writing = AnswerStream()
-            async for piece in self._pieces(prompt, as_grammar(reply_schema(offered, about, forms)), options):
-                if isinstance(piece, Reply):
-                    spent = piece.after(spent)
-                    break
-                if text := writing.feed(piece):
-                    yield self._update(message_id, Content.from_text(text))
+        for offered in (choice.tools, ()):
+            writing, claims = AnswerStream(), ClaimFilter(spoken.request)
+            grammar = as_grammar(reply_schema(offered, choice.about, choice.forms))
+            async with aclosing(self._pieces(prompt, grammar, options)) as pieces:
+                async for piece in pieces:
+                    if isinstance(piece, Reply):
+                        spent = piece.after(spent)
+                    elif text := claims.feed(writing.feed(piece)):
+                        yield self._update(message_id, Content.from_text(text))
+                    if claims.stopped:
+                        break
+            if rest := claims.finish():
+                yield self._update(message_id, Content.from_text(rest))
             outcome = None if writing.started else parse(spent.text)
             if isinstance(outcome, Call):
                 repeated = is_repeated(outcome, messages)
                 outcome = Repeated() if repeated else check_arguments(outcome, tools, spoken)
-            match outcome:
-                case MadeUp(runs_script=True):  # whoever comes near a script wants it to run
-                    forms = (ASK,)
-                case MadeUp():  # it may have been the wrong idea
-                    forms = () if named else (ASK, ANSWER)
-                case Repeated():  # it does not get on with this
-                    forms = (ANSWER, CANNOT)
-                case Question() if outcome.repeats(spoken.request):
-                    forms = () if named else (ANSWER,)
-                case _:
-                    break
+            again = choice.after(outcome, spoken.request)
+            if again is None:
+                break
+            choice = again
         yield self._end(spent, message_id, self._in_words(outcome))
 
+    def _choice(
+        self, tools: Sequence[ToolSpec], spoken: Spoken, narrowed: Narrowed | None, *, required: bool
+    ) -> "Choice":
+        """Return what the model may reply."""
+        if narrowed is not None:
+            return Choice([narrowed.tool])
+        if required:
+            return Choice(tools)
+        skills = self.skills()
+        named = is_named(skills, spoken.request)
+        callable_now = self._callable(tools, spoken)
+        unsupported = refusal(spoken.request, spoken.before) is not None
+        about: Sequence[str] = ()
+        if named or may_be_about_skills(spoken.request):
+            about = (ALL_SKILLS, *describable(skills, spoken.said))
+        forms: Sequence[str] = IN_WORDS if callable_now else (ANSWER, CANNOT)
+        if not callable_now and needs_only_words(spoken.request):  # a small model refuses too readily
+            forms = (ANSWER,)
+        if unsupported:  # there is nothing to answer from
+            forms = (ASK, CANNOT)
+        if named:  # what is said of a skill comes from the skill, not from what the model knows
+            forms = ()
+        return Choice(callable_now, about, forms, named=named)
+
+    def _known_outcome(
+        self, tools: Sequence[ToolSpec], spoken: Spoken, messages: Sequence[Message]
+    ) -> Call | Narrowed | Answer | None:
+        """Return what a request comes to where that is known without the model."""
+        skills, examples = self.skills(), self.examples()
+        if (subject := asked_about(skills, spoken.request)) is not None:
+            return Answer(describe(subject, skills))
+        known = call_for_script(spoken.request, tools, self.scripts(), examples) or call_like_example(
+            spoken.request, tools, examples, skills, said=spoken.said, last=last_call(messages)
+        )
+        if isinstance(known, Call) and is_repeated(known, messages):
+            return None
+        if known is None and not self._callable(tools, spoken):
+            unsupported = refusal(spoken.request, spoken.before)
+            return Answer(unsupported) if unsupported is not None else None
+        return known
+
     def _callable(self, tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
-        found = callable_tools(tools, spoken)
+        found = callable_tools(tools, spoken, words_of_use(self.examples(), self.skills()))
         if not has_identifier(spoken.request):
             return found
         return scripts_for_identifier(found, scripts_for_words(self.examples()), spoken.request)
@@ -205,7 +284,7 @@ class LocalChatClient(
 
     async def _pieces(
         self, prompt: Prompt, grammar: str, options: Mapping[str, Any]
-    ) -> AsyncIterator[str | Reply]:
+    ) -> AsyncGenerator[str | Reply]:
         """What the engine writes, from its own thread; leaving early stops the engine."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[str | Reply | BaseException] = asyncio.Queue()
@@ -289,6 +368,13 @@ def is_repeated(call: Call, messages: Sequence[Message]) -> bool:
         calls = (content for content in message.contents if content.type == "function_call")
         turn += [(content.name, content.parse_arguments()) for content in calls]
     return (call.tool, call.arguments) in turn
+
+
+def last_call(messages: Sequence[Message]) -> Call | None:
+    """Return the last call in a conversation."""
+    contents = [content for message in messages for content in message.contents]
+    calls = [content for content in contents if content.type == "function_call"]
+    return Call(str(calls[-1].name), calls[-1].parse_arguments() or {}) if calls else None
 
 
 class PreparingClient(LocalChatClient):

@@ -21,7 +21,17 @@ _LISTING = frozenset(
         "right now moment please kind kinds which what"
     )
 )
-_SKILLS = re.compile(r"\bskills\b")
+_CAPABILITY = re.compile(r"\s*(?:is|can|does|do|could|will|would|are|why|when|who)\b(?! (?:you|we|i)\b)")
+"""How a question about what somebody does or is able to do begins."""
+_SKILLS = re.compile(r"\b(?:skills|every skill)\b")
+_YOU_CAN = re.compile(
+    r"\bwhat\b[^.?!]*\b(?:can|could|do|are|will) you\b(?! (?:doing|do that|think|mean|say|know|see)\b)"
+    r"|\bhow (?:can|could|do) you (?:help|assist|support)\b|\bwhat you (?:can|could|do|are)\b"
+)
+_ABILITY = frozenset(
+    terms("capable able ability capability feature function offer assist support task ask new enumerate")
+)
+"""Words of a question about what the program can do, beside those of any question."""
 MAX_NAMED = 30
 """Skills that can be asked about by name, those that were spoken of first."""
 
@@ -34,12 +44,13 @@ def describable(skills: Sequence[SkillMetadata], said: str) -> list[str]:
 
 
 def is_named(skills: Sequence[SkillMetadata], request: str) -> bool:
-    """Return whether a request names a skill, so that what is said of it must be its own words.
+    """Return whether a request names a skill, so that what is said of it must be its own words."""
+    return bool(_named(skills, request)[0])
 
-    A name without a hyphen is an everyday word until somebody calls it a skill.
-    """
-    asked = request.casefold()
-    return any(skill.name.casefold() in asked and ("-" in skill.name or "skill" in asked) for skill in skills)
+
+def may_be_about_skills(request: str) -> bool:
+    """Return whether a request speaks of skills, or to somebody who can do something."""
+    return re.search(r"\b(?:skills?|you|your|yourself|help)\b", request.casefold()) is not None
 
 
 def asked_about(skills: Sequence[SkillMetadata], request: str) -> str | None:
@@ -47,14 +58,35 @@ def asked_about(skills: Sequence[SkillMetadata], request: str) -> str | None:
 
     None where it has any other word: then it wants something done, or is for a model to understand.
     """
+    named, rest = _named(skills, request)
+    words = set(terms(rest))
+    if named:
+        describes = words <= _DESCRIBING or (_CAPABILITY.match(rest) and "script" not in rest)
+        return named[0] if len(named) == 1 and describes else None
+    if _SKILLS.search(rest):
+        return ALL_SKILLS if words <= _DESCRIBING | _LISTING | _ABILITY else None
+    return ALL_SKILLS if _YOU_CAN.search(rest) and words <= _ABILITY else None
+
+
+def _named(skills: Sequence[SkillMetadata], request: str) -> tuple[list[str], str]:
+    """Return the skills that a request calls by their names, and the request without these.
+
+    A name without a hyphen is an everyday word until somebody calls it a skill. `the greeting skill` is the
+    one skill that has this word in its name, or else in its description.
+    """
     rest = request.casefold()
     named = [skill.name for skill in skills if skill.name.casefold() in rest]
+    named = [name for name in named if "-" in name or "skill" in rest]
     for name in sorted(named, key=len, reverse=True):
         rest = rest.replace(name.casefold(), " ")
-    words = set(terms(rest))
-    if is_named(skills, request):
-        return named[0] if len(named) == 1 and words <= _DESCRIBING else None
-    return ALL_SKILLS if _SKILLS.search(rest) and words <= _DESCRIBING | _LISTING else None
+    for word in re.findall(r"\b(\w+) skill\b", rest) if not named else ():
+        stems = set(terms(word)) - _LISTING
+        by_name = [skill.name for skill in skills if stems & set(terms(skill.name))]
+        by_text = [skill.name for skill in skills if stems & set(terms(skill.description))]
+        if len(found := by_name or by_text) == 1:
+            named += found
+            rest = rest.replace(f"{word} skill", " ")
+    return named, rest
 
 
 def describe(name: str, skills: Sequence[SkillMetadata]) -> str:

@@ -100,6 +100,12 @@ def conversation_text(messages: Sequence[Message]) -> str:
     return "\n".join(parts)
 
 
+def earlier_text(messages: Sequence[Message]) -> str:
+    """All that was said before the last request."""
+    last = max((place for place, message in enumerate(messages) if message.role == "user"), default=0)
+    return "\n".join(message.text for message in messages[:last])
+
+
 def _length(turns: Sequence[Turn]) -> int:
     return sum(len(turn["content"]) for turn in turns)
 

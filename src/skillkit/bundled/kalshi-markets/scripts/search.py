@@ -218,18 +218,18 @@ class Cache:
         return stat.S_ISDIR(found.st_mode) and (private or self.chosen)
 
 
-def score(item: Entry, words: list[str]) -> int:
-    """How well an entry answers the words: 3 a word in the title, 1 a word elsewhere; whole words twice."""
+def score(item: Entry, words: list[str]) -> tuple[int, int]:
+    """How many words an entry has, and how well: 3 for one in the title, 1 elsewhere; whole ones twice."""
     title = f"{item.get('title', '')} {item.get('sub_title', '')}".casefold()
     tags = item.get("tags")
     others = " ".join([item["ticker"], str(item.get("category", "")), *map(str, tags or ())]).casefold()
-    total = 0
+    found, total = 0, 0
     for word in words:
         place, worth = (title, 3) if word in title else (others, 1)
-        if word not in place:
-            return 0
-        total += worth * (2 if re.search(rf"\b{re.escape(word)}\b", place) else 1)
-    return total
+        if word in place:
+            found += 1
+            total += worth * (2 if re.search(rf"\b{re.escape(word)}\b", place) else 1)
+    return found, total
 
 
 @click.command(epilog="Example: search bitcoin price --limit 5 --json")
@@ -266,6 +266,8 @@ def main(
 ) -> None:
     """Find series and open events that contain all WORDS in title, ticker, category or tags.
 
+    Where nothing has them all, what has most of them.
+
     Then: `markets --event TICKER` or `markets --series TICKER` for prices.
     """
     temporary = Path(os.environ.get("TMPDIR") or "/tmp")
@@ -276,17 +278,25 @@ def main(
         data = fetch(Kalshi(timeout))
         store.save(data)
     wanted = [word for text in words for word in text.casefold().split()]
-    ranked = [(score(item, wanted), item) for item in data["entries"] if kind in (None, item["kind"])]
-    found = [item for points, item in sorted(ranked, key=lambda pair: -pair[0]) if points]
+    scored = [(score(item, wanted), item) for item in data["entries"] if kind in (None, item["kind"])]
+    most = max((count for (count, _), _ in scored), default=0)
+    best = [(points, item) for (count, points), item in scored if count == most > len(wanted) / 2]
+    found = [item for _, item in sorted(best, key=lambda pair: -pair[0])]
     shown = found[:limit]
     if as_json:
         age = int(time.time()) - data["fetched_at"]
         told = {"cached": cached, "age_seconds": age, "complete": data["complete"]}
+        if found and most < len(wanted):
+            told["words_found"] = f"{most} of {len(wanted)}"
         emit({"results": shown, "count": len(shown), "total": len(found), **told})
         return
     if not shown:
         click.echo(f"Nothing contains: {plain(' '.join(wanted))}. Try fewer or other words.")
         return
+    if most < len(wanted):
+        click.echo(
+            f"Nothing contains all of: {plain(' '.join(wanted))}. These have {most} of {len(wanted)} words:"
+        )
     table(shown, COLUMNS)
     if len(found) > len(shown):
         click.echo(f"{len(shown)} of {len(found)}; see --limit")

@@ -1,0 +1,241 @@
+"""What a request is for by the examples of skills: one that is like an example is done as the example is."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from skillkit.agent.models.constrained import Answer, Call, ToolSpec
+from skillkit.agent.models.examples import RUN, Example
+from skillkit.agent.models.identifiers import example_identifiers, find_identifiers
+from skillkit.agent.models.script_requests import Narrowed, choosing, content_words, fill
+from skillkit.core.foreign_json import parse_json
+from skillkit.core.models import SkillMetadata
+from skillkit.matching.keyword import KeywordScorer
+from skillkit.matching.request import Request
+from skillkit.matching.terms import terms
+
+FEW_WORDS = 5
+"""So many words are taken as they are; of more, a model chooses those that matter."""
+_LITTLE = 0.1
+"""What a word of the skill's name counts: it says which skill is meant, and not which script."""
+_ENOUGH = 0.5
+_EXPLAINS = re.compile(
+    r"^(?:please )?(?:explain|define|why|how (?:do|does|did|can|is|are)|what(?:'s|’s| is| are| was) an?)\b"
+    r"|\bwhat (?:do|does) .* mean\b|\b(?:write|translate|spell|rephrase|summari[sz]e)\b",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(r"^(?:and|also|now|what about|how about)\b", re.IGNORECASE)
+_SAME_THING = re.compile(rf"\b(?:it|its|that|this|same)\b|{_GOES_ON.pattern}", re.IGNORECASE)
+_NUMBER = re.compile(r"\b(?:\d+|two|three|four|five|ten|twenty|fifty|hundred)\b", re.IGNORECASE)
+_TIME = re.compile(
+    r"\b(?:right now|at the moment|currently|today|tonight|tomorrow|already|still|yet"
+    r"|(?:this|next|last|coming) (?:day|week|weekend|month|quarter|season|year))\b",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(r"I (?:cannot|can['’]t|can only)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A script as examples use it: with an identifier, with words, or with nothing."""
+
+    skill: str
+    script: str
+    examples: list[Example] = field(default_factory=list)
+
+    @property
+    def words(self) -> set[str]:
+        """Words of requests for it that are not its values."""
+        return _name_terms(self.script).union(*(_frame(example) for example in self.examples))
+
+    @property
+    def takes_identifier(self) -> bool:
+        return any(example_identifiers(example.values) for example in self.examples)
+
+    @property
+    def takes_words(self) -> bool:
+        return any(example.values for example in self.examples) and not self.takes_identifier
+
+    @property
+    def takes_anything(self) -> bool:
+        return any(example.values for example in self.examples)
+
+
+def call_like_example(
+    request: str,
+    tools: Sequence[ToolSpec],
+    examples: Sequence[Example],
+    skills: Sequence[SkillMetadata],
+    *,
+    said: str = "",
+    last: Call | None = None,
+) -> Call | Narrowed | Answer | None:
+    """Return what a request is for, by the examples of skills; None where a model has to find out.
+
+    `said` is what was said before and `last` the last call, for a request that goes on from them.
+    """
+    run = next((tool for tool in tools if tool.name == RUN), None)
+    ways = _Ways(examples, [skill for skill in skills if any(skill.name == each.skill for each in examples)])
+    if run is None or not ways.all:
+        return None
+    if (refusal := ways.refusal(request)) is not None:
+        return Answer(refusal)
+    identifiers = find_identifiers(request, ways.identifiers)
+    if not identifiers and _EXPLAINS.search(request):
+        return None
+    same = not identifiers and _SAME_THING.search(request) is not None
+    if same:
+        identifiers = find_identifiers(said, ways.identifiers)[-1:]
+    if identifiers:
+        found = ways.with_identifier(request, identifiers, run) if len(identifiers) == 1 else None
+        return found if found is not None or not same else ways.again(request, last)
+    return ways.again(request, last) or ways.with_words(request, run)
+
+
+def words_of_use(examples: Sequence[Example], skills: Sequence[SkillMetadata]) -> set[str]:
+    """Return the words by which the skills of these examples say that they are wanted."""
+    names = {example.skill for example in examples}
+    words = {word for example in examples for word in terms(example.request)}
+    return words.union(*(_trigger_words(skill) for skill in skills if skill.name in names))
+
+
+class _Ways:
+    """The scripts that examples show, and which of them a request is for."""
+
+    def __init__(self, examples: Sequence[Example], skills: Sequence[SkillMetadata]) -> None:
+        ways: dict[tuple[str, str], _Way] = {}
+        for example in examples:
+            if example.script is not None:
+                key = example.skill, example.script
+                ways.setdefault(key, _Way(*key)).examples.append(example)
+        self.all = list(ways.values())
+        self.identifiers = [each for example in examples for each in example_identifiers(example.values)]
+        self._examples = examples
+        self._skills = skills
+        self._skill_names = set().union(*(_name_terms(skill.name) for skill in skills))
+
+    def refusal(self, request: str) -> str | None:
+        """Return what a skill says to a request that begins like one that it cannot meet."""
+        asked = terms(request)[:1]
+        for example in self._examples:
+            text = parse_json(example.reply).get("answer", "") if example.tool is None else ""
+            if _REFUSAL.match(text) and asked == terms(example.request)[:1]:
+                return str(text)
+        return None
+
+    def with_identifier(
+        self, request: str, identifiers: Sequence[str], run: ToolSpec
+    ) -> Call | Narrowed | None:
+        rest = _without(request, identifiers)
+        asked = set(terms(rest))
+        way, _ = self._best(asked, [way for way in self.all if way.takes_identifier])
+        if way is None:
+            return None
+        settled = {"skill_id": way.skill, "script_name": way.script}
+        if _NUMBER.search(rest):
+            return Narrowed(choosing(run, **settled))
+        example = max(way.examples, key=lambda example: len(asked & _frame(example)))
+        return Call(RUN, {**settled, "args": fill(example, identifiers[0])})
+
+    def with_words(self, request: str, run: ToolSpec) -> Call | Narrowed | Answer | None:
+        if any(skill.name.casefold() in request.casefold() for skill in self._skills):
+            return None  # it is about the skill
+        words = self._topic(request)
+        asked = set(terms(request))
+        way, points = self._best(asked, [way for way in self.all if not way.takes_anything])
+        if way is not None and points >= _ENOUGH and not words:
+            return Call(RUN, {"skill_id": way.skill, "script_name": way.script})
+        way, points = self._best(asked, self.all)
+        if way is not None and points >= _ENOUGH and way.takes_identifier and not words:
+            return Answer(f"Which one do you mean, for {way.script}?")
+        if way is None or points < _ENOUGH:
+            way = self._declared(request)
+        elif way.takes_identifier:
+            way = self._finding(way.skill)  # what is named by words has to be found first
+        if way is None or not words or not way.takes_words:
+            return None
+        settled = {"skill_id": way.skill, "script_name": way.script}
+        if len(words) <= FEW_WORDS:
+            return Call(RUN, {**settled, "args": words})
+        return Narrowed(_choosing_words(choosing(run, **settled), words))
+
+    def again(self, request: str, last: Call | None) -> Call | None:
+        """Return the last call with other words, for a request that only names another topic."""
+        arguments = last.arguments if last is not None else {}
+        found = [
+            way
+            for way in self.all
+            if way.takes_words
+            and {"skill_id": way.skill, "script_name": way.script}.items() <= arguments.items()
+        ]
+        words = self._topic(_GOES_ON.sub("", request))
+        if not found or not _GOES_ON.match(request) or not 0 < len(words) <= FEW_WORDS:
+            return None
+        return Call(RUN, {**arguments, "args": words})
+
+    def _declared(self, request: str) -> _Way | None:
+        """Return the one script that takes words of a skill that declares when it is wanted."""
+        scorer = KeywordScorer()
+        for key, skill in enumerate(self._skills):
+            scorer.add(key, skill)
+        names = {self._skills[key].name for key in scorer.declared(Request.parse(request))}
+        return self._finding(*names)
+
+    def _finding(self, *skills: str) -> _Way | None:
+        """Return the one script of these skills that finds things by words."""
+        found = [way for way in self.all if way.skill in skills and way.takes_words]
+        return found[0] if len(found) == 1 else None
+
+    def _topic(self, request: str) -> list[str]:
+        """Return the words of a request that are not about how it is asked."""
+        asking = self._skill_names.union(*(way.words for way in self.all))
+        asking.update(*(_trigger_words(skill) for skill in self._skills))
+        return content_words(_TIME.sub(" ", request), asking)
+
+    def _best(self, asked: set[str], ways: Sequence[_Way]) -> tuple[_Way | None, float]:
+        """Return the way that has most of its own words in a request, if there is one such."""
+        counts = {word: sum(word in way.words for way in ways) for word in asked}
+        worth = {
+            word: (_LITTLE if word in self._skill_names else 1) / count
+            for word, count in counts.items()
+            if count
+        }
+        points = [
+            sum(worth[word] for word in asked & way.words)
+            + (_LITTLE / 2 if asked & _name_terms(way.script) else 0)
+            for way in ways
+        ]
+        best = max(points, default=0.0)
+        leading = [way for way, reached in zip(ways, points, strict=True) if reached == best]
+        return (leading[0] if best > 0 and len(leading) == 1 else None), best
+
+
+def _choosing_words(tool: ToolSpec, words: Sequence[str]) -> ToolSpec:
+    """Return a tool whose command line is made of these words, at least one."""
+    given = {"type": "array", "items": {"type": "string", "enum": list(dict.fromkeys(words))}, "minItems": 1}
+    properties: Mapping[str, object] = tool.parameters.get("properties", {})
+    required = [*tool.parameters.get("required", ()), "args"]
+    parameters = {**tool.parameters, "properties": {**properties, "args": given}, "required": required}
+    return replace(tool, parameters=parameters)
+
+
+def _trigger_words(skill: SkillMetadata) -> set[str]:
+    """Return the words of what a skill declares to be wanted for, those in its patterns too."""
+    triggers = skill.triggers
+    in_patterns = re.findall(r"[^\W\d_]{3,}", " ".join(triggers.patterns))
+    return set(terms(" ".join((*triggers.keywords, *triggers.verbs, *in_patterns))))
+
+
+def _name_terms(name: str) -> set[str]:
+    return set(terms(name.replace("_", " ")))
+
+
+def _frame(example: Example) -> set[str]:
+    """Return the words of an example's request that are not its values."""
+    return set(terms(_without(example.request, example.values))) - set(terms(" ".join(example.values)))
+
+
+def _without(text: str, words: Sequence[str]) -> str:
+    for word in words:
+        text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", " ", text, flags=re.IGNORECASE)
+    return text

@@ -1,0 +1,143 @@
+"""Requests that name a script of a skill: which tool they are for is known without a model."""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from skillkit.agent.models.constrained import Call, ToolSpec
+from skillkit.agent.models.examples import RUN, Example
+from skillkit.agent.models.identifiers import example_identifiers, find_identifiers
+from skillkit.matching.terms import STOP_WORDS, terms
+
+LIST, HELP = "script_list", "script_help"
+Scripts = Mapping[str, Sequence[str]]
+"""Skills in use and the names of their scripts."""
+
+_USAGE = re.compile(
+    r"\b(?:help|usage|options?|arguments?|parameters?|flags?|switches|syntax|accepts?|takes?|expects?|inputs?"
+    r"|document(?:ed|ation)?|explain|describe|how (?:do|does|can|could|would|should|to|is|are)"
+    r"|what (?:do|does|is))\b"
+)
+_RUNNING = re.compile(r"\b(?:run|execute|start|launch|invoke|call|use|try)\b")
+_SAID_ANYWAY = STOP_WORDS | frozenset(
+    """
+    script run execute start launch invoke call use try once again kindly according anybody somebody everybody
+    look see show find search check know wonder list display fetch pull
+    """.split()
+)
+"""Words of any request."""
+_LABELS = frozenset(terms("word words term terms query topic keyword keywords argument value ticker"))
+"""Words that say what the next one is."""
+_OPTIONS = re.compile(r"(?<!\S)--?[a-z].*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """The request is for this tool and for no other; a model fills in what is left of its arguments."""
+
+    tool: ToolSpec
+
+
+def call_for_script(
+    request: str, tools: Sequence[ToolSpec], scripts: Scripts, examples: Sequence[Example] = ()
+) -> Call | Narrowed | None:
+    """Return what a request that speaks of scripts is for; None where a model has to find out."""
+    offered = {tool.name: tool for tool in tools}
+    asked = request.casefold()
+    named_skills = [skill for skill in scripts if skill.casefold() in asked]
+    rest = _without(request, named_skills)
+    found = _named_script(rest, {skill: scripts[skill] for skill in named_skills} or scripts)
+    if found is None:
+        lists = LIST in offered and len(named_skills) == 1 and re.search(r"\bscripts\b", asked)
+        return Call(LIST, {"skill_id": named_skills[0]}) if lists else None
+    skill, script, rest = found
+    chosen = {"skill_id": skill, "script_name": script}
+    if HELP in offered and _USAGE.search(rest.casefold()) and not _OPTIONS.search(rest):
+        return Call(HELP, chosen)
+    if RUN not in offered or not _RUNNING.search(rest.casefold()):
+        return None
+    args = _arguments(rest, [example for example in examples if example.script == script])
+    if args is None:
+        return Narrowed(choosing(offered[RUN], **chosen))
+    return Call(RUN, {**chosen, "args": args} if args else chosen)
+
+
+def choosing(tool: ToolSpec, **values: str) -> ToolSpec:
+    """Return a tool for which these arguments are settled."""
+    properties: Mapping[str, Any] = tool.parameters.get("properties", {})
+    settled = {name: {**properties.get(name, {}), "enum": [value]} for name, value in values.items()}
+    return replace(tool, parameters={**tool.parameters, "properties": {**properties, **settled}})
+
+
+def fill(example: Example, identifier: str) -> list[str]:
+    """Return what an example gives a script, with another identifier."""
+    known = set(example_identifiers(example.values))
+    return [identifier if value in known else value for value in example.values]
+
+
+def _named_script(request: str, scripts: Scripts) -> tuple[str, str, str] | None:
+    """Return the one script that a request names, its skill, and the request without the name.
+
+    A name that is an everyday word counts where somebody speaks of a script.
+    """
+    speaks = re.search(r"\bscript\b", request, re.IGNORECASE) is not None
+    found: dict[tuple[str, str], re.Match[str]] = {}
+    for skill, names in scripts.items():
+        for name in names:
+            parts = [part for part in re.split(r"[\W_]+", name) if part]
+            spelled = r"[\W_]?".join(map(re.escape, parts))
+            place = re.search(rf"(?<![\w-]){spelled}(?:\.\w{{1,3}})?(?![\w-])", request, re.IGNORECASE)
+            if place is not None and (speaks or re.search(r"\w[_-]\w", place[0])):
+                found[skill, name] = place
+    longest = max((place.end() - place.start() for place in found.values()), default=0)
+    kept = [key for key, place in found.items() if place.end() - place.start() == longest]
+    if len(kept) != 1:
+        return None
+    place = found[kept[0]]
+    return (*kept[0], f"{request[: place.start()]} {request[place.end() :]}")
+
+
+def _arguments(rest: str, examples: Sequence[Example]) -> list[str] | None:
+    """Return the command line that the rest of a request spells out; None where it has to be understood."""
+    options = _OPTIONS.search(rest)
+    words = content_words(rest[: options.start()] if options else rest)
+    if options is not None:
+        return None if words else _spelled_out(options[0])
+    shown = [each for example in examples for each in example_identifiers(example.values)]
+    identifiers = find_identifiers(rest, shown)
+    if identifiers == words and len(identifiers) == 1 and shown:
+        example = next(example for example in examples if example_identifiers(example.values))
+        return fill(example, identifiers[0])
+    if words and not shown and any(example.values for example in examples):
+        words = [word for word in words if not set(terms(word)) <= _LABELS]
+        return words if len(words) == 1 else None
+    return None if words else []
+
+
+def content_words(text: str, besides: Iterable[str] = ()) -> list[str]:
+    """Return the words of a text that say something, as they were written; `besides` are stems of others."""
+    known = set(besides)
+    words = re.findall(r"[^\W_](?:[\w.'’-]*[^\W_])?", text)
+    return [
+        word
+        for word in words
+        if (word.casefold() not in _SAID_ANYWAY or (len(word) > 1 and word.isupper()))  # US is not us
+        and not ((stems := terms(word)) and set(stems) <= known)
+    ]
+
+
+def _spelled_out(options: str) -> list[str] | None:
+    try:
+        words = shlex.split(options.strip().removesuffix(" please").rstrip(".!?"))
+    except ValueError:
+        return None
+    pairs = zip(["", *words], words, strict=False)
+    return None if any(word in STOP_WORDS and not before.startswith("-") for before, word in pairs) else words
+
+
+def _without(text: str, names: Iterable[str]) -> str:
+    for name in names:
+        text = re.sub(rf"{re.escape(name)}(?:['’]s?)?", " ", text, flags=re.IGNORECASE)
+    return text

@@ -1,0 +1,176 @@
+"""Requests that need no model: those that name a script, and those that are like an example of a skill."""
+
+from pathlib import Path
+
+import pytest
+
+from skillkit.agent.models.constrained import Answer, Call, ToolSpec
+from skillkit.agent.models.example_calls import call_like_example
+from skillkit.agent.models.examples import Example, examples_of
+from skillkit.agent.models.identifiers import find_identifiers
+from skillkit.agent.models.script_requests import Narrowed, call_for_script
+from skillkit.agent.models.skill_answers import asked_about
+from skillkit.core.models import SkillMetadata, Triggers
+
+SCRIPTS = {"library-desk": ["find", "loans", "opening", "book_card"]}
+SKILL = SkillMetadata(
+    "library-desk",
+    "Books, loans and opening hours of the town library. Use when asked about a book.",
+    Path("library-desk/SKILL.md"),
+    triggers=Triggers(keywords=("borrow", "on the shelf"), patterns=(r"\bwho wrote\b",)),
+    metadata={
+        "examples": """\
+Do you have books about sailing ships? => find sailing ships
+Is there a novel on bees? => find bees
+Who has BK-1234-A, show its loans => loans --book BK-1234-A
+Show the card of BK-1234-A => book_card BK-1234-A
+Is the library open? => opening
+Order a new book => "I cannot order books, I can only look."
+"""
+    },
+)
+EXAMPLES = examples_of(SKILL, SCRIPTS["library-desk"])
+
+
+def tool(name: str, *arguments: str) -> ToolSpec:
+    properties = {argument: {"type": "string"} for argument in arguments}
+    return ToolSpec(name, name, {"type": "object", "properties": properties, "required": list(arguments)})
+
+
+TOOLS = [
+    tool("script_list", "skill_id"),
+    tool("script_help", "skill_id", "script_name"),
+    tool("script_run", "skill_id", "script_name"),
+]
+
+
+def run(script: str, *args: str) -> Call:
+    given = {"args": list(args)} if args else {}
+    return Call("script_run", {"skill_id": "library-desk", "script_name": script, **given})
+
+
+def for_script(request: str) -> Call | Narrowed | None:
+    return call_for_script(request, TOOLS, SCRIPTS, EXAMPLES)
+
+
+def like_example(request: str, **more: object) -> Call | Narrowed | Answer | None:
+    return call_like_example(request, TOOLS, EXAMPLES, [SKILL], **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "call"),
+    [
+        ("Which scripts does library-desk have?", Call("script_list", {"skill_id": "library-desk"})),
+        (
+            "How do I use the loans script?",
+            Call("script_help", {"skill_id": "library-desk", "script_name": "loans"}),
+        ),
+        (
+            "what options does book card take?",
+            None,  # two everyday words, and nobody speaks of a script
+        ),
+        (
+            "what options does book_card take?",
+            Call("script_help", {"skill_id": "library-desk", "script_name": "book_card"}),
+        ),
+        ("Please run the opening script of library-desk", run("opening")),
+        ("Run the loans script for BK-7-X", run("loans", "--book", "BK-7-X")),
+        ("Execute the find script with the word whales", run("find", "whales")),
+        (
+            "run book_card with --size large --language it please",
+            run("book_card", "--size", "large", "--language", "it"),
+        ),
+        ("Write a script that counts words", None),
+        ("Find me a nice script for a play", None),
+    ],
+)
+def test_a_request_that_names_a_script(request_text: str, call: Call | None) -> None:
+    assert for_script(request_text) == call
+
+
+def test_what_has_to_be_understood_is_left_to_the_model_for_this_script_alone() -> None:
+    narrowed = for_script("Run the loans script for everybody who is late")
+    assert isinstance(narrowed, Narrowed)
+    properties = narrowed.tool.parameters["properties"]
+    assert properties["script_name"]["enum"] == ["loans"]
+    assert properties["skill_id"]["enum"] == ["library-desk"]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "outcome"),
+    [
+        ("What are the loans of BK-99-Z?", run("loans", "--book", "BK-99-Z")),
+        ("card for BK-99-Z please", run("book_card", "BK-99-Z")),
+        ("Do you have a novel about whales?", run("find", "whales")),
+        ("Is the library open right now?", run("opening")),
+        ("Who wrote Moby Dick?", run("find", "Moby", "Dick")),
+        ("Order BK-99-Z for me", Answer("I cannot order books, I can only look.")),
+        ("Show the card", Answer("Which one do you mean, for book_card?")),
+        ("Explain what a novel is", None),
+        ("How do novels work?", None),
+        ("Is library-desk a good skill for novels?", None),
+        ("What is 17 times 6?", None),
+    ],
+)
+def test_a_request_like_an_example_is_done_as_the_example_is(
+    request_text: str, outcome: Call | Answer | None
+) -> None:
+    assert like_example(request_text) == outcome
+
+
+def test_of_many_words_the_model_chooses_among_those_that_were_said() -> None:
+    narrowed = like_example("Do you have books about old wooden fishing boats in Norway?")
+    assert isinstance(narrowed, Narrowed)
+    words = narrowed.tool.parameters["properties"]["args"]["items"]["enum"]
+    assert words == ["old", "wooden", "fishing", "boats", "Norway"]
+
+
+def test_a_request_goes_on_from_what_was_said() -> None:
+    assert like_example("and its loans?", said="Show the card of BK-5-B") == run("loans", "--book", "BK-5-B")
+    assert like_example("And about seals?", last=run("find", "whales")) == run("find", "seals")
+    assert like_example("And about seals?") is None
+
+
+def test_a_number_may_be_an_option_that_the_model_has_to_find() -> None:
+    assert isinstance(like_example("the last 5 loans of BK-5-B"), Narrowed)
+
+
+def test_skills_without_examples_know_no_calls() -> None:
+    assert call_like_example("What are the loans of BK-99-Z?", TOOLS, [], [SKILL]) is None
+    assert like_example("Show the card of BK-99-Z") == run("book_card", "BK-99-Z")
+    spoken = [Example("hello", '{"answer": "Hi"}', None, skill="library-desk")]
+    assert call_like_example("hello", TOOLS, spoken, [SKILL]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "found"),
+    [
+        ("Order book of KX-27-A", [], ["KX-27-A"]),
+        ("the series KXHIGHNY", ["KXNEXT-27"], ["KXHIGHNY"]),
+        ("the series KXHIGHNY", [], []),
+        ("order book of kxhigh-26", ["KXNEXT-27"], ["kxhigh-26"]),
+        ("NATO and the USA", ["KXNEXT-27"], []),
+    ],
+)
+def test_identifiers(text: str, shown: list[str], found: list[str]) -> None:
+    assert find_identifiers(text, shown) == found
+
+
+@pytest.mark.parametrize(
+    ("request_text", "subject"),
+    [
+        ("What can you do?", "all skills"),
+        ("tell me what you can do", "all skills"),
+        ("How can you help me?", "all skills"),
+        ("What kind of things are you able to help me with?", "all skills"),
+        ("What are you doing?", None),
+        ("What do you think?", None),
+        ("Explain what the library skill does", "library-desk"),
+        ("What does the book skill do?", "library-desk"),
+        ("Does library-desk know who borrowed a book?", "library-desk"),
+        ("Does library-desk have scripts?", None),
+        ("What is a skill?", None),
+    ],
+)
+def test_questions_about_skills(request_text: str, subject: str | None) -> None:
+    assert asked_about([SKILL], request_text) == subject
