@@ -119,10 +119,10 @@ def test_a_request_like_an_example_is_done_as_the_example_is(
 
 
 def test_of_many_words_the_model_chooses_among_those_that_were_said() -> None:
-    narrowed = like_example("Do you have books about old wooden fishing boats in Norway?")
+    narrowed = like_example("Do you have books about old wooden fishing boats in northern Norway?")
     assert isinstance(narrowed, Narrowed)
     words = narrowed.tool.parameters["properties"]["args"]["items"]["enum"]
-    assert words == ["old", "wooden", "fishing", "boats", "Norway"]
+    assert words == ["old", "wooden", "fishing", "boats", "northern", "Norway"]
 
 
 def test_a_request_goes_on_from_what_was_said() -> None:

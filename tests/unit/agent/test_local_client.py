@@ -132,9 +132,9 @@ async def test_the_same_call_is_not_made_again() -> None:
 
 
 async def test_a_question_that_repeats_the_request_is_not_asked() -> None:
-    engine = ScriptedEngine('{"ask": "What can you do?"}', '{"about": "all skills"}')
-    response = await agent_with(engine, greet).run("Hi! What can you do?")
-    assert "No skills are loaded" in response.text
+    engine = ScriptedEngine('{"ask": "What is the number of days in a leap year?"}', '{"answer": "366"}')
+    response = await agent_with(engine, greet).run("How many days are in a leap year?")
+    assert response.text == "366"
     assert ["ask" in str(grammar) for grammar in engine.grammars] == [True, False]
 
 
@@ -146,11 +146,16 @@ async def test_without_tools_it_can_answer_or_say_that_it_cannot() -> None:
     assert not any(form in str(grammar) for form in ("tool", "ask")), "there is nothing to ask for"
 
 
-async def test_a_question_without_tools_is_not_refused_and_not_about_skills() -> None:
-    engine = ScriptedEngine('{"answer": "Canberra"}')
+async def test_a_question_that_no_tool_is_for_is_answered_as_the_model_is_used_to() -> None:
+    engine = ScriptedEngine("Canberra")
     assert (await agent_with(engine).run("What is the capital of Australia?")).text == "Canberra"
-    (grammar,) = engine.grammars
-    assert [form in str(grammar) for form in ("answer", "cannot", "about")] == [True, False, False]
+    assert engine.grammars == [None]
+    assert engine.read == [
+        [
+            {"role": "system", "content": "Be kind."},
+            {"role": "user", "content": "What is the capital of Australia?"},
+        ]
+    ]
 
 
 async def test_a_live_fact_is_refused_without_asking_the_model() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from skillkit.agent.models.demonstration import DEMONSTRATION, NOW_THE_REAL_ONE, Turn
 from skillkit.core.foreign_json import parse_json
+from skillkit.matching.terms import terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,13 @@ class Question:
     text: str
 
     def repeats(self, request: str) -> bool:
-        """Whether it only says again what the user has asked."""
+        """Whether it only says again what the user has asked, in these words or with others around them."""
         asked, said = (" ".join(re.findall(r"\w+", text.casefold())) for text in (request, self.text))
-        return said in asked or asked in said
+        return (
+            said in asked
+            or asked in said
+            or bool(set(terms(request)) and set(terms(request)) <= set(terms(said)))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +137,19 @@ _WHOLE = re.compile(
 
 
 class AnswerStream:
-    """The text of an answer while its JSON is still being written."""
+    """The text of an answer while its JSON is still being written; without JSON it is all answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_json: bool = True) -> None:
         self._raw = ""
         self._shown = 0
-        self.started = False
+        self._in_json = in_json
+        self.started = not in_json
         """Whether this is an answer at all."""
 
     def feed(self, piece: str) -> str:
         """What `piece` adds to the answer; nothing for a tool call."""
+        if not self._in_json:
+            return piece
         self._raw += piece
         opening = _OPENING.match(self._raw)
         if opening is None:

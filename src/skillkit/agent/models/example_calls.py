@@ -24,6 +24,7 @@ _EXPLAINS = re.compile(
     r"|\bwhat (?:do|does) .* mean\b|\b(?:write|translate|spell|rephrase|summari[sz]e)\b",
     re.IGNORECASE,
 )
+_YES_OR_NO = re.compile(r"(?:is|are|can|does|do|has|will)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"^(?:and|also|now|what about|how about)\b", re.IGNORECASE)
 _SAME_THING = re.compile(rf"\b(?:it|its|that|this|same)\b|{_GOES_ON.pattern}", re.IGNORECASE)
 _NUMBER = re.compile(r"\b(?:\d+|two|three|four|five|ten|twenty|fifty|hundred)\b", re.IGNORECASE)
@@ -142,13 +143,14 @@ class _Ways:
             return None  # it is about the skill
         words = self._topic(request)
         asked = set(terms(request))
-        way, points = self._best(asked, [way for way in self.all if not way.takes_anything])
-        if way is not None and points >= _ENOUGH and not words:
-            return Call(RUN, {"skill_id": way.skill, "script_name": way.script})
+        alone, enough = self._best(asked, [way for way in self.all if not way.takes_anything])
         way, points = self._best(asked, self.all)
+        yes_or_no = len(words) == 1 and enough >= points - _LITTLE and _YES_OR_NO.match(request)
+        if alone is not None and enough >= _ENOUGH and (not words or yes_or_no):
+            return Call(RUN, {"skill_id": alone.skill, "script_name": alone.script})
         if way is not None and points >= _ENOUGH and way.takes_identifier and not words:
             return Answer(f"Which one do you mean, for {way.script}?")
-        if way is None or points < _ENOUGH:
+        if way is None or points < _ENOUGH or not way.takes_anything:
             way = self._declared(request)
         elif way.takes_identifier:
             way = self._finding(way.skill)  # what is named by words has to be found first

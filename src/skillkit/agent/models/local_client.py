@@ -59,6 +59,7 @@ from skillkit.agent.models.skill_answers import (
     describe,
     is_named,
     may_be_about_skills,
+    named_skill,
 )
 from skillkit.agent.models.turns import (
     Prompt,
@@ -66,6 +67,7 @@ from skillkit.agent.models.turns import (
     earlier_text,
     latest_request,
     make_prompt,
+    make_talk,
 )
 from skillkit.agent.models.unsupported import ClaimFilter, needs_only_words, refusal
 from skillkit.core.models import SkillMetadata
@@ -85,6 +87,11 @@ class Choice:
     forms: Sequence[str] = ()
     named: bool = False
     """Whether the request names a skill."""
+
+    @property
+    def is_talk(self) -> bool:
+        """Whether only an answer is possible: then the model may write as it is used to."""
+        return not self.tools and not self.about and tuple(self.forms) == (ANSWER,)
 
     def after(self, outcome: ParsedReply | MadeUp | Repeated | None, request: str) -> "Choice | None":
         """Return what is left to reply, in words, after something that will not do; None if it will."""
@@ -145,6 +152,7 @@ class LocalChatClient(
         self, messages: Sequence[Message], options: Mapping[str, Any]
     ) -> AsyncIterator[ChatResponseUpdate]:
         message_id = f"local-{secrets.token_hex(8)}"
+        brief = str(options.get("instructions") or "")
         messages, options = with_skills_in_instructions(messages, options)
         if (result := final_result(messages)) is not None:
             yield self._end(NOTHING_READ, message_id, Answer(answer_from_result(result)))
@@ -159,13 +167,18 @@ class LocalChatClient(
         if isinstance(known, Call | Answer):
             yield self._end(NOTHING_READ, message_id, known)
             return
-        prompt = self._prompt(messages, options)
         choice = self._choice(tools, spoken, known, required=required)
+        if choice.is_talk:
+            prompt = make_talk(messages, brief, context=self.engine.context)
+        else:
+            prompt = self._prompt(messages, options)
         outcome: ParsedReply | MadeUp | Repeated | None = None
         spent = NOTHING_READ
         for offered in (choice.tools, ()):
-            writing, claims = AnswerStream(), ClaimFilter(spoken.request)
-            grammar = as_grammar(reply_schema(offered, choice.about, choice.forms))
+            writing = AnswerStream(in_json=not choice.is_talk)
+            claims = ClaimFilter(spoken.request)
+            schema = reply_schema(offered, choice.about, choice.forms)
+            grammar = None if choice.is_talk else as_grammar(schema)
             async with aclosing(self._pieces(prompt, grammar, options)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Reply):
@@ -223,6 +236,8 @@ class LocalChatClient(
         if isinstance(known, Call) and is_repeated(known, messages):
             return None
         if known is None and not self._callable(tools, spoken):
+            if (named := named_skill(skills, spoken.request)) is not None:
+                return Answer(describe(named, skills))
             unsupported = refusal(spoken.request, spoken.before)
             return Answer(unsupported) if unsupported is not None else None
         return known
@@ -283,7 +298,7 @@ class LocalChatClient(
         )
 
     async def _pieces(
-        self, prompt: Prompt, grammar: str, options: Mapping[str, Any]
+        self, prompt: Prompt, grammar: str | None, options: Mapping[str, Any]
     ) -> AsyncGenerator[str | Reply]:
         """What the engine writes, from its own thread; leaving early stops the engine."""
         loop = asyncio.get_running_loop()

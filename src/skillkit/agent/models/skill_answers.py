@@ -27,6 +27,7 @@ _SKILLS = re.compile(r"\b(?:skills|every skill)\b")
 _YOU_CAN = re.compile(
     r"\bwhat\b[^.?!]*\b(?:can|could|do|are|will) you\b(?! (?:doing|do that|think|mean|say|know|see)\b)"
     r"|\bhow (?:can|could|do) you (?:help|assist|support)\b|\bwhat you (?:can|could|do|are)\b"
+    r"|\bwhat (?:can|could|should|may) i (?:ask|use) you\b"
 )
 _ABILITY = frozenset(
     terms("capable able ability capability feature function offer assist support task ask new enumerate")
@@ -48,6 +49,12 @@ def is_named(skills: Sequence[SkillMetadata], request: str) -> bool:
     return bool(_named(skills, request)[0])
 
 
+def named_skill(skills: Sequence[SkillMetadata], request: str) -> str | None:
+    """Return the one skill that a request names."""
+    named, _ = _named(skills, request)
+    return named[0] if len(named) == 1 else None
+
+
 def may_be_about_skills(request: str) -> bool:
     """Return whether a request speaks of skills, or to somebody who can do something."""
     return re.search(r"\b(?:skills?|you|your|yourself|help)\b", request.casefold()) is not None
@@ -63,9 +70,15 @@ def asked_about(skills: Sequence[SkillMetadata], request: str) -> str | None:
     if named:
         describes = words <= _DESCRIBING or (_CAPABILITY.match(rest) and "script" not in rest)
         return named[0] if len(named) == 1 and describes else None
-    if _SKILLS.search(rest):
-        return ALL_SKILLS if words <= _DESCRIBING | _LISTING | _ABILITY else None
-    return ALL_SKILLS if _YOU_CAN.search(rest) and words <= _ABILITY else None
+    clauses = [rest, *re.split(r"[,.;:!?]", rest)]  # a question may have an introduction
+    return ALL_SKILLS if any(map(_asks_for_all, clauses)) else None
+
+
+def _asks_for_all(clause: str) -> bool:
+    words = set(terms(clause))
+    if _SKILLS.search(clause):
+        return words <= _DESCRIBING | _LISTING | _ABILITY
+    return _YOU_CAN.search(clause) is not None and words <= _ABILITY
 
 
 def _named(skills: Sequence[SkillMetadata], request: str) -> tuple[list[str], str]:

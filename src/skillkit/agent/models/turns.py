@@ -44,16 +44,7 @@ def make_prompt(
     opening = _without_frame(_plain("\n\n".join([instructions, *spoken]).strip()))
     fixed = [*turns_before(opening, tools), *_shown(examples.fixed)]
     nearest = _shown(examples.nearest)
-    names = {
-        content.call_id: content.name
-        for message in messages
-        for content in message.contents
-        if content.type == "function_call"
-    }
-    turns = [turn for message in messages for turn in _turns(message, names)]
-    space = (context - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - _length([*fixed, *nearest])
-    while len(turns) > 1 and _length(turns) > space:
-        del turns[0]
+    turns = _conversation(messages, context, _length([*fixed, *nearest]))
     if added and turns:
         last = messages[-1].contents[-1] if messages[-1].contents else None
         loaded = last is not None and last.type == "function_result" and is_skill_context(str(last.result))
@@ -62,10 +53,32 @@ def make_prompt(
     return Prompt(fixed, [*nearest, *turns])
 
 
+def make_talk(messages: Sequence[Message], instructions: str, *, context: int = CONTEXT_TOKENS) -> Prompt:
+    """The conversation for an answer in words alone: without tools, and how they are called."""
+    told = {"role": "system", "content": _plain(_LISTED_SKILLS.sub("", instructions).strip())}
+    return Prompt([], [told, *_conversation(messages, context, len(told["content"]))])
+
+
+def _conversation(messages: Sequence[Message], context: int, taken: int) -> list[Turn]:
+    """Return the turns of a conversation, the oldest left out where there is no space beside `taken`."""
+    names = {
+        content.call_id: content.name
+        for message in messages
+        for content in message.contents
+        if content.type == "function_call"
+    }
+    turns = [turn for message in messages for turn in _turns(message, names)]
+    space = (context - MAX_ANSWER_TOKENS) * CHARACTERS_PER_TOKEN - taken
+    while len(turns) > 1 and _length(turns) > space:
+        del turns[0]
+    return turns
+
+
 def _shown(examples: Sequence[Example]) -> list[Turn]:
     return [{**turn, "content": _plain(turn["content"])} for example in examples for turn in example.turns()]
 
 
+_LISTED_SKILLS = re.compile(r"^#+ [^\n]*Skills\n(?:(?!#).*\n?)*", re.MULTILINE)
 _FRAME = re.compile(
     r"(?<= begin\]\n)Base directory for this skill: .*\n\n?"
     r"|<resources>\n(?:  <resource>.*\n)*</resources>\n"
