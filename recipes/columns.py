@@ -61,7 +61,8 @@ def main(arguments: list[str]) -> int:
 def column(folder: Path, extra: str, kind: str) -> str:
     """Run the column of one framework; return its version and what came of it."""
     resolution = ["--resolution", "lowest-direct"] if kind == "lowest" else []
-    python = environment(folder, [*resolution, "-e", f"{ROOT}[{extra}]"])
+    # One of the promises is about skills of an MCP server.
+    python = environment(folder, [*resolution, "-e", f"{ROOT}[{extra},mcp]"])
     return f"{version(python, extra)} {suite(python, SUITE, driver=COLUMNS[extra])}"
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 try:
+    from google.adk.agents import LlmAgent
     from google.adk.agents.readonly_context import ReadonlyContext
     from google.adk.models.llm_request import LlmRequest
+    from google.adk.runners import InMemoryRunner
     from google.adk.skills import Frontmatter, Resources, Script, SkillRegistry
     from google.adk.skills import Skill as AdkSkill
     from google.adk.tools.base_tool import BaseTool
@@ -32,7 +34,8 @@ from skillkit.disclosure import (
 )
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.tool_gate import Admission
-from skillkit.integrations.conversation import Asks, Conversation, Skills
+from skillkit.disclosure.tool_sources import Approve
+from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, Skills
 from skillkit.integrations.default_tools import default_provider
 from skillkit.scripts.catalogue import find_scripts
 
@@ -50,15 +53,20 @@ class SkillsToolset(BaseToolset):
     The session is kept in the state of ADK's session. The authority is asked on behalf of the agent, the
     session and the user. Calls that act on the world ask by ADK's tool confirmation, and files that scripts
     make are artifacts. An agent with a gate has this toolset as the last of its tools, and `before_tool` as
-    its `before_tool_callback`.
+    its `before_tool_callback`. A skill with `context: fork` runs as an agent of its own with the model of
+    this one; in it, what needs approval needs `approve`.
     """
 
-    def __init__(self, skills: Skills, *, asks: Asks | None = None) -> None:
+    def __init__(self, skills: Skills, *, asks: Asks | None = None, approve: Approve | None = None) -> None:
         super().__init__()
         self._use_invocation_cache = False  # a skill that is loaded brings its tools in the same run
         self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
         self.asks = asks
+        self.approve = approve
         self._talks: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
+
+    confirms = True
+    """Whether the user is asked by ADK's tool confirmation, and not by `approve`."""
 
     def conversation(self, context: ReadonlyContext) -> Conversation:
         """The conversation that a run belongs to."""
@@ -68,10 +76,13 @@ class SkillsToolset(BaseToolset):
             saved = context.state.get(STATE)
             session = SkillSession.from_data(saved) if saved else SkillSession()
             requester = Requester(context.agent_name, context.session.id, context.user_id)
-            talk = Conversation(self.provider, session, asks=self.asks, requester=requester)
+            talk = Conversation(
+                self.provider, session, asks=self.asks, approve=self.approve, requester=requester
+            )
             self._talks[key] = talk
             while len(self._talks) > _MAX_TALKS:
                 self._talks.popitem(last=False)
+        talk.fork = _fork_beside(context._invocation_context.agent, context.user_id)
         return talk
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
@@ -113,6 +124,55 @@ class SkillsToolset(BaseToolset):
         )
 
 
+class _ForkedToolset(SkillsToolset):
+    """The one conversation of a forked skill: an agent within a tool cannot wait for a confirmation."""
+
+    confirms = False
+
+    def __init__(self, conversation: Conversation) -> None:
+        super().__init__(conversation.provider)
+        self._conversation = conversation
+
+    def conversation(self, context: ReadonlyContext) -> Conversation:
+        return self._conversation
+
+    async def before_tool(
+        self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        if isinstance(tool, _SkillTool):
+            return None
+        refused = await self._conversation.refuse(tool.name, args)
+        return None if refused is None else {"error": refused.text}
+
+
+def _fork_beside(agent: object, user: str) -> Fork | None:
+    """What runs a skill as an agent of its own beside `agent`; None for agents that are no models'."""
+    if not isinstance(agent, LlmAgent):
+        return None
+
+    async def run(forked: ForkedSkill) -> str:
+        within = _ForkedToolset(forked.conversation)
+        others = [tool for tool in agent.tools if not isinstance(tool, SkillsToolset)]
+        beside = LlmAgent(
+            name=f"skill_{forked.conversation.session.id}".replace("-", "_"),
+            model=agent.canonical_model,
+            instruction=agent.instruction,
+            generate_content_config=agent.generate_content_config,
+            tools=[within] if forked.reads_only else [*others, within],
+            before_tool_callback=within.before_tool,
+        )
+        runner = InMemoryRunner(agent=beside, app_name="skillkit")
+        session = await runner.session_service.create_session(app_name="skillkit", user_id=user)
+        message = types.Content(role="user", parts=[types.Part(text=forked.request)])
+        text = ""
+        async for event in runner.run_async(user_id=user, session_id=session.id, new_message=message):
+            if event.is_final_response() and event.content is not None:
+                text = "".join(part.text or "" for part in event.content.parts or ())
+        return text
+
+    return run
+
+
 class _SkillTool(BaseTool):
     """A neutral tool; what it changes in the session is written into ADK's state."""
 
@@ -129,10 +189,11 @@ class _SkillTool(BaseTool):
         )
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> dict[str, Any]:
-        if self._tool.asks and (unconfirmed := _unconfirmed(self.name, tool_context)) is not None:
+        confirmed = self._toolset.confirms
+        if self._tool.asks and confirmed and (unconfirmed := _unconfirmed(self.name, tool_context)):
             return unconfirmed
         talk = self._toolset.conversation(tool_context)
-        result = await talk.call(self.name, args, approved=True)
+        result = await talk.call(self.name, args, approved=confirmed)
         tool_context.state[STATE] = dict(talk.session.to_data())
         for file in result.files:
             await _save(tool_context, file)

@@ -5,7 +5,7 @@ import shlex
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from threading import Lock
@@ -165,7 +165,8 @@ def _parent(root: Path, parts: Sequence[str]) -> Iterator[int]:
             try:
                 below = os.open(part, _FOLDER, dir_fd=descriptor)
             except FileNotFoundError:
-                os.mkdir(part, 0o777, dir_fd=descriptor)
+                with suppress(FileExistsError):  # another file of the same folder is written at the same time
+                    os.mkdir(part, 0o777, dir_fd=descriptor)
                 below = os.open(part, _FOLDER, dir_fd=descriptor)
                 os.fchmod(below, 0o777)
             os.close(descriptor)

@@ -4,12 +4,14 @@ import asyncio
 import hashlib
 import json
 import re
+import socket
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import mcp_types as types
 import pytest
+import uvicorn
 from agent_framework import MCPSkillsSource, SkillsSourceContext
 from conformance.library import Library, friendly, hostile, write
 from mcp import Client
@@ -20,7 +22,10 @@ from skillkit import SkillManager
 from skillkit.core.authority import PerTenantAuthority
 from skillkit.integrations.mcp import SkillServer
 from skillkit.integrations.mcp import server as server_module
+from skillkit.integrations.mcp.http import http_app
 from skillkit.integrations.mcp.server import EXTENSION
+from skillkit.scripts import ScriptTools
+from skillkit.scripts.outputs import OutputStore
 
 ERAS = ["auto", "legacy"]
 
@@ -76,6 +81,23 @@ async def test_files_that_a_script_made_are_links_that_can_be_read(library: Libr
         assert "script_file" in {tool.name for tool in (await client.list_tools()).tools}
         with pytest.raises(MCPError):
             await client.read_resource(str(links[0].uri).replace("a%20note.txt", "..%2f..%2fother"))
+
+
+async def test_where_made_files_are_kept_is_not_for_other_machines(library: Library, tmp_path: Path):
+    outputs = OutputStore(tmp_path / "kept")
+    scripts = ScriptTools(library.manager, outputs=outputs)
+    app = http_app(SkillServer(library.manager, scripts=scripts))
+    web = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    listening = socket.create_server(("127.0.0.1", 0))
+    serving = asyncio.create_task(web.serve(sockets=[listening]))
+    async with Client(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp") as client:
+        answer: Any = await client.call_tool("script_run", {"skill_id": "runner", "script_name": "paint"})
+    web.should_exit = True
+    await serving
+    text, link, picture = answer.content
+    assert str(tmp_path) not in text.text
+    assert link.uri in text.text
+    assert (picture.type, picture.mime_type) == ("image", "image/png")
 
 
 async def test_a_manager_that_was_never_filled_is_filled(library: Library):

@@ -61,6 +61,13 @@ async def test_no_link_leads_the_host_out_of_a_workspace(
     assert os.listdir(outside) == ["key"]
 
 
+async def test_files_of_one_new_folder_can_be_written_at_the_same_time(workspace: SandboxedWorkspace) -> None:
+    """As ADK does it: it hands over all files of a skill at once."""
+    paths = [f"{folder}/a/b/{name}.md" for folder in range(30) for name in range(8)]
+    await asyncio.gather(*(asyncio.to_thread(workspace.write, path, b"text") for path in paths))
+    assert all(workspace.read(path) == b"text" for path in paths)
+
+
 async def test_limits_and_cancelling_hold(workspace: SandboxedWorkspace) -> None:
     assert (await workspace.run("sleep 60", seconds=0.2)).outcome is Outcome.TIMEOUT
     started = workspace.folder / "started"

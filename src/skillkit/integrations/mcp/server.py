@@ -209,6 +209,8 @@ class SkillServer:
         if not _is_remote(context):
             return text
         skill = self.manager.find_skill(named) if isinstance(named, str) else None
+        if self._scripts is not None:
+            text = text.replace(f"{self._scripts.outputs.folder}/", SCHEME)
         return self._published.without_paths(text, skill)
 
     # Resources

@@ -63,7 +63,9 @@ class ScriptedLlm(BaseLlm):
 
 class AdkDriver(Driver):
     title = "Google ADK"
-    unable: ClassVar[Mapping[str, str]] = {"forked": "the skill is followed in place, and that is said"}
+    unable: ClassVar[Mapping[str, str]] = {
+        "shown_files": "files are artifacts, which the model looks at with ADK's own `load_artifacts`"
+    }
     prompt = 'You are an agent. Your internal name is "agent".'
 
     def __init__(self, provider: SkillContextProvider) -> None:
