@@ -79,5 +79,26 @@ def test_codex_sessions_in_both_forms(tmp_path: Path) -> None:
     assert events[2].time == 0
 
 
+def test_codex_items_that_were_done_are_one_use_with_their_call(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions" / "2026"
+    folder.mkdir(parents=True)
+    command = "sed -n 1,200p /home/u/.agents/skills/csv/SKILL.md"
+    call = {"type": "function_call", "name": "exec_command", "arguments": json.dumps({"cmd": command})}
+    done = {"type": "CommandExecution", "command": ["/bin/zsh", "-lc", command]}
+    other = {"type": "CommandExecution", "command": ["cat", "/home/u/.codex/skills/pdf/SKILL.md"]}
+    entries = [
+        {"type": "session_meta", "payload": {"session_id": "abc"}},
+        {"type": "response_item", "payload": call},
+        *(
+            {"type": "event_msg", "payload": {"type": "item_completed", "item": each}}
+            for each in (done, other)
+        ),
+    ]
+    lines = (json.dumps({"timestamp": "2026-09-24T15:33:06.000Z", **entry}) for entry in entries)
+    (folder / "rollout-1.jsonl").write_text("\n".join(lines))
+    events = list(codex_events(tmp_path))
+    assert [(event.skill, event.conversation) for event in events] == [("csv", "abc"), ("pdf", "abc")]
+
+
 def test_a_machine_without_the_client_has_no_events(tmp_path: Path) -> None:
     assert [list(events(tmp_path)) for events in IMPORTERS.values()] == [[], []]

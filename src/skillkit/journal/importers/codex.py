@@ -16,7 +16,7 @@ _CONTEXT = re.compile(
     r"\s*<(environment_context|user_instructions|INSTRUCTIONS|skills_instructions)|# AGENTS\.md"
 )
 _SKILL_FILE = re.compile(r"([^/\s\"'\\]{1,128})/SKILL\.md\b")
-_CALLS = frozenset({"function_call", "local_shell_call", "custom_tool_call"})
+_CALLS = frozenset({"function_call", "local_shell_call", "custom_tool_call", "CommandExecution"})
 
 
 def codex_events(folder: Path | None = None) -> Iterator[Event]:
@@ -28,14 +28,22 @@ def codex_events(folder: Path | None = None) -> Iterator[Event]:
 
 def _session(path: Path) -> Iterator[Event]:
     conversation, turn = path.stem, 0
+    called: set[tuple[int, str]] = set()
     for entry in read_entries(path):
         payload = entry.get("payload")
         item: dict[str, Any] = payload if isinstance(payload, dict) else entry
-        if entry.get("type") == "session_meta" and isinstance(item.get("id"), str):
-            conversation = item["id"]
+        if entry.get("type") == "session_meta":
+            conversation = next(
+                (name for key in ("id", "session_id") if isinstance(name := item.get(key), str)), conversation
+            )
         if item.get("type") == "message" and item.get("role") == "user":
             turn += any(_is_request(text) for text in texts_in(item.get("content")))
-        for skill, origin in _uses(item):
+        done = item.get("item") if item.get("type") == "item_completed" else None
+        for skill, origin in _uses(done if isinstance(done, dict) else item):
+            # What was called and what was done may both be written down, and are one use.
+            if done is not None and (turn, skill) in called:
+                continue
+            called.add((turn, skill))
             data: dict[str, Json] = {"client": CLIENT, "origin": origin}
             yield Event(Kind.LOADED, skill, "", data, conversation, turn, time_of(entry))
 
@@ -47,7 +55,8 @@ def _uses(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
             if injected := _INJECTED.match(text):
                 yield injected[1].strip(), "user"
     elif item.get("type") in _CALLS:
-        command = str(item.get("arguments") or item.get("action") or item.get("input") or "")
+        given = (item.get(key) for key in ("arguments", "action", "input", "command"))
+        command = str(next(filter(None, given), ""))
         for name in dict.fromkeys(_SKILL_FILE.findall(command)):
             yield name, "model"
 

@@ -48,8 +48,12 @@ def usage(
         output.print_json([row.to_data() for row in rows])
     elif rows:
         _show(rows, unknown=of is not None)
-    else:
+    elif of is None:
         output.remark("No skill is enabled and none was used.")
+    else:
+        output.remark(
+            f"The logs of {of} name no skill of the last {since}. To look further back: --since 52w"
+        )
 
 
 def _show(rows: "list[SkillUsage]", *, unknown: bool) -> None:
@@ -64,8 +68,11 @@ def _show(rows: "list[SkillUsage]", *, unknown: bool) -> None:
             else (row.matched, row.loaded, row.read, row.run, row.failed, f"{row.tokens:,}")
         )
         shown = ("?", *counted, "?", "?", "?") if unknown else counted
-        cells.append((row.skill, *shown, last, _remark(row)))
-    output.table(columns, cells, flexible="Remark")
+        cells.append((row.skill, *shown, last) if unknown else (row.skill, *shown, last, _remark(row)))
+    if unknown:
+        output.table(columns[:-1], cells, flexible="Skill")
+    else:
+        output.table(columns, cells, flexible="Remark")
 
 
 def _remark(row: "SkillUsage") -> str:
