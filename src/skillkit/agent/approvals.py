@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from skillkit.core.authority import Authority, Requester, current_requester
-from skillkit.core.availability import Refusal
+from skillkit.core.authority import Authority, Requester, WrappedAuthority, current_requester
 from skillkit.core.disk import real_path
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
@@ -78,26 +77,20 @@ _shown_once: ContextVar[tuple[str, Path] | None] = ContextVar("skillkit_shown_on
 """The digest whose scripts the running task may show a folder."""
 
 
-class Approvals:
+class Approvals(WrappedAuthority):
     """An authority under which scripts run only after a yes to the digest of the skill's whole tree.
 
     What else may happen with a skill is decided by `base`.
     """
 
     def __init__(self, base: Authority, consents: ConsentFile, hidden: tuple[str, ...] = ()) -> None:
-        self.base = base
+        super().__init__(base)
         self.consents = consents
         self.hidden = hidden
         """Names that scripts see in no project."""
         self._conversations: set[tuple[str, str]] = set()
         self._projects: dict[tuple[str, str], Path | None] = {}
         """What was said about the working folder, by conversation and digest; None is a no."""
-
-    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-        return self.base.offer_refusal(skill, requester)
-
-    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
-        return self.base.import_refusal(skill, digest, requester)
 
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         """Return what the header of an approved skill asks for; nothing runs of one that is not."""

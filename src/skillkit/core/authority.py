@@ -108,32 +108,48 @@ class TrustEverySkill(DefaultAuthority):
         return Grants.as_requested(skill)
 
 
-class PerTenantAuthority:
+class WrappedAuthority:
+    """Decides as `base` does; override what is decided otherwise around it."""
+
+    def __init__(self, base: Authority) -> None:
+        self.base = base
+
+    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+        return self.base.offer_refusal(skill, requester)
+
+    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
+        return self.base.import_refusal(skill, digest, requester)
+
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        return self.base.grants(skill, digest, requester)
+
+
+class PerTenantAuthority(WrappedAuthority):
     """Gives each tenant its own skills: `{"editor": ["pdf"], "ci": ["*"]}`; others have none.
 
     What a tenant may not have does not exist for it, whatever `base` thinks of it.
     """
 
     def __init__(self, skills: Mapping[str, Collection[str]], base: Authority | None = None) -> None:
+        super().__init__(base or DefaultAuthority())
         self._skills = {
             tenant: frozenset(canonical_name(name) for name in names) for tenant, names in skills.items()
         }
-        self._base = base or DefaultAuthority()
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-        decided = self._base.offer_refusal(skill, requester)
+        decided = self.base.offer_refusal(skill, requester)
         if requester == _NO_REQUESTER and decided is not None:
             # Of the skill itself: which of two with one name is used does not depend on tenants.
             return decided
         return self._refusal(skill, requester) or decided
 
     def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
-        return self._refusal(skill, requester) or self._base.import_refusal(skill, digest, requester)
+        return self._refusal(skill, requester) or self.base.import_refusal(skill, digest, requester)
 
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         if (refused := self._refusal(skill, requester)) is not None:
             return Grants(run=False, reason=refused.reason)
-        return self._base.grants(skill, digest, requester)
+        return self.base.grants(skill, digest, requester)
 
     def _refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
         allowed = self._skills.get(requester.tenant, frozenset())

@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.authority import Authority, Requester
+from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home
@@ -156,24 +156,24 @@ def read_policy(path: Path) -> TeamPolicy | None:
         return TeamPolicy(path, problem=str(error))
 
 
-class TeamAuthority:
+class TeamAuthority(WrappedAuthority):
     """Asks the policies of this machine first, then `base`. Policies are read when it is made."""
 
     def __init__(self, base: Authority, home: Path | None = None, *, system: Path = SYSTEM) -> None:
-        self._base = base
+        super().__init__(base)
         places = (system, (home or agent_home()) / "policy.json")
         self.policies = tuple(policy for place in places if (policy := read_policy(place)) is not None)
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-        return self.team_refusal(skill) or self._base.offer_refusal(skill, requester)
+        return self.team_refusal(skill) or self.base.offer_refusal(skill, requester)
 
     def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
-        return self.team_refusal(skill, digest) or self._base.import_refusal(skill, digest, requester)
+        return self.team_refusal(skill, digest) or self.base.import_refusal(skill, digest, requester)
 
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
         if (refused := self.team_refusal(skill, digest)) is not None:
             return Grants(run=False, reason=refused.reason)
-        grants = self._base.grants(skill, digest, requester)
+        grants = self.base.grants(skill, digest, requester)
         for policy in self.policies:
             grants = policy.restricted(grants)
         return grants
@@ -181,7 +181,7 @@ class TeamAuthority:
     def around(self, base: Authority) -> "TeamAuthority":
         """Return the same policies around another authority."""
         other = copy(self)
-        other._base = base
+        other.base = base
         return other
 
     def team_refusal(self, skill: SkillMetadata, digest: str | None = None) -> Refusal | None:

@@ -41,19 +41,11 @@ def output_folder(backend: Backend) -> Iterator[Path]:
 class _Collection:
     """What is kept of an output folder, by descriptors: nothing in it leads anywhere else."""
 
-    def __init__(
-        self,
-        limits: Limits,
-        files: list[MadeFile] | None = None,
-        left_out: list[str] | None = None,
-        size: int = 0,
-        entries: int = 0,
-    ) -> None:
+    def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self.files = [] if files is None else files
-        self.left_out = [] if left_out is None else left_out
-        self.size = size
-        self.entries = entries
+        self.files: list[MadeFile] = []
+        self.left_out: list[str] = []
+        self.size = self.entries = 0
 
     def add_folder(self, folder: int, prefix: str = "", depth: int = 1) -> None:
         for name in sorted(os.listdir(folder)):

@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from skillkit.core.authority import Authority, Requester
+from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.core.grants import Grants
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata, SkillSource, SourceType
 from skillkit.core.names import canonical_name
@@ -128,24 +127,18 @@ class PythonSkills:
         return tuple(each for name, skill in self.skills.items() if name in active for each in skill.tools)
 
 
-class _OwnSkills:
+class _OwnSkills(WrappedAuthority):
     """Trusts the program's own skills as they were written; everything else `base` decides."""
 
     def __init__(self, skills: PythonSkills, base: Authority) -> None:
+        super().__init__(base)
         self._skills = skills
-        self._base = base
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-        refused = self._base.offer_refusal(skill, requester)
+        refused = self.base.offer_refusal(skill, requester)
         if refused is not None and refused.code == "untrusted" and self._skills.owns(skill):
             return None
         return refused
-
-    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
-        return self._base.import_refusal(skill, digest, requester)
-
-    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
-        return self._base.grants(skill, digest, requester)
 
 
 def _text(given: Text) -> str:

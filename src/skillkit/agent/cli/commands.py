@@ -2,18 +2,16 @@
 
 import os
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.conversations import as_markdown, text_of
-from skillkit.core.authority import Authority, Requester
+from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
 from skillkit.core.events import Kind
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.grants import Grants
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 
@@ -44,13 +42,13 @@ NO_SHELL = (
 MAX_FILE = 200_000
 
 
-@dataclass
-class ConversationAuthority:
+class ConversationAuthority(WrappedAuthority):
     """The authority of one chat: skills that the user turned on or off in it."""
 
-    base: Authority
-    on: set[str] = field(default_factory=set)
-    off: set[str] = field(default_factory=set)
+    def __init__(self, base: Authority) -> None:
+        super().__init__(base)
+        self.on: set[str] = set()
+        self.off: set[str] = set()
 
     def offer_refusal(self, skill: "SkillMetadata", requester: Requester) -> Refusal | None:
         if skill.canonical_name in self.off:
@@ -58,12 +56,6 @@ class ConversationAuthority:
         refusal = self.base.offer_refusal(skill, requester)
         disabled = refusal is not None and refusal.code == "disabled"
         return None if disabled and skill.canonical_name in self.on else refusal
-
-    def import_refusal(self, skill: "SkillMetadata", digest: str, requester: Requester) -> Refusal | None:
-        return self.base.import_refusal(skill, digest, requester)
-
-    def grants(self, skill: "SkillMetadata", digest: str, requester: Requester) -> Grants:
-        return self.base.grants(skill, digest, requester)
 
 
 class SkillSwitches:

@@ -9,7 +9,7 @@ from skillkit.evaluation.behaviour.graders import Grade
 from skillkit.evaluation.behaviour.transcript import Transcript
 from skillkit.evaluation.cases import CaseFile, Check
 from skillkit.evaluation.workspace import workspace
-from skillkit.scripts.models import Outcome, ScriptRequest, ScriptRunner
+from skillkit.scripts.models import Outcome, ScriptRequest
 from skillkit.scripts.runners import default_runner
 
 ANSWER = "answer.txt"
@@ -17,9 +17,7 @@ ANSWER = "answer.txt"
 _INTERPRETERS = frozenset({"python", "python3", "bash", "sh", "node"})
 
 
-def run_checker(
-    check: Check, run: Transcript, skill: SkillMetadata, suite: Path, runner: ScriptRunner | None = None
-) -> Grade:
+def run_checker(check: Check, run: Transcript, skill: SkillMetadata, suite: Path) -> Grade:
     """Run the script that a check names, in the sandbox, on a copy of the files of the run."""
     words = [word for value in check.values for word in value.split()]
     if words and Path(words[0]).name in _INTERPRETERS:
@@ -38,7 +36,7 @@ def run_checker(
             read_paths=(folder,),
             write_paths=(folder,),
         )
-        result = (runner or default_runner()).run(request)
+        result = default_runner().run(request)
     if result.outcome is not Outcome.EXITED:
         return Grade(check, None, f"the checker did not run: {result.message or result.outcome.value}")
     said = (result.stdout.data.strip() or result.stderr.data.strip()).decode("utf-8", "replace")[-200:]

@@ -54,18 +54,14 @@ class Judge:
     """Asks a model whether a sentence is true of an answer; says nothing where it was not measured good."""
 
     def __init__(
-        self,
-        ask: Callable[[str], str],
-        agreement: Agreement = UNMEASURED,
-        trust: bool = False,
-        asked: int = 0,
+        self, ask: Callable[[str], str], agreement: Agreement = UNMEASURED, trust: bool = False
     ) -> None:
         self.ask = ask
         """A question in, the model's answer out."""
         self.agreement = agreement
         self.trust = trust
         """Use it for every kind: the user chose this judge."""
-        self.asked = asked
+        self.asked = 0
 
     def verdict(self, sentence: str, prompt: str, answer: str) -> tuple[bool | None, str]:
         """Whether the sentence holds, None where this judge is not good enough or says something else."""

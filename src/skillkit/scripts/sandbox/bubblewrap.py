@@ -169,14 +169,7 @@ def _reversed(ends: tuple[int, int]) -> tuple[int, int]:
 class BubblewrapRunning:
     """A pid namespace: when its first process is gone, so is everything in it."""
 
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        stdout: int,
-        stderr: int,
-        status: int,
-        output: int | None = None,
-    ) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], stdout: int, stderr: int, status: int) -> None:
         self.process = process
         self.stdout = stdout
         self.stderr = stderr
@@ -185,7 +178,7 @@ class BubblewrapRunning:
         self.first: int | None = None
         """The process that is number 1 inside."""
         self.killed = False
-        self.output = output
+        self.output: int | None = None
         """The output folder; its files last as long as this descriptor."""
 
     def open_gate(self, gate: int, confinement: Confinement) -> None:
