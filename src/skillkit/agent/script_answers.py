@@ -1,24 +1,30 @@
 """What this program adds to the answer of a script: a command that mends a failure, the place of a file."""
 
+import shlex
 from collections.abc import Callable, Sequence
 
 from skillkit.core.authority import Requester
 from skillkit.core.text import escape_hidden
-from skillkit.scripts.hints import MISSING_PACKAGE, MISSING_SECRET, REFUSED_HOST, UNSEEN_FILE
+from skillkit.scripts.hints import MISSING_PACKAGE, MISSING_SECRET, OTHER_RELEASE, REFUSED_HOST, UNSEEN_FILE
 from skillkit.scripts.models import MadeFile
 from skillkit.scripts.outputs import KeptFile, OutputStore
 
 _COMMANDS = {
-    MISSING_PACKAGE: "Accept or correct it with: agent skill packages {}",
-    MISSING_SECRET: "Set it with: agent secret set NAME",
-    REFUSED_HOST: "Grant it with: agent config approve {} --host HOST",
-    UNSEEN_FILE: "Let them with: agent config approve {} --project .",
+    MISSING_PACKAGE: "Accept or correct it with: agent skill packages {skill}",
+    MISSING_SECRET: "Set it with: agent secret set {subject}",
+    OTHER_RELEASE: "Take releases of an earlier day with: agent skill packages {skill} --before DATE",
+    REFUSED_HOST: "Grant it with: agent config approve {skill} --host {subject}",
+    UNSEEN_FILE: "Let them with: agent config approve {skill} --project .",
 }
 
+_NAMES = {MISSING_SECRET: "NAME", REFUSED_HOST: "HOST"}
+"""What stands in a command where it is not known what it is about."""
 
-def find_remedy(cause: str, skill: str) -> str:
+
+def find_remedy(cause: str, skill: str, subject: str = "") -> str:
     """Return what the user can do about a failure with this cause; nothing if there is no command for it."""
-    return _COMMANDS.get(cause, "").format(skill)
+    named = shlex.quote(subject) if subject else _NAMES.get(cause, "")
+    return _COMMANDS.get(cause, "").format(skill=skill, subject=named)
 
 
 class ShownOutputs(OutputStore):

@@ -24,10 +24,11 @@ _HELP_SECONDS, _HELP_SECONDS_WITH_PACKAGES = 10.0, 30.0
 class RefusedRequestError(SkillsUseError):
     """What was asked for cannot be run; `code` is the one of the answer."""
 
-    def __init__(self, code: str, message: str, cause: str = "") -> None:
+    def __init__(self, code: str, message: str, cause: str = "", subject: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.cause = cause
+        self.subject = subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,7 @@ def _secrets(grants: Grants, call: RunCall) -> tuple[Secret, ...]:
         value = call.secret_value(asked.name)
         if not value:
             message = f"The script needs the secret {asked.name}, which is not set"
-            raise RefusedRequestError("permission_denied", message, MISSING_SECRET)
+            raise RefusedRequestError("permission_denied", message, MISSING_SECRET, asked.name)
         found.append(Secret(asked.name, asked.hosts, asked.header, value))
     return tuple(found)
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from skillkit.core.hosts import HTTPS, HostRule
 from skillkit.core.text import escape_hidden
 from skillkit.scripts.distributions import known_distribution
 from skillkit.scripts.inputs import named_in_project, working_project
@@ -11,12 +12,16 @@ from skillkit.scripts.models import ScriptRequest, ScriptResult
 from skillkit.scripts.network.attempts import Attempt
 
 MISSING_PACKAGE, MISSING_SECRET, REFUSED_HOST = "missing_package", "missing_secret", "refused_host"
-UNSEEN_FILE = "unseen_file"
+UNSEEN_FILE, OTHER_RELEASE = "unseen_file", "other_release"
 _SHOWN = 5
 
 _NO_SEMAPHORE = b"SemLock"
 _MISSING_MODULE = re.compile(rb"ModuleNotFoundError: No module named '([A-Za-z_][A-Za-z0-9_.]{0,200})'\s*$")
 _MISSING_NODE = re.compile(rb"Cannot find (?:package|module) '((?:@[\w.~-]{1,100}/)?\w[\w.~-]{0,100})[/']")
+_OTHER_RELEASE = re.compile(
+    rb"ImportError: cannot import name '(\w{1,200})' from '(\w{1,100})[\w.]{0,200}' "
+    rb"\([^()\n]{0,1000}site-packages"
+)
 _OWN_FOLDER = "scripts"
 _IMPORTS_OWN_FOLDER = (
     "The script imports its own folder by name, so it is meant to be run as a module of the skill"
@@ -29,6 +34,8 @@ class Hint:
 
     cause: str
     text: str
+    subject: str = ""
+    """What it is about, such as a host, if it is safe to be part of a command."""
 
 
 def find_hint(result: ScriptResult, request: ScriptRequest | None = None) -> Hint | None:
@@ -39,13 +46,19 @@ def find_hint(result: ScriptResult, request: ScriptRequest | None = None) -> Hin
             f"The script tried to reach {shown}. What it may reach is what the skill asks for in "
             "permissions.hosts and you grant"
         )
-        return Hint(REFUSED_HOST, text)
+        return Hint(REFUSED_HOST, text, _host(refused[0]))
     said = result.stderr.ending(4096)
     if (missing := _MISSING_MODULE.search(said)) is not None:
         name = missing[1].decode()
         if name.partition(".")[0] == _OWN_FOLDER:
             return Hint("own_folder", _IMPORTS_OWN_FOLDER)
         return Hint(MISSING_PACKAGE, _missing_package(name))
+    if (changed := _OTHER_RELEASE.search(said)) is not None:
+        text = (
+            f"The release of '{changed[2].decode()}' that was installed has no '{changed[1].decode()}': the "
+            "script was written for another one, and does not say for which"
+        )
+        return Hint(OTHER_RELEASE, text)
     if (missing := _MISSING_NODE.search(said)) is not None:
         text = (
             f"The script imports '{missing[1].decode()}', a package of Node.js. Nothing is installed "
@@ -66,6 +79,15 @@ def _unseen_file(request: ScriptRequest) -> Hint | None:
         "as an input, or let scripts of this skill read the folder"
     )
     return Hint(UNSEEN_FILE, text)
+
+
+def _host(attempt: Attempt) -> str:
+    """The host as it is granted; nothing for what is no name: it is the script's bytes."""
+    try:
+        port = "" if attempt.port in (None, HTTPS) else f":{attempt.port}"
+        return str(HostRule.parse(f"{attempt.host}{port}"))
+    except ValueError:
+        return ""
 
 
 def _attempted(attempt: Attempt) -> str:

@@ -135,7 +135,7 @@ def _failed(request: ScriptRequest, result: ScriptResult, meta: Payload) -> Payl
         hint = find_hint(result, request)
         text = "" if hint is None else f"\n{hint.text}"
         failed = failure("execution_failed", f"{message}{_tails(result)}{text}", meta)
-        return failed if hint is None else {**failed, "cause": hint.cause}
+        return failed if hint is None else {**failed, "cause": hint.cause, "subject": hint.subject}
     return failure(_CODES[result.outcome], f"{result.message}{_tails(result)}", meta)
 
 

@@ -65,11 +65,11 @@ class ScriptTools:
         limits: Limits | None = None,
         outputs: OutputStore | None = None,
         secrets: SecretStore | None = None,
-        remedy: Callable[[str, str], str] | None = None,
+        remedy: Callable[[str, str, str], str] | None = None,
     ) -> None:
         self._secrets = secrets or SecretStore()
         self._remedy = remedy
-        """Says, for the cause of a failure and the name of a skill, how this program's user mends it."""
+        """Says, for the cause of a failure, the skill and what it is about, how a user mends it."""
         self._skills = skills
         self.outputs = outputs or OutputStore()
         self._runner = runner or default_runner()
@@ -282,8 +282,8 @@ class ScriptTools:
         try:
             request = run_request(skill, script, *granted, call)
         except (RefusedRequestError, SecretError) as error:
-            cause = getattr(error, "cause", "")
-            remedy = self._remedy(cause, skill.name) if self._remedy is not None and cause else ""
+            cause, subject = getattr(error, "cause", ""), getattr(error, "subject", "")
+            remedy = self._remedy(cause, skill.name, subject) if self._remedy is not None and cause else ""
             return failure(
                 getattr(error, "code", "permission_denied"), f"{error}\n{remedy}" if remedy else str(error)
             )
@@ -347,8 +347,9 @@ class ScriptTools:
 
     def _payload(self, prepared: _Prepared, result: ScriptResult) -> Payload:
         payload = prepared.payload(result)
+        subject = payload.pop("subject", "")
         if self._remedy is not None and (cause := payload.get("cause")) is not None:
-            remedy = self._remedy(cause, prepared.request.skill)
+            remedy = self._remedy(cause, prepared.request.skill, subject)
             payload["message"] += f"\n{remedy}" if remedy else ""
         if prepared.help or not (result.files or result.files_left_out):
             return payload

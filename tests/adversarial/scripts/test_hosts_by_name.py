@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 from certificates import certificate
 
+from skillkit.agent.script_answers import find_remedy
 from skillkit.scripts import Grants
+from skillkit.scripts.hints import find_hint
+from skillkit.scripts.models import Outcome, ScriptResult
 from skillkit.scripts.network import addresses, gateway
+from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
 from skillkit.scripts.selection import SandboxSelection
 
@@ -264,6 +268,22 @@ def test_a_refused_host_is_named_in_the_failure(attack):
     assert {"host": "evil.test", "port": None, "allowed": False, "reason": "not granted"} in answer["meta"][
         "network"
     ]
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "shown"),
+    [
+        ("evil.example.net", None, "--host evil.example.net"),
+        ("evil.example.net", 8443, "--host evil.example.net:8443"),
+        ("x; rm -rf ~", None, "--host HOST"),
+        ("$(id).example.net", 443, "--host HOST"),
+        ("", None, "--host HOST"),
+    ],
+)
+def test_the_command_that_grants_a_host_holds_a_name_and_nothing_else(host, port, shown):
+    result = ScriptResult(Outcome.EXITED, "bwrap", 1, network=(Attempt(host, port, False, "not granted"),))
+    hint = find_hint(result)
+    assert find_remedy(hint.cause, "demo", hint.subject).endswith(f"agent config approve demo {shown}")
 
 
 def test_connections_are_bounded_and_end_with_the_run(attack, internet):

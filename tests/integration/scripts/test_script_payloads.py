@@ -367,6 +367,10 @@ def test_help_on_stderr_counts_when_stdout_is_empty(workshop):
         ("import openpyxl.styles", "accept 'openpyxl' for this skill once"),
         ("import nobody_knows.it", "the package that has 'nobody_knows' (perhaps of the same name)"),
         ("__import__('scripts.lib')", "meant to be run as a module of the skill"),
+        (
+            "raise SystemExit(\"ImportError: cannot import name 'old' from 'mcp.a' (/site-packages)\")",
+            "The release of 'mcp' that was installed has no 'old'",
+        ),
     ],
 )
 def test_a_package_that_is_not_declared_is_said(workshop, code, said):
@@ -402,7 +406,7 @@ def test_a_script_that_imports_its_relatives_runs_as_a_module_from_the_folder_of
 def test_a_program_adds_its_own_command_to_a_failure_it_can_mend(workshop):
     workshop.skill(tell_py="import nobody_knows")
     tools = workshop.tools()
-    tools._remedy = lambda cause, skill: f"{cause}: accept it for {skill}"
+    tools._remedy = lambda cause, skill, subject: f"{cause}: accept it for {skill}"
     answer = tools.script_run("demo", "tell")
     assert answer["cause"] == "missing_package"
     assert answer["message"].endswith("\nmissing_package: accept it for demo")
