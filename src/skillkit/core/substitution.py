@@ -30,6 +30,8 @@ class Surroundings:
     plugin_root: str = ""
     plugin_data: str = ""
     session_id: str = ""
+    effort: str = ""
+    """What the skill asks for; how much effort the conversation makes is not known here."""
 
     @staticmethod
     def of(skill: SkillMetadata, project_dir: Path, session_id: str = "") -> "Surroundings":
@@ -41,6 +43,7 @@ class Surroundings:
             str(skill.plugin_root or ""),
             str(user_home() / ".claude" / "plugins" / "data" / plugin) if plugin else "",
             session_id,
+            skill.effort or "",
         )
 
 

@@ -93,8 +93,9 @@ def read_lock(path: Path) -> Lock:
     except LockFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, InstallError) as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise LockFileError(
-            f"{path} is not a lock file that can be used: {escape_hidden(str(error))[:200]}"
+            f"{path} is not a lock file that can be used: {escape_hidden(reason)[:200]}"
         ) from error
     names = [*(skill.name for skill in locked), *(entry.name for entry in foreign)]
     if len({canonical_name(name) for name in names}) != len(names):

@@ -29,7 +29,14 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize(
     "action",
-    ["add", "update", "remove", "rollback", "sync", "add-linked", "update-copied", "remove-copied"],
+    [
+        *("add", "update", "remove", "rollback", "sync"),
+        *(
+            f"{action}-{how}"
+            for action in ("add", "update", "remove", "rollback")
+            for how in ("linked", "copied")
+        ),
+    ],
 )
 def test_killed_at_every_call_on_the_disk_nothing_is_half_done(action: str, folder: Path) -> None:
     done = subprocess.run(

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -158,6 +159,10 @@ AROUND = Surroundings(("file", "month"), "/skills/pdf", "/project", "/plugin", "
 )
 def test_the_placeholders_of_claude_code(body: str, arguments: str, expected: str) -> None:
     assert substitute(body, arguments, "pdf", AROUND) == expected
+
+
+def test_the_effort_is_what_the_skill_asks_for() -> None:
+    assert substitute("${CLAUDE_EFFORT}", "", "pdf", replace(AROUND, effort="high")) == "high"
 
 
 def test_what_is_not_known_leaves_its_placeholder() -> None:

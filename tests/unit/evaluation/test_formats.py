@@ -28,6 +28,7 @@ TRIGGERS = {
         "should_trigger": {"train": ["a"], "val": []},
         "should_not_trigger": {"train": [], "val": ["b"]},
     },
+    "of a skill": {"me": {"should_trigger": ["a"], "should_not_trigger": ["b"]}},
     "types": {
         "tests": [{"query": "a", "type": "should_trigger"}, {"query": "b", "type": "should_not_trigger"}]
     },
@@ -45,6 +46,21 @@ def test_every_spelling_of_a_trigger_file_means_the_same(tmp_path, shape):
         (("a",), Routing(("me",))),
         (("b",), Routing((), ("me",))),
     ]
+
+
+def test_requests_under_the_names_of_several_skills(tmp_path):
+    lists = {"x": {"should_trigger": ["a"]}, "y": {"should_trigger": ["b"], "should_not_trigger": ["a"]}}
+    suite = read_cases_file(written(tmp_path, lists), "me")
+    assert [(case.prompts[0], case.skill, case.routing) for case in suite.cases] == [
+        ("a", "x", Routing(("x",))),
+        ("b", "y", Routing(("y",))),
+        ("a", "y", Routing((), ("y",))),
+    ]
+
+
+def test_evaluations_under_that_name(tmp_path):
+    suite = read_cases_file(written(tmp_path, {"evaluations": [{"id": "E1", "prompt": "a"}]}), "me")
+    assert [case.prompts for case in suite.cases] == [("a",)]
 
 
 def test_lines_with_the_names_of_skills(tmp_path):
