@@ -7,7 +7,9 @@ Three groups of requests, by who wrote them and when:
 - written by the program's authors before the prompts were tuned: `before-tuning`, which was looked at while
   tuning, and `kept-back`, which was not;
 - written after: `after-tuning`; `fresh-first` and `fresh-second`, before and after what the first of them
-  showed was mended; and `other-skills`, about skills of strangers that nothing was tuned for;
+  showed was mended; `apart-first` and `apart-second`, apart from the prompts, the second of them asked once;
+  `ordinary`, by whoever wrote the prompts; and `other-skills`, about skills of strangers that nothing was
+  tuned for;
 - `generated` from the evaluation files that skills of strangers bring along: is the skill put to use?
 
 `earlier` has the requests that earlier prompts were tuned and measured on. Scripts are not run: what would
@@ -36,6 +38,9 @@ SETS = (
     "after-tuning",
     "fresh-first",
     "fresh-second",
+    "apart-first",
+    "apart-second",
+    "ordinary",
     "other-skills",
     "generated",
     "earlier",

@@ -167,6 +167,7 @@ def test_identifiers(text: str, shown: list[str], found: list[str]) -> None:
         ("What do you think?", None),
         ("Explain what the library skill does", "library-desk"),
         ("What does the book skill do?", "library-desk"),
+        ("Give me a summary of the town library skill", "library-desk"),
         ("Does library-desk know who borrowed a book?", "library-desk"),
         ("Does library-desk have scripts?", None),
         ("What is a skill?", None),

@@ -240,3 +240,8 @@ def test_whoever_names_an_identifier_is_not_sent_to_a_script_that_takes_words() 
     assert offered("the price in order-search of ORDERBOOK-1") == ["orderbook"]
     (only,) = scripts_for_identifier([RUN], {"search", "orderbook"}, "price of KXA-1")
     assert only == RUN
+
+
+def test_everybody_in_a_place_is_nobody_with_a_name() -> None:
+    call = Call("greet_all", {"names": ["everybody", "office"]})
+    assert isinstance(check_arguments(call, [MANY], Spoken("Say hello to everybody in my office")), MadeUp)

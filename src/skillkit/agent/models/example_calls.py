@@ -129,7 +129,7 @@ class _Ways:
     ) -> Call | Narrowed | None:
         rest = _without(request, identifiers)
         asked = set(terms(rest))
-        way, _ = self._best(asked, [way for way in self.all if way.takes_identifier])
+        way, _ = self._best(rest, [way for way in self.all if way.takes_identifier])
         if way is None:
             return None
         settled = {"skill_id": way.skill, "script_name": way.script}
@@ -142,9 +142,8 @@ class _Ways:
         if any(skill.name.casefold() in request.casefold() for skill in self._skills):
             return None  # it is about the skill
         words = self._topic(request)
-        asked = set(terms(request))
-        alone, enough = self._best(asked, [way for way in self.all if not way.takes_anything])
-        way, points = self._best(asked, self.all)
+        alone, enough = self._best(request, [way for way in self.all if not way.takes_anything])
+        way, points = self._best(request, self.all)
         yes_or_no = len(words) == 1 and enough >= points - _LITTLE and _YES_OR_NO.match(request)
         if alone is not None and enough >= _ENOUGH and (not words or yes_or_no):
             return Call(RUN, {"skill_id": alone.skill, "script_name": alone.script})
@@ -194,8 +193,12 @@ class _Ways:
         asking.update(*(_trigger_words(skill) for skill in self._skills))
         return content_words(_TIME.sub(" ", request), asking)
 
-    def _best(self, asked: set[str], ways: Sequence[_Way]) -> tuple[_Way | None, float]:
-        """Return the way that has most of its own words in a request, if there is one such."""
+    def _best(self, request: str, ways: Sequence[_Way]) -> tuple[_Way | None, float]:
+        """Return the way that has most of its own words in a request, if there is one such.
+
+        Of several the one with an example that is worded most alike.
+        """
+        asked, spelled = set(terms(request)), _spelled(request)
         counts = {word: sum(word in way.words for way in ways) for word in asked}
         worth = {
             word: (_LITTLE if word in self._skill_names else 1) / count
@@ -204,11 +207,16 @@ class _Ways:
         }
         points = [
             sum(worth[word] for word in asked & way.words)
-            + (_LITTLE / 2 if asked & _name_terms(way.script) else 0)
+            + (_LITTLE / 2 if spelled & _spelled(way.script) else 0)
             for way in ways
         ]
         best = max(points, default=0.0)
         leading = [way for way, reached in zip(ways, points, strict=True) if reached == best]
+        if len(leading) > 1:
+            alike = [
+                max(len(spelled & _spelled(example.request)) for example in way.examples) for way in leading
+            ]
+            leading = [way for way, count in zip(leading, alike, strict=True) if count == max(alike)]
         return (leading[0] if best > 0 and len(leading) == 1 else None), best
 
 
@@ -226,6 +234,11 @@ def _trigger_words(skill: SkillMetadata) -> set[str]:
     triggers = skill.triggers
     in_patterns = re.findall(r"[^\W\d_]{3,}", " ".join(triggers.patterns))
     return set(terms(" ".join((*triggers.keywords, *triggers.verbs, *in_patterns))))
+
+
+def _spelled(text: str) -> set[str]:
+    """Return the words of a text as they stand there."""
+    return set(re.findall(r"[^\W_]+", text.casefold()))
 
 
 def _name_terms(name: str) -> set[str]:

@@ -14,7 +14,7 @@ _CODE = 3
 """Lower-case values up to this length are codes (`fr`), derived from what was said rather than quoted."""
 _STEM = 5
 """Words that begin with so many of the same letters count as the same: election, elections."""
-_NO_NAMES = (STOP_WORDS | {"anybody", "anyone", "somebody"}) - {"i", "me", "us", "we"}
+_NO_NAMES = (STOP_WORDS | {"anybody", "somebody", "everybody", "everyone"}) - {"i", "me", "us", "we"}
 """Words that name nobody and nothing, in lower case; the user is somebody."""
 _ALIKE = 0.66
 _HARMLESS = "--json"
@@ -262,6 +262,9 @@ class _Words:
             several = folded.rpartition(" ")[2]  # "my parents", "our customers": people without names
             if re.search(rf"\b(?:my|our|your|the) {re.escape(several)}\b", self._text):
                 return True
+        place = rf"\b(?:in|at|from|of) (?:my|our|your|the) {re.escape(folded)}\b"
+        if value.islower() and re.search(place, self._text):  # "everybody in my office": where they are
+            return True
         group = rf"\b(?:whole|entire|every|all(?: of)?(?: my| our| the)?) {re.escape(folded)}\b"
         return re.search(group, self._text) is not None
 

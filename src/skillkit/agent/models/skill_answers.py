@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from skillkit.agent.models.constrained import ALL_SKILLS
 from skillkit.core.models import SkillMetadata
@@ -98,8 +99,16 @@ def _named(skills: Sequence[SkillMetadata], request: str) -> tuple[list[str], st
         by_text = [skill.name for skill in skills if stems & set(terms(skill.description))]
         if len(found := by_name or by_text) == 1:
             named += found
-            rest = rest.replace(f"{word} skill", " ")
+            own = next(skill for skill in skills if skill.name == found[0])
+            ours = set(terms(f"{own.name} {own.description}"))
+            before = rf"(?:\b\w+ ){{0,2}}\b{re.escape(word)} skill\b"  # the prediction market skill
+            rest = re.sub(before, partial(_besides, own=ours), rest)
     return named, rest
+
+
+def _besides(said: re.Match[str], own: set[str]) -> str:
+    """Return what was said without the words of a skill."""
+    return " ".join(word for word in said[0].removesuffix("skill").split() if not set(terms(word)) & own)
 
 
 def describe(name: str, skills: Sequence[SkillMetadata]) -> str:
