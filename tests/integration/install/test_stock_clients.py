@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from file_server import FileServer
+from git_http_server import GitServer
+from installing import Person
 from program import clean_environment
 from publishers import release_on_clawhub, serve_folder
 from skill_repositories import Repository, skill_text
@@ -118,6 +120,24 @@ def test_the_stock_client_leaves_our_fields_in_the_lock(
     assert "demo" in after
     assert before["skillkit"]["revision"] == skill.revision
     assert os.path.exists(tmp_path / "project/.agents/skills/demo/SKILL.md")
+    elsewhere = SkillInstaller(tmp_path / "elsewhere", consent=Person())
+    restored = elsewhere.sync(lock)
+    assert {item.name: item.revision for item in restored}["pdf"] == skill.revision
+    assert ({item.name for item in restored}, restored.left_out) == ({"pdf", "demo"}, ())
+
+
+def test_the_stock_client_restores_from_our_lock(
+    npx: Npx, installer: SkillInstaller, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"skills/pdf/SKILL.md": skill_text("pdf"), "skills/pdf/references/a.md": "A\n"})
+    with GitServer(repository.path.parent) as server:
+        installer.add(f"{server.url}/{repository.path.name}")
+        installer.lock(tmp_path / "project" / "skills-lock.json")
+        done = npx("experimental_install")
+    assert done.returncode == 0, done.stdout + done.stderr
+    restored = tmp_path / "project/.agents/skills/pdf"
+    assert (restored / "SKILL.md").read_text() == skill_text("pdf")
+    assert (restored / "references/a.md").read_text() == "A\n"
 
 
 def test_the_stock_client_finds_the_same_skills_in_nested_grouped_and_plugin_layouts(
