@@ -329,8 +329,6 @@ class AgentRuntime:
         return [example for identity in self.active_skills for example in self._examples[identity]]
 
     def _skill_scripts(self) -> dict[str, list[str]]:
-        from skillkit.scripts import find_scripts
-
         return {
             identity: [script.name for script in find_scripts(self.manager.get_skill(identity))]
             for identity in self.active_skills
