@@ -17,6 +17,8 @@ class Quickness:
         self._manager = manager
         self._quick_at: int | None = None
         """The generation of the manager at which an answer took no time."""
+        self._waited = False
+        """Whether the last answer computed little and took long: once, the machine may have been busy."""
 
     @property
     def at_once(self) -> bool:
@@ -27,7 +29,9 @@ class Quickness:
     def measured(self) -> Iterator[None]:
         """Judge by what is done within."""
         started, busy = time.monotonic(), time.thread_time()
+        was_quick = self.at_once and not self._waited
         yield
-        waited = time.monotonic() - started  # also for a policy that asks somebody else
-        quick = time.thread_time() - busy < QUICK_SECONDS and waited < 5 * QUICK_SECONDS
+        computes = time.thread_time() - busy >= QUICK_SECONDS
+        self._waited = time.monotonic() - started >= 5 * QUICK_SECONDS  # for a policy that asks somebody else
+        quick = not computes and (was_quick or not self._waited)
         self._quick_at = self._manager.generation if quick else None

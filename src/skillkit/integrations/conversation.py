@@ -136,7 +136,7 @@ class Conversation:
             disclosure = self.provider.disclose(
                 messages, self.session, whole_history=whole_history, elsewhere=elsewhere
             )
-        return self._with_tools(disclosure)
+            return self._with_tools(disclosure)
 
     async def adisclose(
         self, messages: Messages = (), *, whole_history: bool = False, elsewhere: bool = False
@@ -351,8 +351,7 @@ class Conversation:
         """The disclosure with its tools as this conversation has them, without making them again."""
         if self._asks is None and self._wrap is None and self._fork is None:
             return disclosure
-        with self._asking():
-            tools = tuple(self._wrapped(FixedTools(disclosure.tools)).tools(self.session))
+        tools = tuple(self._wrapped(FixedTools(disclosure.tools)).tools(self.session))
         return replace(disclosure, tools=tools)
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 try:
     from pydantic_ai import Agent, RunContext
-    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ProcessHistory
     from pydantic_ai.exceptions import ToolFailed
     from pydantic_ai.messages import (
         BinaryContent,
@@ -218,6 +218,10 @@ class SkillsCapability(AbstractCapability[AgentDepsT]):
             requester=self.requester,
         )
         self.toolset.among_messages = True
+
+    def get_ordering(self) -> CapabilityOrdering:
+        """Come after what shortens the history, wherever it is listed: the texts of skills stay in it."""
+        return CapabilityOrdering(wrapped_by=[ProcessHistory])
 
     async def before_model_request(
         self, ctx: RunContext[AgentDepsT], request_context: ModelRequestContext
