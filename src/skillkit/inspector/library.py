@@ -78,6 +78,8 @@ class Library:
         self.counted = 0
         """The newest event that is in the uses."""
         self._counting_uses: threading.Thread | None = None
+        self._matching = threading.Lock()
+        """Held while skills are indexed; nothing but requests waits for that."""
         self._matchers: dict[Mode, tuple[int, SkillMatcher]] = {}
         self._providers: dict[Mode, tuple[SkillManager, SkillContextProvider]] = {}
 
@@ -142,6 +144,8 @@ class Library:
         self._uncounted = version  # should it fail: said once, and not tried again until something changes
         try:
             self._cost = (version, cost_report(self.manager, counter=_PatientCounter(self.pages_first)))
+            self.matcher().prepare()  # the first request that somebody types finds it indexed
+            self.provider().prepare()
         finally:
             with self._lock:
                 self._counting = None
@@ -174,7 +178,7 @@ class Library:
 
     def matcher(self, mode: Mode | None = None) -> SkillMatcher:
         """Return a matcher over the skills on offer, as the program would have it."""
-        with self._lock:
+        with self._matching:
             wanted = mode or SkillMatcher().mode
             kept = self._matchers.get(wanted)
             if kept is None or kept[0] != self.version:
@@ -188,7 +192,7 @@ class Library:
         manager = self.manager
         if mode is None:
             return default_provider(manager)
-        with self._lock:
+        with self._matching:
             known = self._providers.get(mode)
             if known is None or known[0] is not manager:
                 sources = default_sources(manager, ScriptTools(manager))
