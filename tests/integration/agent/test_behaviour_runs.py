@@ -100,6 +100,33 @@ def test_a_run_that_is_killed_goes_on_without_asking_twice(online: OpenAIServer,
     assert len(online.requests) - asked == 1
 
 
+@pytest.mark.parametrize("killed_at", [1, 2, 3])
+def test_whatever_request_a_run_is_killed_at_no_answered_one_is_asked_again(
+    online: OpenAIServer, tmp_path: Path, killed_at: int
+) -> None:
+    folder = tmp_path / "skills" / "sales"
+    (folder / "evals").mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: sales\ndescription: Handles ledgers.\n---\nAdd up.\n")
+    (folder / "evals" / "evals.json").write_text(json.dumps({"skill_name": "sales", "evals": [CASE]}))
+    command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", "skill", "test"]
+    command += [str(folder), "--provider", "openai", "--tier", "behaviour", "--yes"]
+    answers = [CallTool("load_skill", {"skill_id": "sales"}), Say("It is 7."), Say("No idea.")]
+    online.replies = answers[: killed_at - 1]
+    started: list[subprocess.Popen[bytes]] = []
+    online.before = lambda: started[0].kill() if len(online.requests) == killed_at else None
+    started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    assert started[0].wait(timeout=120) == -signal.SIGKILL
+    asked = len(online.requests)
+    online.replies = answers[killed_at - 1 :]
+    done = subprocess.run([*command, "--resume", "--json"], capture_output=True, text=True, check=False)
+    (result,) = json.loads(done.stdout)["results"]
+    assert len(online.requests) - asked == len(answers) - (killed_at - 1)
+    assert [result["data"][variant][0]["answer"] for variant in ("with", "without")] == [
+        "It is 7.",
+        "No idea.",
+    ]
+
+
 def test_a_limit_in_money_needs_a_price_and_then_holds(
     online: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -188,19 +188,6 @@ def test_other_shapes_that_were_found_in_public(tmp_path, shape):
     assert {case.skill for case in suite.cases} == {"me"}
 
 
-def test_requests_under_the_name_of_each_skill(tmp_path):
-    content = {
-        "pdf": {"should_trigger": ["merge these pages"], "should_not_trigger": ["sum this column"]},
-        "csv": {"should_trigger": [{"query": "sum this column"}]},
-    }
-    suite = read_cases_file(written(tmp_path, content))
-    assert [(case.prompts[0], case.skill, case.routing) for case in suite.cases] == [
-        ("merge these pages", "pdf", Routing(("pdf",))),
-        ("sum this column", "pdf", Routing((), ("pdf",))),
-        ("sum this column", "csv", Routing(("csv",))),
-    ]
-
-
 def test_evaluations_with_what_is_forbidden(tmp_path):
     content = {"evaluations": [{"prompt": "Fix it", "assertions": ["It is fixed"], "forbidden": ["A push"]}]}
     [case] = read_cases_file(written(tmp_path, content), "fixer").cases
