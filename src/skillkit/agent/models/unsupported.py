@@ -22,7 +22,7 @@ _ACTION = _any(
     r"(?:send|e-?mail|text|message|forward)\b.*\b(?:e-?mails?|mail|sms|messages?|files?|money|to|him|her|them)",
     r"(?:call|phone|ring)\b.*\b(?:taxi|cab|mum|mom|dad|boss|doctor|wife|husband|office|me at)",
     r"(?:text|message|call|phone|ring|e-?mail) my",
-    r"(?:buy|purchase|sell)",
+    r"(?:buy|purchase|sell)|(?:place|make) (?:an? |my |the )?(?:bet|order|wager|reservation|payment)",
     r"order (?:me|us|a|an|some|one|two|three)",
     r"(?:book|reserve) (?:me|us|a|an|the|two|my)",
     r"(?:delete|remove|erase|rename|move|copy|upload|download|save|back up|open|print)\b.*"
