@@ -83,7 +83,10 @@ class RayCluster:
         self._start(HEAD, "--head", f"--port={PORT}", "--include-dashboard=false", "--num-cpus=0")
 
     def start_node(self, address: str) -> None:
-        """Start a machine; one after the other, since two at once take the same names for their sockets."""
+        """Start a machine, again where it died; two at once would take the same names for their sockets."""
+        if (before := self.machines.get(address)) is not None:
+            before.kill()
+            before.wait()
         self._start(address, f"--address={HEAD}:{PORT}", "--num-cpus=4")
 
     def _start(self, address: str, *options: str) -> None:

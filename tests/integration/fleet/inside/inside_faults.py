@@ -5,9 +5,12 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from fleet_machines import ADDRESS
@@ -71,7 +74,7 @@ def test_a_killed_worker_is_told_and_its_script_is_not_started_again(fleet, mach
 
 
 def test_what_is_safe_to_retry_is_tried_again_elsewhere(fleet, machines):
-    flag = fleet.marks / "retried"
+    flag = fleet.marks / f"retried-{uuid.uuid4().hex}"
     source = f"""
         import os, time
         if not os.path.exists({str(flag)!r}):
@@ -153,8 +156,7 @@ def test_a_client_that_is_killed_ends_its_runs(fleet, machines):
 
 def test_a_full_disk_is_an_answer_and_the_machine_goes_on(fleet, machines):
     fleet.stop_workers()
-    small = fleet.folder / "small"
-    small.mkdir()
+    small = Path(tempfile.mkdtemp(prefix="small-", dir=fleet.folder))
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=755", "tmpfs", str(small)], check=True)
     try:
         fleet.start_worker("127.0.0.2", home=str(small / "home"))
