@@ -50,6 +50,13 @@ class Fleet:
     def nodes(self) -> dict[str, str]:
         return {node["NodeManagerAddress"]: node["NodeID"] for node in self.ray.nodes() if node["Alive"]}
 
+    def restart_node(self, address: str) -> None:
+        """Start a machine again whose raylet was killed; Ray lists it as alive for a while after that."""
+        if self.cluster.raylet(address) is None:
+            before = self.nodes().get(address)
+            self.cluster.start_node(address)
+            wait_until(lambda: self.nodes().get(address) not in (None, before), 60, f"the node at {address}")
+
     def start_worker(self, address: str, place: str | None = None, **options: Any) -> str:
         """Start a worker at an address and wait until it can be given work; return its name."""
         name = f"worker-{uuid.uuid4().hex}"

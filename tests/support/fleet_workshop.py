@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from fleet_machines import Fleet, running_fleet
-from ray_cluster import processes, wait_until
+from ray_cluster import processes
 from workshop import FixedGrants, Workshop
 
 from skillkit.scripts import Grants, Limits, ScriptTools
@@ -106,9 +106,8 @@ def machines(fleet: Fleet) -> dict[str, str]:
     }
     if set(ready) != {"127.0.0.2", "127.0.0.3"} or set(ready.values()) != set(fleet.workers):
         fleet.stop_workers()
-        for address in {"127.0.0.2", "127.0.0.3"} - set(fleet.nodes()):
-            fleet.cluster.start_node(address)
-            wait_until(lambda address=address: address in fleet.nodes(), 60, f"the node at {address}")
+        for address in ("127.0.0.2", "127.0.0.3"):
+            fleet.restart_node(address)
         ready = {address: fleet.start_worker(address) for address in ("127.0.0.2", "127.0.0.3")}
     return ready
 

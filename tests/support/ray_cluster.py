@@ -115,12 +115,15 @@ class RayCluster:
                 stdin=subprocess.DEVNULL,
             )
 
-    def raylet(self, address: str) -> int:
-        """The process id of a machine's raylet."""
+    def raylet(self, address: str) -> int | None:
+        """The process id of a machine's raylet, None where it is gone."""
         return next(
-            pid
-            for pid, line in processes().items()
-            if "raylet/raylet " in line and f"--node_ip_address={address} " in line
+            (
+                pid
+                for pid, line in processes().items()
+                if "raylet/raylet " in line and f"--node_ip_address={address} " in line
+            ),
+            None,
         )
 
     def stop(self) -> None:
