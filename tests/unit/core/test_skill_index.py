@@ -1,5 +1,6 @@
 """Look-up: canonical, qualified, exact, and helpful when it fails."""
 
+import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -53,11 +54,14 @@ def steps_of(work: Callable[[], object]) -> int:
         return step
 
     before = sys.gettrace()
+    gc.collect()  # what other tests left would be finalized, and counted, in the middle
+    gc.disable()
     sys.settrace(step)
     try:
         work()
     finally:
         sys.settrace(before)
+        gc.enable()
     return count
 
 
