@@ -189,7 +189,7 @@ def test_the_head_dies_and_everybody_is_answered(fleet, machines):
     """The last of this module: a cluster without its head is over."""
     alive = [worker for worker in fleet.status().values() if worker["state"] == "ready"]
     slots = sum(worker["slots"] for worker in alive)
-    running = [Called(fleet, fleet.request(SLEEPS, limits=Limits(timeout=6))) for _ in range(slots)]
+    running = [Called(fleet, fleet.request(SLEEPS, limits=Limits(timeout=20))) for _ in range(slots)]
     runner = fleet.runner()
     with ThreadPoolExecutor(1) as pool:
         waiting = fleet.request()
