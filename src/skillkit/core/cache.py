@@ -6,8 +6,8 @@ from threading import Lock
 from time import time_ns
 from typing import NamedTuple
 
-_WRITE_NS = 50_000_000
-"""Longer than a write takes to finish after it has set the time of the last change."""
+_WRITE_NS = 1_000_000_000
+"""Longer than a write takes to end after it has set the time of the last change, on a busy machine too."""
 _TICK_NS = 20_000_000
 """Longer than the coarsest clock that file systems stamp with."""
 
@@ -20,12 +20,13 @@ class Stamp(NamedTuple):
     inode: int
     ctime_ns: int
 
-    def is_settled(self) -> bool:
-        """Whether any later write would change the stamp; one within a tick of the clock might not.
+    def is_settled(self, at: int | None = None) -> bool:
+        """Whether what is read from `at` (now) on is whole, and any later write would change the stamp.
 
-        Who sets the time of the last write back still leaves the time of that change.
+        One within a tick of the clock might not. Who sets the time of the last write back still leaves
+        the time of that change.
         """
-        now = time_ns()
+        now = time_ns() if at is None else at
         return abs(now - self.mtime_ns) > _WRITE_NS and abs(now - self.ctime_ns) > _TICK_NS
 
 

@@ -58,7 +58,7 @@ def tree_digest(folder: Path, *, max_files: int = MAX_FILES, max_bytes: int = MA
     for path, descriptor in open_tree(folder, max_files=max_files):
         size = 0
         content = hashlib.sha256()
-        while chunk := os.read(descriptor, _CHUNK):
+        for chunk in chunks_of(descriptor, path, folder):
             size += len(chunk)
             if size > left:
                 raise SizeLimitExceededError(f"{folder} has more than {max_bytes:,} bytes")
@@ -67,6 +67,15 @@ def tree_digest(folder: Path, *, max_files: int = MAX_FILES, max_bytes: int = MA
         executable = bool(os.fstat(descriptor).st_mode & 0o111)
         files[path] = FileDigest(content.hexdigest(), size, executable)
     return TreeDigest.of(files)
+
+
+def chunks_of(descriptor: int, path: str, folder: Path) -> Iterator[bytes]:
+    """What is left to read of an open file of a tree; ContentLoadError says why it cannot be read."""
+    try:
+        while chunk := os.read(descriptor, _CHUNK):
+            yield chunk
+    except OSError as error:
+        raise _unreadable(path, folder, error) from error
 
 
 def open_tree(
@@ -103,14 +112,17 @@ class _Entries:
         if depth > MAX_DEPTH:
             raise SizeLimitExceededError(f"{self._folder} has folders more than {MAX_DEPTH} deep")
         names: list[str] = []
-        with os.scandir(descriptor) as entries:
-            for entry in entries:
-                if self._left <= 0:
-                    raise SizeLimitExceededError(
-                        f"{self._folder} has more than {self._limit:,} files and folders"
-                    )
-                self._left -= 1
-                names.append(entry.name)
+        try:
+            with os.scandir(descriptor) as entries:
+                for entry in entries:
+                    if self._left <= 0:
+                        raise SizeLimitExceededError(
+                            f"{self._folder} has more than {self._limit:,} files and folders"
+                        )
+                    self._left -= 1
+                    names.append(entry.name)
+        except OSError as error:
+            raise ContentLoadError(f"Cannot list a folder in {self._folder}: {error.strerror}") from error
         return sorted(names)
 
 
@@ -143,8 +155,12 @@ def _refused(here: int, name: str, path: str, folder: Path, error: OSError) -> E
     except OSError:
         mode = stat.S_IFREG
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
-        return ContentLoadError(f"Cannot read '{escape_hidden(path)}' in {folder}: {error.strerror}")
+        return _unreadable(path, folder, error)
     return SkillSecurityError(_not_plain(path, folder))
+
+
+def _unreadable(path: str, folder: Path, error: OSError) -> ContentLoadError:
+    return ContentLoadError(f"Cannot read '{escape_hidden(path)}' in {folder}: {error.strerror}")
 
 
 def _not_plain(path: str, folder: Path) -> str:

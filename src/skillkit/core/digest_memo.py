@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from skillkit.core.digest import FileDigest, TreeDigest, open_tree, tree_digest
+from skillkit.core.digest import FileDigest, TreeDigest, chunks_of, open_tree, tree_digest
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillsUseError
 
 MAX_FILES = 4096
 MAX_BYTES = 256 << 20
 """How much is hashed to judge a skill; more than that was never shown to anybody."""
 _MAX_DEPTH = 50
-_MAX_ENTRIES = 10_000
+MAX_ENTRIES = 10_000
 _MAX_TREES = 2048
-_SETTLED_NS = 100_000_000
-"""After which a file system gives a change another time than the one before it."""
+_SETTLED_NS = 1_000_000_000
+"""After which a change has another time than the one before it, and a write that began has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,7 @@ class DigestMemo:
 
     def _digest(self, folder: Path, links: bool) -> TreeDigest:
         stamp = _stamp(folder)
+        settled = stamp.settled  # before anything is read: what was being written then may be read by half
         key = (os.fspath(folder), links and bool(stamp.links))
         with self._lock:
             known = self._known.get(key)
@@ -110,7 +111,7 @@ class DigestMemo:
         except SkillsUseError as error:
             result = error
         # The stamp is older than the digest: what changed in between has another stamp by now.
-        if stamp.settled:
+        if settled:
             with self._lock:
                 self._known[key] = (stamp, result)
                 while len(self._known) > _MAX_TREES:
@@ -131,11 +132,15 @@ def _value(result: TreeDigest | SkillsUseError) -> TreeDigest:
 def _digest_with_links(folder: Path, links: tuple[str, ...]) -> TreeDigest:
     files: dict[str, FileDigest] = {}
     for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links)):
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        files[path] = FileDigest(content, os.fstat(descriptor).st_size, False)
+        content = hashlib.sha256()
+        for chunk in chunks_of(descriptor, path, folder):
+            content.update(chunk)
+        files[path] = FileDigest(content.hexdigest(), os.fstat(descriptor).st_size, False)
     for path in links:
-        target = os.fsencode(os.readlink(folder / path))
+        try:
+            target = os.fsencode(os.readlink(folder / path))
+        except OSError as error:
+            raise ContentLoadError(f"{folder} changed while it was read: {error.strerror}") from error
         files[path] = FileDigest(hashlib.sha256(b"link " + target).hexdigest(), 0, False)
     whole = TreeDigest.of(files)
     return TreeDigest(f"with-links:{whole.digest}", whole.files)
@@ -170,10 +175,10 @@ def _stamp(folder: Path) -> _Stamp:
                 size += status.st_size
             if stat.S_ISLNK(mode):
                 links.append(prefix + name)
-            if count > MAX_FILES or size > MAX_BYTES or len(entries) > _MAX_ENTRIES:
+            if count > MAX_FILES or size > MAX_BYTES or len(entries) > MAX_ENTRIES:
                 raise SizeLimitExceededError(
                     f"{folder} is too large to judge: more than {MAX_FILES:,} files, {MAX_BYTES:,} bytes or "
-                    f"{_MAX_ENTRIES:,} entries"
+                    f"{MAX_ENTRIES:,} entries"
                 )
     return _Stamp(tuple(entries), tuple(links), changed)
 

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from time import time_ns
 from typing import NamedTuple
 
 from skillkit.core.cache import Stamp
@@ -108,7 +109,7 @@ class Discovery:
             if os.path.islink(path) and path not in self._met.links:
                 raise ContentLoadError(
                     f"{escape_hidden(path)} has become a symbolic link since it was found, to "
-                    f"{escape_hidden(os.path.realpath(path))}. It is not followed before skills are "
+                    f"{escape_hidden(str(real_path(path)))}. It is not followed before skills are "
                     "searched again."
                 )
             path = above
@@ -126,6 +127,7 @@ class Discovery:
         if known and known.settled and (known.stamp, known.beside) == (stamp_of(found.status), beside):
             return known.result
         path = Path(found.path)
+        began = time_ns()
         try:
             head, stamp = _head_of(found)
         except _UnreadableError as error:
@@ -138,7 +140,7 @@ class Discovery:
                 result = with_codex(result)
         except SkillParsingError as error:
             result = error.diagnostics
-        settled = stamp.is_settled() and (beside is None or beside.is_settled())
+        settled = stamp.is_settled(began) and (beside is None or beside.is_settled(began))
         if known and known.result == result:
             result = known.result
         elif known and not settled and _is_whole(known.result) and not _is_whole(result):

@@ -33,9 +33,12 @@ def agent_home() -> Path:
     return Path(os.path.expanduser(moved)).absolute() if moved else user_home() / ".agent"
 
 
-def real_path(path: Path) -> Path:
-    """`path` without links; unlike `Path.resolve` no error where links lead in a circle."""
-    return Path(os.path.realpath(path))
+def real_path(path: Path | str) -> Path:
+    """`path` without links; no error where they lead in a circle, may not be read or have just vanished."""
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        return Path(os.path.abspath(path))
 
 
 def writable_folder(home: Path) -> Path:
@@ -53,7 +56,7 @@ def writable_folder(home: Path) -> Path:
 
 def unreachable(path: Path) -> Path | None:
     """The file or folder whose mode keeps a stranger from reading `path`."""
-    real = Path(os.path.realpath(path))
+    real = real_path(path)
     for parent in real.parents:
         if not parent.stat().st_mode & stat.S_IXOTH:
             return parent

@@ -4,7 +4,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+
+from skillkit.core.disk import real_path
 
 _MOUNTS = "/proc/self/mountinfo"
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
@@ -13,7 +16,12 @@ _ESCAPED = re.compile(rb"\\([0-7]{3})")
 def shared_files(base: Path, paths: Iterable[str]) -> list[str]:
     """Those of `paths` beneath `base` that are hard links, or lie on a mount of their own."""
     mounts = _mounts_beneath(base)
-    return [path for path in paths if is_shared(base, path, os.lstat(base / path), mounts)]
+    found = []
+    for path in paths:
+        with suppress(FileNotFoundError, NotADirectoryError):  # it vanished while we looked
+            if is_shared(base, path, os.lstat(base / path), mounts):
+                found.append(path)
+    return found
 
 
 def is_shared(
@@ -29,7 +37,7 @@ def is_shared(
 
 def _mounts_beneath(base: Path) -> frozenset[bytes]:
     """Mount points beneath `base`; by the list of mounts, since a bind mount has the same device."""
-    root = os.fsencode(os.path.realpath(base)) + b"/"
+    root = os.fsencode(real_path(base)) + b"/"
     try:
         with open(_MOUNTS, "rb") as file:
             points = [line.split(b" ", 5)[4] for line in file]

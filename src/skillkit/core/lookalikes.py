@@ -53,7 +53,9 @@ def latin_lookalike(name: str) -> str | None:
     """The ASCII name that `name` looks like; None where it looks like no such name."""
     plain = unicodedata.normalize("NFKC", name).strip().lower()
     # Once more: some letters decompose only in lower case.
-    latin = unicodedata.normalize("NFKC", plain).translate(_TO_LATIN)
+    letters = unicodedata.normalize("NFKC", plain)
+    # A mark that makes no letter of its own with the one before it is easily overlooked.
+    latin = "".join(letter for letter in letters if not unicodedata.combining(letter)).translate(_TO_LATIN)
     return latin if latin.isascii() else None
 
 

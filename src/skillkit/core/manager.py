@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
+from time import time_ns
 from typing import Any, Literal, overload
 
 from skillkit.core import resources
@@ -293,12 +294,13 @@ class SkillManager:
                 return text
         note_suspicious(arguments, skill.name)
         self._discovery.check_folder(skill.base_dir)
+        began = time_ns()
         document = read_document(skill, valid=self._discovery.known_stamp(path))
         if sha256 not in (None, document.sha256):
             raise ChangedContentError(f"Skill file has changed since it was judged: {path}. Try again.")
         around = Surroundings.of(skill, self.project_dir, session_id)
         text = render(document.body, skill.base_dir, arguments, skill.name, around)
-        if document.stamp.is_settled() and SESSION_ID not in document.body:
+        if document.stamp.is_settled(began) and SESSION_ID not in document.body:
             self._cache.put(path, arguments, document.stamp, text, document.sha256)
         logger.debug("Loaded skill '%s' from %s", skill.name, path)
         return text

@@ -197,7 +197,7 @@ def _followed(target: str, parts: list[str], position: int, asked: str, base: Pa
     # Everything walked so far is real, so '..' in the link can be taken off it textually.
     resolved = parts[:position]
     if target.startswith("/"):
-        roots = (os.fspath(base), os.path.realpath(base))
+        roots = (os.fspath(base), os.fspath(real_path(base)))
         root = next((root for root in roots if f"{target}/".startswith(f"{root}/")), None)
         if root is None:
             raise _violation(asked, base, "is a symbolic link that leaves the skill's folder")

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from skillkit.core.digest import open_tree
-from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES, DigestMemo, tree_digests
+from skillkit.core.digest import chunks_of, open_tree
+from skillkit.core.digest_memo import MAX_BYTES, MAX_ENTRIES, MAX_FILES, DigestMemo, tree_digests
 from skillkit.core.disk import remove_tree, unreachable
 from skillkit.core.exceptions import SizeLimitExceededError, SkillsUseError
 
@@ -19,7 +19,6 @@ KEPT_TREES = 64
 KEPT_BYTES = 1 << 30
 _DIGEST = re.compile(r"(?:with-links:)?sha256:[0-9a-f]{64}")
 _USED = "used"
-_CHUNK = 1 << 20
 _HOUR = 3600.0
 _TRIES = 5
 
@@ -180,7 +179,7 @@ def copy_tree(source: Path, target: Path) -> int:
         place.parent.mkdir(parents=True, exist_ok=True)
         executable = os.fstat(descriptor).st_mode & 0o111
         with open(place, "xb") as file:
-            while chunk := os.read(descriptor, _CHUNK):
+            for chunk in chunks_of(descriptor, path, source):
                 total += len(chunk)
                 if total > MAX_BYTES:
                     raise SizeLimitExceededError(f"{source} has more than {MAX_BYTES:,} bytes")
@@ -198,7 +197,11 @@ def copy_tree(source: Path, target: Path) -> int:
 def links_of(folder: Path) -> dict[str, str]:
     """Return the text of every link beneath `folder`, by its path there."""
     found: dict[str, str] = {}
+    left = MAX_ENTRIES
     for where, folders, files in os.walk(folder):
+        left -= len(folders) + len(files)
+        if left < 0:
+            raise SizeLimitExceededError(f"{folder} has more than {MAX_ENTRIES:,} files and folders")
         for name in (*folders, *files):
             path = os.path.join(where, name)
             with suppress(OSError):

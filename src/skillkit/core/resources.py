@@ -83,7 +83,7 @@ class _Listing:
                 if entry.is_dir(follow_symlinks=False):
                     below.append(entry.name)
                 elif entry.is_file(follow_symlinks=False) and relative != self._skill_file:
-                    with suppress(FileNotFoundError):  # it vanished while we looked
+                    with suppress(OSError):  # it vanished while we looked, or may not be looked at
                         self._found.append(Resource(relative, entry.stat(follow_symlinks=False).st_size))
         if depth >= MAX_DEPTH:
             return
@@ -150,9 +150,12 @@ def _parts(
     descriptor: int, path: str, first: tuple[int, int], second: tuple[int, int], sha256: str | None
 ) -> tuple[bytes, bytes]:
     """Two parts of a file, each from an offset on; with `sha256`, of that very file."""
-    if sha256 is None:
-        return os.pread(descriptor, first[1], first[0]), os.pread(descriptor, second[1], second[0])
-    beginning, raw, found = _parts_and_digest(descriptor, first, second)
+    try:
+        if sha256 is None:
+            return os.pread(descriptor, first[1], first[0]), os.pread(descriptor, second[1], second[0])
+        beginning, raw, found = _parts_and_digest(descriptor, first, second)
+    except OSError as error:
+        raise ContentLoadError(f"Cannot read '{shown(path)}': {error.strerror}") from error
     if found != sha256:
         raise ChangedContentError(f"'{shown(path)}' has changed since it was judged. Try again.")
     return beginning, raw

@@ -125,5 +125,5 @@ def _file_tokens(manager: SkillManager, name: str, resource: Resource, counter: 
         return 0
     if not page.text:
         return 0
-    share = page.size / min(page.size, _SAMPLE)
+    share = max(1.0, page.size / _SAMPLE)
     return round(counter.count(page.text) * share)

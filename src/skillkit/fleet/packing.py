@@ -5,12 +5,13 @@ import os
 import stat
 import tarfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 from skillkit.core.digest import open_tree
 from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.pinned_trees import links_of
 from skillkit.scripts.pinned_run import open_real
 
 
@@ -53,7 +54,7 @@ class _Packed:
         self._left = MAX_BYTES
 
     def add_folder(self, folder: Path, prefix: str) -> None:
-        links = dict(sorted(_links(folder)))
+        links = dict(sorted(links_of(folder).items()))
         for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links)):
             self.add_file(prefix + path, descriptor)
         for path, text in links.items():
@@ -123,12 +124,3 @@ def _parts(name: str) -> tuple[str, ...]:
     if not name or "\0" in name or any(part in ("", ".", "..") for part in parts):
         raise PackedTreeError(f"The name '{name}' leads out of the tree")
     return parts
-
-
-def _links(folder: Path) -> Iterator[tuple[str, str]]:
-    for where, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            path = os.path.join(where, name)
-            with suppress(OSError):
-                if stat.S_ISLNK(os.lstat(path).st_mode):
-                    yield os.path.relpath(path, folder), os.readlink(path)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.disk import user_home
+from skillkit.core.disk import real_path, user_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.foreign_json import parse_json, read_plain
 from skillkit.core.models import SkillMetadata
@@ -45,7 +45,7 @@ def find_adoptable(
     for client in clients.values():
         for folder in client.searched_folders(project):
             if folder.is_dir():
-                folders.setdefault(Path(os.path.realpath(folder)), []).append(client.id)
+                folders.setdefault(real_path(folder), []).append(client.id)
     known = {**_of_project_lock(project), **_of_global_lock()}
     for folder, ids in folders.items():
         for name in sorted(os.listdir(folder)):

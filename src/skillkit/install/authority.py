@@ -1,6 +1,5 @@
 """UserAuthority: what the user of this machine selected and said yes to decides about skills."""
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 from skillkit.core.authority import Requester
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
-from skillkit.core.disk import user_home
+from skillkit.core.disk import real_path, user_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata, SourceType
@@ -47,7 +46,7 @@ class UserAuthority:
         self.consents = registry.consents
         self.selection = selection or Selection("all")
         self._installed: tuple[object, dict[str, InstalledSkill]] = (None, {})
-        self._real = lru_cache(256)(os.path.realpath)
+        self._real = lru_cache(256)(real_path)
 
     # What others ask
 

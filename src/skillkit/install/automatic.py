@@ -44,12 +44,22 @@ _BY_FOLDER = {
 _UNREADABLE = ("wrong-type", "broken-field")
 """What is said of a field in the header that is left out."""
 _LINK = re.compile(r"\]\(\s*<?([^)\s>#?]+)")
-_NAMED_FILE = re.compile(r"`((?:scripts|references|assets|resources|templates)/[\w./-]+\.\w{1,8})`")
+_NAMED_FILE = re.compile(
+    r"(?<![\w/.~$:>}-])(?:\./)?((?:scripts|references|assets|resources|templates)/[\w./-]{0,200}\w\.\w{1,8})(?![\w/])"
+)
+_PLACEHOLDER = re.compile(
+    r"\.\.\.|(?:^|[/_-])(?:your|my|path|foo|bar|xxx|example|name)(?:[/_.-]|$)", re.IGNORECASE
+)
 _SKILL_LINK = re.compile(
     r"\]\(\s*<?(?:\.\./){1,16}(?:\.?\w[\w.-]{0,99}/){0,16}?([\w-]{1,100})/(?:SKILL\.md)?[)>#\s]"
 )
+_MARK = r"(?:`|\*\*|[\"'“‘])"
+_END = r"(?:`|\*\*|[\"'”’])"
 _NAMED_SKILL = re.compile(
-    r"`/?([a-z0-9]+(?:-[a-z0-9]+)+)`\s+skill\b|\bskill:?\s+`/?([a-z0-9]+(?:-[a-z0-9]+)+)`", re.IGNORECASE
+    rf"\bthe\s+{_MARK}/?([a-z0-9]+(?:-[a-z0-9]+)*){_END}\s+skill\b"
+    rf"|{_MARK}/?([a-z0-9]+(?:-[a-z0-9]+)+){_END}\s+skill\b"
+    rf"|\bskill:?\s+{_MARK}/?([a-z0-9]+(?:-[a-z0-9]+)+){_END}",
+    re.IGNORECASE,
 )
 _MAX_SHOWN = 120
 
@@ -135,7 +145,8 @@ def missing_files(tree: SkillTree) -> Iterator[str]:
     """Paths inside the skill that SKILL.md names and that are not there."""
     text = _text(tree, SKILL_FILE)
     folders = {path.rpartition("/")[0] for path in tree.files}
-    for written in (*_LINK.findall(text), *_NAMED_FILE.findall(text)):
+    named = (path for path in _NAMED_FILE.findall(text) if not _PLACEHOLDER.search(path))
+    for written in (*_LINK.findall(text), *named):
         if ":" in written or written.startswith(("/", "$", "{", "<", "~")):
             continue
         path = posixpath.normpath(unquote(written))
@@ -152,7 +163,7 @@ def missing_files(tree: SkillTree) -> Iterator[str]:
 def missing_skills(tree: SkillTree, metadata: SkillMetadata, known: Container[str]) -> Iterator[str]:
     """Names of skills that this one needs or sends to and that are not among `known`."""
     text = _text(tree, SKILL_FILE)
-    sent_to = (first or second for first, second in _NAMED_SKILL.findall(text))
+    sent_to = (next(filter(None, names)) for names in _NAMED_SKILL.findall(text))
     for name in (*metadata.requires.skills, *_SKILL_LINK.findall(text), *sent_to):
         canonical = canonical_name(name)
         if canonical not in known and canonical != metadata.canonical_name:

@@ -12,7 +12,6 @@ MAX_COLUMNS = 160
 _AROUND = 40
 _MAX_CHANGED = 4000
 _MAX_COMPARED = 4000
-_NAMES = ("+++ ", "--- ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +106,29 @@ class Excerpt:
 
 def excerpt(diff: Sequence[str], *, max_lines: int = MAX_LINES, max_columns: int = MAX_COLUMNS) -> Excerpt:
     """Return the first lines; of a long line the part that changed is kept, never only the rest."""
+    names = _name_lines(diff)
     shown, cut = [], 0
     for number, line in enumerate(diff[:max_lines]):
-        partner = _partner(diff, number) if len(line) > max_columns else None
-        text, lost = _shorten(line, partner, max_columns)
+        changed = number not in names and line.startswith(("+", "-"))
+        partner = _partner(diff, number) if changed and len(line) > max_columns else None
+        text, lost = _shorten(line, partner, max_columns, changed=changed)
         shown.append(text)
         cut += lost
-    rest = [line for line in diff[max_lines:] if line.startswith(("+", "-")) and not line.startswith(_NAMES)]
-    return Excerpt(tuple(shown), len(rest), cut)
+    rest = (number for number in range(max_lines, len(diff)) if diff[number].startswith(("+", "-")))
+    return Excerpt(tuple(shown), sum(number not in names for number in rest), cut)
+
+
+def _name_lines(diff: Sequence[str]) -> set[int]:
+    """Where the names of files stand; a changed line of a file may look like one, never before a `@@`."""
+    found: set[int] = set()
+    for number in range(len(diff) - 2):
+        if (
+            diff[number].startswith("--- ")
+            and diff[number + 1].startswith("+++ ")
+            and diff[number + 2].startswith("@@ ")
+        ):
+            found |= {number, number + 1}
+    return found
 
 
 def _partner(diff: Sequence[str], number: int) -> str | None:
@@ -138,11 +152,11 @@ def _partner(diff: Sequence[str], number: int) -> str | None:
     return diff[other] if other < start else None
 
 
-def _shorten(line: str, partner: str | None, columns: int) -> tuple[str, int]:
+def _shorten(line: str, partner: str | None, columns: int, *, changed: bool) -> tuple[str, int]:
     """The line around what changed in it, and how many changed characters were left out."""
     if len(line) <= columns:
         return line, 0
-    if line[:1] not in ("+", "-") or line.startswith(_NAMES):
+    if not changed:
         return f"{line[: columns - 1]}…", 0
     text, other = line[1:], (partner or " ")[1:]
     start = _equal(text, other)

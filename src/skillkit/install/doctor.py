@@ -8,6 +8,7 @@ from pathlib import Path
 from skillkit.core.diagnostics import Diagnostic
 from skillkit.core.digest import tree_digest
 from skillkit.core.discovery import Discovery
+from skillkit.core.disk import real_path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata, SkillSource, SourceType
 from skillkit.core.names import canonical_name
@@ -132,7 +133,7 @@ def _client_problems(view: ClientView) -> Iterator[Finding]:
             remedy = "Rename the folder: clients differ in which of the two names counts"
             yield Finding("folder-name", message, remedy)
     for name, skills in by_name.items():
-        places = {os.path.realpath(skill.path): skill for skill in skills}
+        places = {real_path(skill.path): skill for skill in skills}
         if len(places) > 1:
             yield _double(view.client, name, list(places.values()))
     yield from _over_budget(view)
@@ -153,7 +154,7 @@ def _double(client: Client, name: str, skills: Sequence[SeenSkill]) -> Finding:
 
 def _digest(path: Path) -> str:
     try:
-        return tree_digest(Path(os.path.realpath(path))).digest
+        return tree_digest(real_path(path)).digest
     except SkillsUseError:
         return str(path)
 

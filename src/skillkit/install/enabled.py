@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.core.availability import Refusal, unavailable
+from skillkit.core.disk import real_path
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
@@ -139,10 +140,10 @@ class EnabledSkills:
 def installed_names(registry: InstallRegistry) -> Callable[[SkillMetadata], str | None]:
     """What a skill is called that was installed under another name than its own."""
     renamed = {name: skill.name for name, skill in registry.load().skills.items() if skill.declared_name}
-    links = os.path.realpath(registry.store.links)
+    links = real_path(registry.store.links)
 
     def rename(skill: SkillMetadata) -> str | None:
-        if renamed and os.path.realpath(skill.base_dir.parent) == links:
+        if renamed and real_path(skill.base_dir.parent) == links:
             return renamed.get(skill.base_dir.name)
         return None
 

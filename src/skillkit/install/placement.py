@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from skillkit.core.disk import clear_temporary, make_folder, remove_tree, sync_folder, temporary_beside
+from skillkit.core.disk import (
+    clear_temporary,
+    make_folder,
+    real_path,
+    remove_tree,
+    sync_folder,
+    temporary_beside,
+)
 from skillkit.install.clients import Place
 from skillkit.install.store import SkillStore
 
@@ -63,7 +70,7 @@ class Placement:
     def _is_ours(self, path: Path, name: str) -> bool:
         target = Path(path.parent, os.readlink(path))
         link = self.store.link(name)
-        return target.name == link.name and os.path.realpath(target.parent) == os.path.realpath(link.parent)
+        return target.name == link.name and real_path(target.parent) == real_path(link.parent)
 
     def bring(self, place: Place, name: str, stored: str, digest: str, known: Collection[str]) -> Place:
         """Make `place` show the installed version, unless somebody else's work is in it; return the place."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked, sync_folder
+from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked, real_path, sync_folder
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.core.foreign_json import read_plain
 from skillkit.core.names import canonical_name
@@ -379,7 +379,7 @@ def _wanted(state: RegistryState) -> dict[str, str]:
 
 
 def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path.parent), path.name)
+    return real_path(path.parent) / path.name
 
 
 def _moment(value: Any) -> datetime:

@@ -19,6 +19,7 @@ from skillkit.core.digest import FileDigest, TreeDigest, tree_digest
 from skillkit.core.disk import (
     clear_temporary,
     make_folder,
+    real_path,
     remove_tree,
     replace_file,
     replace_link,
@@ -45,7 +46,7 @@ class SkillStore:
     def __init__(self, home: Path) -> None:
         self.root = home / "store"
         self.links = home / "skills"
-        self._real = lru_cache(8)(os.path.realpath)
+        self._real = lru_cache(8)(real_path)
 
     def path(self, stored: str) -> Path:
         """The folder of a version; `stored` is what `put` answered."""
@@ -168,7 +169,9 @@ class SkillStore:
         except OSError:
             return None
         path = os.path.normpath(os.path.join(self._real(self.links), target))
-        return Path(path) if os.path.dirname(os.path.dirname(path)) == self._real(self.root) else None
+        return (
+            Path(path) if os.path.dirname(os.path.dirname(path)) == os.fspath(self._real(self.root)) else None
+        )
 
     def occupied(self, name: str) -> bool:
         """Whether something that is not ours has the place of a link."""

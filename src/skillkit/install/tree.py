@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from skillkit.core.digest import MAX_BYTES, MAX_FILES, FileDigest, TreeDigest, open_tree
-from skillkit.core.exceptions import SizeLimitExceededError, SkillSecurityError
-from skillkit.install.exceptions import Remedy, UnsafeTreeError
+from skillkit.core.digest import MAX_BYTES, MAX_FILES, FileDigest, TreeDigest, chunks_of, open_tree
+from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillSecurityError
+from skillkit.install.exceptions import InstallError, Remedy, UnsafeTreeError
 from skillkit.install.paths import check_paths, safe_name
 
 SKILL_FILE = "SKILL.md"
 MAX_HEADER_FILE = 1024 * 1024
-_CHUNK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def read_folder(folder: Path, limits: TreeLimits | None = None) -> SkillTree:
                 safe_name(part.encode("utf-8", "surrogateescape"))
             status = os.fstat(descriptor)
             chunks: list[bytes] = []
-            while chunk := os.read(descriptor, _CHUNK):
+            for chunk in chunks_of(descriptor, path, folder):
                 left -= len(chunk)
                 if left < 0:
                     raise SizeLimitExceededError(f"{folder} has more than {limits.max_bytes:,} bytes")
@@ -94,6 +93,8 @@ def read_folder(folder: Path, limits: TreeLimits | None = None) -> SkillTree:
             files[path] = TreeFile(b"".join(chunks), bool(status.st_mode & 0o111))
     except SizeLimitExceededError as error:
         raise UnsafeTreeError(str(error), remedy=Remedy.ALLOW_MORE) from error
+    except ContentLoadError as error:
+        raise InstallError(str(error)) from error
     except SkillSecurityError as error:
         if isinstance(error, UnsafeTreeError):
             raise

@@ -4,6 +4,7 @@ import logging
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -112,9 +113,12 @@ def _files(top: int, path: str, depth: int) -> Iterator[str]:
         for name in names:
             if refusal(name) is not None or name in _NOT_SCRIPTS:
                 continue
-            if _is_script(name, folder):
+            is_script = is_folder = False
+            with suppress(OSError):  # it vanished while we looked: the others are still there
+                is_script, is_folder = _is_script(name, folder), _is_folder(name, folder)
+            if is_script:
                 yield f"{path}/{name}".lstrip("/")
-            elif depth < MAX_DEPTH and _is_folder(name, folder):
+            elif depth < MAX_DEPTH and is_folder:
                 folders.append(name)
     except OSError:
         return

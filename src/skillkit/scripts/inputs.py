@@ -89,11 +89,11 @@ def with_input_names(arguments: tuple[str, ...], inputs: Inputs) -> tuple[str, .
 
 def check_project(folder: Path) -> Path:
     """Return the real path of a folder that may be shown whole; InputsError for one that holds too much."""
-    real = Path(os.path.realpath(folder))
+    real = real_path(folder)
     if not real.is_dir():
         raise InputsError(f"The project folder {folder} is not there")
     kept = (user_home(), agent_home())
-    if any(Path(os.path.realpath(each)).is_relative_to(real) for each in kept):
+    if any(real_path(each).is_relative_to(real) for each in kept):
         raise InputsError(f"{real} holds the user's home folder, so it is shown to no script; name a project")
     return real
 

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.disk import real_path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.hosts import HostRule
 from skillkit.scripts.capture import Cancellation
@@ -271,7 +272,7 @@ def open_real(path: Path) -> int:
                 link = Path(*path.parts[:number])
                 raise LinkedPathError(
                     f"The granted path {path} goes through the symbolic link {link}, so nothing was run; "
-                    f"if that is meant, grant {os.path.realpath(path)}"
+                    f"if that is meant, grant {real_path(path)}"
                 )
     except BaseException:
         os.close(descriptor)

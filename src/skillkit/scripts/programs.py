@@ -5,6 +5,8 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from skillkit.core.disk import real_path
+
 SYSTEM_PROGRAMS = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/run/current-system/sw/bin"
 
 
@@ -39,5 +41,5 @@ def _is_ours(found: os.stat_result) -> bool:
 
 
 def _is_in_skill(folder: Path) -> bool:
-    real = Path(os.path.realpath(folder))
+    real = real_path(folder)
     return any((parent / "SKILL.md").exists() for parent in (real, *real.parents))

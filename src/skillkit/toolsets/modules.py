@@ -19,7 +19,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from threading import RLock
 
-from skillkit.core.digest import FileDigest, TreeDigest, open_tree
+from skillkit.core.digest import FileDigest, TreeDigest, chunks_of, open_tree
 from skillkit.core.disk import agent_home, writable_folder
 from skillkit.core.exceptions import SizeLimitExceededError
 from skillkit.core.pinned_trees import TreeStore
@@ -27,7 +27,6 @@ from skillkit.core.pinned_trees import TreeStore
 _NAMESPACE = "skillkit_skills"
 _MAX_FILES = 4096
 _MAX_BYTES = 256 << 20
-_CHUNK = 1 << 20
 _lock = RLock()
 _copies = ExitStack()
 atexit.register(_copies.close)
@@ -61,7 +60,7 @@ def read_sources(base: Path) -> SkillSources:
         content = hashlib.sha256()
         kept = bytearray()
         size = 0
-        while chunk := os.read(descriptor, _CHUNK):
+        for chunk in chunks_of(descriptor, path, base):
             size += len(chunk)
             if total + size > _MAX_BYTES:
                 raise SizeLimitExceededError(f"{base} has more than {_MAX_BYTES:,} bytes")

@@ -118,3 +118,11 @@ def test_only_what_no_later_write_could_leave_as_it_is_counts_as_settled(
     now = time.time_ns()
     stamp = Stamp(now + written * 10**9, 1, 1, now + changed * 10**9)
     assert stamp.is_settled() == settled
+
+
+def test_it_counts_when_the_reading_began_not_when_it_ended() -> None:
+    """On a busy machine a write and a reading of half of it both take long."""
+    written = time.time_ns() - 10 * 10**9
+    stamp = Stamp(written, 1, 1, written)
+    assert stamp.is_settled()
+    assert not stamp.is_settled(written + 300_000_000)

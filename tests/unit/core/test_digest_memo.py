@@ -1,6 +1,7 @@
 """The memory of digests: right whatever happens to the files, and without reading them again."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,20 @@ def test_a_digest_is_remembered_until_anything_changes(
     (tmp_path / "link").unlink()
     (tmp_path / "link").symlink_to("/usr")
     assert len({first, second, third, fourth, memo.with_links(tmp_path).digest}) == 5
+
+
+def test_what_was_written_just_before_a_slow_reading_is_read_again(
+    tmp_path: Path, hashed: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the time the digest is there the file has settled; what was read of it may be half a write."""
+    (tmp_path / "SKILL.md").write_text("one")
+    now = time.time_ns()
+    moments = iter([now, now + 60 * 10**9, now + 60 * 10**9])
+    monkeypatch.setattr(time, "time_ns", lambda: next(moments))
+    memo = DigestMemo()
+    memo.plain(tmp_path)
+    memo.plain(tmp_path)
+    assert len(hashed) == 2
 
 
 def test_a_change_in_the_same_tick_of_the_clock_is_seen(tmp_path: Path, hashed: list[Path]) -> None:

@@ -147,6 +147,7 @@ def test_letters_of_other_shapes_are_the_letters(first: int) -> None:
         ("ɡıt", "git"),
         ("ᴘᴅꜰ", "pdf"),
         ("pdf−tools", "pdf-tools"),
+        ("p\u0335df\u0323", "pdf"),
     ],
 )
 def test_a_name_made_of_lookalikes_alone_is_the_name_it_looks_like(name: str, latin: str) -> None:

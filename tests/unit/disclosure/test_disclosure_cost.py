@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from skillkit.core.resources import ResourcePage
 from skillkit.disclosure import EncodingCounter, TokenEstimator, cost_report
 
 BODY = "Read the file, then write a table with one row for each page of it.\n" * 80
@@ -59,6 +60,14 @@ def test_a_long_file_is_counted_by_its_beginning(write_skill, manager):
     (write_skill("pdf") / "long.md").write_text(BODY * 60)
     (skill,) = cost_report(manager).skills
     assert skill.tier3 == pytest.approx(TokenEstimator().count(BODY * 60), rel=0.01)
+
+
+def test_a_file_that_says_it_is_empty_and_is_not_costs_what_is_in_it(write_skill, manager, monkeypatch):
+    """As files of other file systems do, and one that is written to at this moment."""
+    (write_skill("pdf") / "log.txt").touch()
+    page = ResourcePage("log.txt", "one two", 0, None, 0, "text/plain")
+    monkeypatch.setattr(type(manager), "read_resource", lambda *_: page)
+    assert cost_report(manager).skills[0].tier3 == TokenEstimator().count("one two")
 
 
 def test_without_skills_there_is_nothing_to_pay_or_save(manager):

@@ -92,8 +92,9 @@ class OpenFolder(OpenSource):
     def headers(self, paths: Sequence[str]) -> list[bytes]:
         found = []
         for path in paths:
-            with open_beneath(self._root / path, SKILL_FILE) as descriptor:
-                found.append(os.read(descriptor, MAX_HEADER_FILE))
+            # One that cannot be read has no header; reading it whole says why.
+            header = self.read_file(f"{path}/{SKILL_FILE}".lstrip("/")) or b""
+            found.append(header[:MAX_HEADER_FILE])
         return found
 
     def read_file(self, path: str) -> bytes | None:
@@ -136,7 +137,7 @@ def _folder(path: Path) -> Folder:
                 elif entry.name == SKILL_FILE:
                     has_skill = entry.is_file(follow_symlinks=False)
                     odd = "" if has_skill else "a link or no plain file"
-    except PermissionError:
+    except OSError:
         odd = "in a folder that cannot be read"
     return Folder(has_skill, odd, tuple(sorted(names)), unnamed)
 
