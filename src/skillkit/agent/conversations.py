@@ -159,7 +159,7 @@ class ConversationStore:
     def _files(self) -> list[Path]:
         try:
             names = os.listdir(self.folder)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         return [
             self.folder / name

@@ -130,7 +130,7 @@ class SettingsFile:
     def load(self) -> Settings:
         try:
             return Settings.from_data(read_json(self.path))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return Settings()
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise SettingsError(

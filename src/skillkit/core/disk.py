@@ -15,6 +15,7 @@ from skillkit.core.exceptions import StateFileError
 from skillkit.core.foreign_json import read_json
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.[A-Za-z0-9_.-]+\.[0-9a-f]{16}")
 
 
@@ -149,7 +150,7 @@ def open_private(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Delete a folder with all that is in it; links are deleted, never followed."""
+    """Delete a folder with all that is in it, however deep; links are deleted, never followed."""
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
@@ -157,27 +158,68 @@ def remove_tree(path: Path) -> None:
     if not stat.S_ISDIR(mode):
         os.unlink(path)
         return
-    if mode & 0o700 != 0o700:
-        os.chmod(path, 0o700)
-    for name in os.listdir(path):
-        remove_tree(path / name)
+    os.chmod(path, 0o700)
+    here = os.open(path, _FOLDER)
+    above: list[tuple[str, list[str]]] = []
+    try:
+        left = _emptied(here)
+        while left or above:
+            if left:
+                above.append((left.pop(), left))
+                os.chmod(above[-1][0], 0o700, dir_fd=here)
+                here = _moved(here, above[-1][0])
+                left = _emptied(here)
+            else:
+                here = _moved(here, "..")
+                name, left = above.pop()
+                os.rmdir(name, dir_fd=here)
+    finally:
+        os.close(here)
     os.rmdir(path)
+
+
+def _moved(folder: int, name: str) -> int:
+    """Open a folder by its name in another one, in the place of that one."""
+    descriptor = os.open(name, _FOLDER, dir_fd=folder)
+    os.close(folder)
+    return descriptor
+
+
+def _emptied(folder: int) -> list[str]:
+    """Delete the files of an open folder and name the folders that are left."""
+    folders = []
+    for name in os.listdir(folder):
+        if stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
+            folders.append(name)
+        else:
+            os.unlink(name, dir_fd=folder)
+    return folders
 
 
 @contextmanager
 def locked(path: Path, on_wait: Callable[[], object] = lambda: None) -> Iterator[None]:
     """Hold the lock that every writer takes; the kernel lets go of it when a process dies."""
     make_folder(path.parent)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            on_wait()
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                on_wait()
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_at(path, descriptor):  # else somebody deleted the file, and others lock a new one
+                yield
+                return
+        finally:
+            os.close(descriptor)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 class DamagedFileError(Exception):
@@ -199,7 +241,7 @@ class JsonFile:
         """
         try:
             content = read_json(self.path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # a home such as /dev/null holds nothing
             return None
         except OSError as error:
             raise self.error(f"Cannot read {self.path}: {error.strerror}") from error

@@ -12,6 +12,7 @@ from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
+from skillkit.evaluation.behaviour.transcript import plain_files
 from skillkit.evaluation.cases import Case, ScriptCall
 from skillkit.evaluation.json_values import UnknownSchemaError, schema_differences, subset_differences
 from skillkit.evaluation.report import Outcome, Problem, Result, Tier
@@ -23,6 +24,7 @@ from skillkit.scripts.tools import ScriptTools
 WORK = "$WORK"
 """What arguments call the folder of the case."""
 MOST_OUTPUT = 20_000
+_LONGEST_FILE = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +149,9 @@ def _observe(
     stdout = str(answer.get("result") or "") if answer["success"] else ""
     stdout = stdout.replace(str(folder), WORK)
     produced = {
-        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.relative_to(folder).as_posix() not in given
+        name: path.read_text(encoding="utf-8", errors="replace")
+        for path in sorted(plain_files(folder, _LONGEST_FILE))
+        if (name := path.relative_to(folder).as_posix()) not in given
     }
     error = "" if answer["success"] else str(answer.get("error", ""))
     message = str(answer.get("message", "")).replace(str(folder), WORK)

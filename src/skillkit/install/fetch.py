@@ -103,7 +103,9 @@ def _read(
 def _chosen(opened: OpenSource, start: str, listing: Listing, wanted: Wanted) -> Sequence[str]:
     found, source = listing.folders, opened.followed.within(start)
     if not found:
-        reasons = "".join(f"\n  {left}" for left in listing.left_out)
+        reasons = "".join(f"\n  {left}" for left in listing.left_out[:_SHOWN])
+        if len(listing.left_out) > _SHOWN:
+            reasons += f"\n  … and {len(listing.left_out) - _SHOWN:,} more"
         kind = UnsafeTreeError if any(left.refused for left in listing.left_out) else InstallError
         raise kind(f"No skill in {source}: no folder in it holds a {SKILL_FILE}.{reasons}")
     if wanted.names:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from skillkit.core.names import refusal
 from skillkit.core.path_resolver import unportable
-from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
+from skillkit.core.text import HIDDEN_OR_LAYOUT, shown
 from skillkit.install.exceptions import UnsafeTreeError
 
 _INSTALLABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -61,9 +61,7 @@ def check_paths(paths: Iterable[str]) -> None:
             known = spelled.setdefault(key, part)
             is_file = depth == len(parts)
             if known != part or key in files or (is_file and key in folders):
-                raise _unsafe(
-                    "", path, f"is the same as '{escape_hidden(known)}' on a disk that ignores case"
-                )
+                raise _unsafe("", path, f"is the same as '{shown(known)}' on a disk that ignores case")
             (files if is_file else folders).add(key)
 
 
@@ -73,5 +71,5 @@ def collision_key(path: str) -> str:
 
 
 def _unsafe(folder: str, name: str, reason: str) -> UnsafeTreeError:
-    shown = escape_hidden(f"{folder}{name}")
-    return UnsafeTreeError(f"Refused: the path '{shown}' {reason}. Ask the author to rename it.")
+    path = shown(f"{folder}{name}")
+    return UnsafeTreeError(f"Refused: the path '{path}' {reason}. Ask the author to rename it.")

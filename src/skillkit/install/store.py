@@ -131,7 +131,9 @@ class SkillStore:
     def _require_space(self, size: int) -> None:
         free = self.free_space()
         if free < size + _SPARE_SPACE:
-            raise DiskSpaceError(f"Not enough space in {self.root}: {free:,} bytes free, {size:,} needed")
+            raise DiskSpaceError(
+                f"Not enough space in {self.root}: {free:,} bytes free, {size + _SPARE_SPACE:,} needed"
+            )
 
     def free_space(self) -> int:
         """Bytes that may still be written."""
@@ -181,7 +183,7 @@ class SkillStore:
         """Every link into the store, by name."""
         try:
             names = sorted(os.listdir(self.links))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         found = {name: self.linked(name) for name in names if not name.startswith(".")}
         return {name: path for name, path in found.items() if path is not None}
@@ -234,7 +236,7 @@ class SkillStore:
     def _entries(self) -> list[Path]:
         try:
             return [self.root / name for name in sorted(os.listdir(self.root))]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
 
 

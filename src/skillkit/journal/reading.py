@@ -190,6 +190,10 @@ class JournalReader:
         return self._ask(lambda database: _rows_in(database, order, values))
 
     def _ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        if self.path.is_fifo():  # whoever opens one waits for somebody who writes
+            raise StateFileError(
+                f"The journal {self.path} is no plain file. Move it away to start a new one."
+            )
         try:
             # Not `immutable`: a writer may be at work, and its write-ahead log is part of the truth.
             with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as database:

@@ -1,6 +1,7 @@
 """Runs requests on this machine: environment, sandbox, capture, and a shared limit of concurrency."""
 
 import asyncio
+import errno
 import os
 import re
 import time
@@ -173,8 +174,10 @@ class LocalRunner:
             return ScriptResult(Outcome.DEPENDENCY, backend.name, message=message)
         except CancelledError as error:
             return ScriptResult(Outcome.CANCELLED, backend.name, message=str(error))
-        except (SkillsUseError, OSError) as error:
+        except SkillsUseError as error:
             return ScriptResult(Outcome.BROKEN, backend.name, message=str(error))
+        except OSError as error:
+            return ScriptResult(Outcome.BROKEN, backend.name, message=_unprepared(error))
 
     def _prepare(self, run: PinnedRun, start: "_Start") -> ScriptResult:
         request = run.request
@@ -316,3 +319,10 @@ def _message_of(outcome: Outcome, request: ScriptRequest, stdout: Captured, stde
         ),
         Outcome.CANCELLED: "Script was cancelled",
     }.get(outcome, "")
+
+
+def _unprepared(error: OSError) -> str:
+    what = f" ({error.filename})" if error.filename else ""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = ". Free some space, or set AGENT_HOME to a folder on another disk" if full else ""
+    return f"The run could not be prepared: {error.strerror or error}{what}{remedy}"

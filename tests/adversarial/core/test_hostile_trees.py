@@ -10,6 +10,7 @@ import pytest
 from skillkit import SkillManager
 from skillkit.core import digest
 from skillkit.core.digest import tree_digest
+from skillkit.core.disk import remove_tree
 from skillkit.core.exceptions import SizeLimitExceededError
 from skillkit.core.resources import list_resources
 
@@ -43,6 +44,14 @@ def test_folders_without_a_bottom(bottomless: Path, skills_dir: Path) -> None:
     manager.discover()
     assert [skill.name for skill in manager.list_skills()] == ["deep"]
     assert [found.code for found in manager.diagnostics] == ["depth-limit"]
+
+
+def test_folders_without_a_bottom_are_removed(bottomless: Path) -> None:
+    """As scripts and downloads can leave them behind; each level of a call for each folder has an end."""
+    (bottomless / "a" / "link").symlink_to(bottomless / "SKILL.md")
+    (bottomless / "a").chmod(0)
+    remove_tree(bottomless / "a")
+    assert [path.name for path in bottomless.iterdir()] == ["SKILL.md"]
 
 
 def test_folders_without_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,11 @@
 """Every command with a stdout that is closed, full or of another encoding: no traceback, the right code."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from program import clean_environment
@@ -91,3 +93,54 @@ def test_no_command_breaks_for_where_its_output_goes(tmp_path: Path) -> None:
         # What could not be said is a failure; what failed anyway says so by its own code.
         expected = codes["plain"] or (1 if codes["said"] else 0)
         assert codes["full"] in (expected, 1), f"agent {words}: {codes}"
+
+
+@pytest.mark.parametrize("stream", ["2>/dev/full", "2>&-", "2> >(true)"])
+def test_remarks_that_cannot_be_said_change_no_outcome(stream: str, tmp_path: Path) -> None:
+    """A full disk behind stderr made every command end with 120, after it had done its work or before."""
+    program = f"{sys.executable} -c 'from skillkit.agent.cli import main; main()'"
+    command = f"{program} skill list {stream} >list && {program} skill info nosuch {stream}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        env=clean_environment(tmp_path),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "hello-extended" in (tmp_path / "list").read_text()
+
+
+@pytest.mark.parametrize("command", ["skill list", "--check", "config show", "session list", "memory list"])
+def test_a_home_that_is_no_folder_holds_nothing(command: str, tmp_path: Path) -> None:
+    """Users of services often have /dev/null for a home."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *command.split()],
+        cwd=tmp_path,
+        env=clean_environment("/dev/null"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_closed_terminal_ends_the_inspector_in_order(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn")
+    program = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", "inspect", "--no-open"]
+    with subprocess.Popen(
+        # What started the tests may ignore SIGHUP (nohup does), and then so does all that they start.
+        ["env", "--default-signal", *program],
+        cwd=tmp_path,
+        env=clean_environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as inspector:
+        assert inspector.stdout is not None
+        with urlopen(inspector.stdout.readline().strip()) as page:  # so that it serves by now
+            page.read()
+        inspector.send_signal(signal.SIGHUP)
+        _, trouble = inspector.communicate(timeout=60)
+    assert "Traceback" not in trouble
+    assert inspector.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM)

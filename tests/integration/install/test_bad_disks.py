@@ -1,13 +1,16 @@
 """A disk that is full, read-only or has no room for a file: an error of ours, and the state before."""
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from skillkit.core.disk import locked
 from skillkit.install.exceptions import InstallError
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.registry import InstallRegistry
@@ -97,3 +100,37 @@ def test_what_was_enabled_survives_a_lost_registry(damage: bytes | None, tmp_pat
         registry.file.path.write_bytes(damage)
     state = InstallRegistry(home).load()
     assert (list(state.skills), state.selection) == (["pdf"], "pdf,xls")
+
+
+def test_a_lock_that_is_a_link_creates_nothing_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symbolic links"), locked(tmp_path / "lock"):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_lock_that_was_deleted_while_it_was_waited_for_is_taken_anew(tmp_path: Path) -> None:
+    """Its holder let go of a file that nobody finds any more: two owners would hold two files."""
+    lock = tmp_path / "lock"
+    waiting = threading.Event()
+    held: list[bool] = []
+
+    def wait() -> None:
+        with locked(lock, waiting.set):
+            descriptor = os.open(lock, os.O_RDWR)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held.append(False)
+            except BlockingIOError:
+                held.append(True)
+            finally:
+                os.close(descriptor)
+
+    with locked(lock):
+        other = threading.Thread(target=wait)
+        other.start()
+        waiting.wait()
+        lock.unlink()
+        lock.touch()
+    other.join()
+    assert held == [True]

@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from skillkit.install.exceptions import SourceError
+from skillkit.install.exceptions import InstallError, SourceError, UnsafeTreeError
+from skillkit.install.fetch import Wanted, _chosen
+from skillkit.install.paths import check_paths
 from skillkit.install.sources.folder import FolderSource
 from skillkit.install.sources.git import GitSource
 from skillkit.install.sources.kinds import parse_source
+from skillkit.install.sources.layout import LeftOut, Listing
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
@@ -108,3 +111,19 @@ def test_another_host_can_be_the_default(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("GH_HOST", "a/b@c")
     with pytest.raises(SourceError, match="GH_HOST"):
         parse_source("owner/repo")
+
+
+def test_a_refusal_is_never_as_long_as_the_path_it_is_about() -> None:
+    with pytest.raises(UnsafeTreeError) as refused:
+        check_paths({"d/" * 3000 + "f": None})
+    assert len(str(refused.value)) < 1000
+
+
+def test_reasons_why_nothing_is_there_have_an_end_and_say_so() -> None:
+    class Empty:
+        followed = parse_source("owner/repo")
+
+    left = tuple(LeftOut(f"p{number}", "it is not there") for number in range(5000))
+    with pytest.raises(InstallError, match=r"… and 4,\d+ more") as refused:
+        _chosen(Empty(), "", Listing((), left), Wanted(everything=True))  # type: ignore[arg-type]
+    assert len(str(refused.value)) < 5000

@@ -1,6 +1,7 @@
 """What can be asked of a journal: pages, filters, conversations, usage."""
 
 import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -158,3 +159,9 @@ def test_conversations_are_listed_whole_though_one_event_has_the_word(tmp_path: 
     [found] = JournalReader(journal.path).conversations(text="csv")
     assert (found.id, found.turns, found.events, found.skills) == ("talk", 3, 3, ("csv", "pdf"))
     assert [one.id for one in JournalReader(journal.path).conversations()] == ["later", "talk"]
+
+
+def test_a_journal_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "journal.sqlite")
+    with pytest.raises(StateFileError, match=r"no plain file.*Move it away"):
+        JournalReader(tmp_path / "journal.sqlite").events()

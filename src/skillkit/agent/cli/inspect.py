@@ -74,4 +74,5 @@ def inspect(
         timeout_graceful_shutdown=10,  # an open page keeps its stream of changes open
     )
     servers.append(uvicorn.Server(config))
-    servers[0].run(sockets=[listening])
+    with outcome.hanging_up_terminates():
+        servers[0].run(sockets=[listening])

@@ -1,5 +1,6 @@
 """How a command ends: exit codes, and errors as one readable message."""
 
+import io
 import os
 import re
 import shlex
@@ -8,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from skillkit.agent.cli.output import complain, print_json
 from skillkit.agent.exceptions import UnfinishedAnswerError
@@ -15,6 +17,9 @@ from skillkit.agent.remedies import explain
 from skillkit.core.disk import close_home
 from skillkit.core.exceptions import SkillSecurityError, SkillsUseError
 from skillkit.install import exceptions
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 OK, ERROR, USAGE, DRIFT, REFUSED, PARTIAL = range(6)
 INTERRUPTED = 130
@@ -49,9 +54,22 @@ def _mend_streams() -> None:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
+    if sys.stderr is sys.__stderr__ and sys.stderr is not None:
+        raw = io.BufferedWriter(_Unheard(sys.stderr.fileno(), "wb", closefd=False))
+        sys.stderr = io.TextIOWrapper(raw, encoding=sys.stderr.encoding, write_through=True)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+class _Unheard(io.FileIO):
+    """Where remarks go: a full disk or a reader that is gone must not end what they are about."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return memoryview(data).nbytes
 
 
 def _silence_stdout() -> None:
@@ -112,6 +130,19 @@ def _ending_on_signals() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def hanging_up_terminates() -> Iterator[None]:
+    """Let SIGHUP end a server as SIGTERM does, which servers know and end their tasks in order."""
+    if signal.getsignal(signal.SIGHUP) in (signal.SIG_IGN, None):  # as under nohup
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def _is_question(arguments: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.outcome import INTERRUPTED
+from skillkit.agent.cli.outcome import INTERRUPTED, hanging_up_terminates
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.journal import open_journal
 from skillkit.agent.script_answers import find_remedy
@@ -170,7 +170,8 @@ def _run_http(
     # What is loaded by now stays: the garbage collector, which stops every client, need not look at it again.
     gc.collect()
     gc.freeze()
-    Announcing(config).run()
+    with hanging_up_terminates():
+        Announcing(config).run()
 
 
 def _print_config(arguments: list[str], url: str | None, token_env: list[str]) -> None:

@@ -1,6 +1,8 @@
 """What one run did: the answer, the calls of tools, the files, and what it cost."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -8,6 +10,8 @@ from typing import cast
 
 MOST_FILES = 200
 LONGEST_FILE = 200_000
+_MOST_ENTRIES = 20_000
+_DEEPEST = 20
 NO_FILES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -81,14 +85,33 @@ class Transcript:
 
 
 def files_in(folder: Path) -> dict[str, str]:
-    """The text files of a folder, bounded in number and size."""
+    """The text files of a folder, bounded in number, size and depth; what a link leads to is none of them."""
     found: dict[str, str] = {}
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(plain_files(folder, LONGEST_FILE)):
         if len(found) >= MOST_FILES:
             break
-        if path.is_symlink() or not path.is_file() or path.stat().st_size > LONGEST_FILE:
-            continue
         name = path.relative_to(folder).as_posix()
         if not name.startswith((".claude/", ".agents/", ".codex/", ".git/")):
             found[name] = path.read_text(encoding="utf-8", errors="replace")
     return found
+
+
+def plain_files(folder: Path, longest: int) -> Iterator[Path]:
+    """Return what may be read of what somebody else's program has left behind: no links, nothing endless."""
+    waiting = [(os.fspath(folder), 0)]
+    left = _MOST_ENTRIES
+    while waiting:
+        here, depth = waiting.pop()
+        with suppress(OSError), os.scandir(here) as entries:
+            for entry in entries:
+                left -= 1
+                if left < 0:
+                    return
+                if entry.is_dir(follow_symlinks=False):
+                    if depth < _DEEPEST:
+                        waiting.append((entry.path, depth + 1))
+                elif (
+                    entry.is_file(follow_symlinks=False)
+                    and entry.stat(follow_symlinks=False).st_size <= longest
+                ):
+                    yield Path(entry.path)

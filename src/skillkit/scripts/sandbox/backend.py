@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import secrets
-import shutil
 import signal
 import stat
 import subprocess
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from skillkit.core.disk import unreachable
+from skillkit.core.disk import remove_tree, unreachable
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
 
@@ -296,7 +295,7 @@ class GroupRunning:
         try:
             return cls.spawn(command, confinement, work=work, user=user)
         except SandboxError:
-            shutil.rmtree(work, ignore_errors=True)
+            _discard(work)
             raise
 
     @classmethod
@@ -339,5 +338,10 @@ class GroupRunning:
         self.kill()
         code = self.process.wait()
         for folder in self.folders[:1]:
-            shutil.rmtree(folder, ignore_errors=True)
+            _discard(folder)
         return code if code >= 0 else 128 - code
+
+
+def _discard(folder: str) -> None:
+    with contextlib.suppress(OSError):
+        remove_tree(Path(folder))

@@ -250,6 +250,8 @@ def _list_source(
         (choice.name, choice.path or ".", output.summary(choice.description)) for choice in offered.choices
     ]
     output.table(("Name", "Path", "Description"), rows, flexible="Description")
+    if not rows:
+        output.remark("No skill is there: no folder holds a SKILL.md.")
     for left in offered.left_out:
         output.remark(f"Would be left out: {left}", "yellow")
 
