@@ -92,16 +92,18 @@ class SkillInstaller(LockingInspector):
         if name is not None and len(fetched.skills) != 1:
             raise InstallError("Another name is for one skill", remedy=Remedy.CHOOSE)
         left_out = list(fetched.left_out)
-        plans = one_for_each_name(
-            [
-                with_needs(make_plan(self.registry, skill, None if skill in closure.added else name), closure)
-                for skill in coming
-            ],
-            left_out if everything else None,
-        )
-        for plan in plans:
-            refuse_other_versions(plan)
-            refuse_conflict(state, self.store, plan)
+        usable = []
+        for skill in coming:
+            try:
+                plan = make_plan(self.registry, skill, None if skill in closure.added else name)
+                refuse_other_versions(plan)
+                refuse_conflict(state, self.store, plan)
+                usable.append(with_needs(plan, closure))
+            except InstallError as error:
+                if not everything or len(coming) == 1:
+                    raise
+                left_out.append(LeftOut(skill.source.path, str(error)))
+        plans = one_for_each_name(usable, left_out if everything else None)
         places = find_places(self.registry, state, [plan.skill for plan in plans], placing)
         fresh = [plan for plan in plans if not is_installed(state, plan)]
         if fresh:

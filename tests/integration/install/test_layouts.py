@@ -103,3 +103,26 @@ def test_a_name_that_is_nearly_right_brings_the_right_one(
     repository.commit({f"skills/{name}/SKILL.md": skill_text(name) for name in names})
     with pytest.raises(InstallError, match=r"Near it: .*seo-audit.* … and 12 more"):
         installer.add(repository.url, skills=["seo"])
+
+
+def test_a_name_that_cannot_be_installed_costs_that_skill_alone(
+    installer: SkillInstaller, tmp_path: Path
+) -> None:
+    """One of 571 skills of a public library is called 'Caching Strategies': nothing of it was installed."""
+    files = {
+        "good/SKILL.md": skill_text("good"),
+        "odd/SKILL.md": "---\nname: Caching Strategies\ndescription: d\n---\n",
+    }
+    added = installer.add(write(tmp_path / "folder", files), everything=True)
+    assert [skill.name for skill in added] == ["good"]
+    (left,) = added.left_out
+    assert left.path == "odd"
+    assert "cannot be the name" in left.reason
+
+
+def test_a_name_that_is_taken_costs_that_skill_alone(installer: SkillInstaller, tmp_path: Path) -> None:
+    installer.add(write(tmp_path / "first", {"mine/SKILL.md": skill_text("mine")}))
+    files = {"mine/SKILL.md": skill_text("mine"), "new/SKILL.md": skill_text("new")}
+    added = installer.add(write(tmp_path / "second", files), everything=True)
+    assert [skill.name for skill in added] == ["new"]
+    assert [left.path for left in added.left_out] == ["mine"]
