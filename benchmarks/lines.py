@@ -2,9 +2,9 @@
 
 python3 dev.py bench lines [REQUESTS] [--record]
 
-The embedded model gets real requests of the labelled libraries, each with the ten nearest skills in lines of
+The embedded model gets real requests of the labelled libraries, each with the nearest skills in lines of
 0 (ids only), 60 and 120 characters, as a request has them in a large library, and may load one of them or
-answer. Requests whose skill is not among the ten are left out: no length would help them. What was asked
+answer. Requests whose skill is not among them are left out: no length would help them. What was asked
 before is kept in the cache folder, so that a run which was cut goes on.
 """
 
@@ -56,14 +56,14 @@ def main(requests: int, *, recording: bool) -> None:
     rows = [
         {
             "characters": length,
-            "tokens of ten lines": round(tokens[length] / len(cases)),
+            "tokens of the lines": round(tokens[length] / len(cases)),
             "loads a skill": round(100 * loaded[length] / len(cases)),
             "loads the right one": round(100 * right[length] / len(cases)),
         }
         for length in LENGTHS
     ]
     table(
-        f"The embedded model, given ten lines; {len(cases)} requests, in %",
+        f"The embedded model, given lines; {len(cases)} requests, in %",
         list(rows[0]),
         [[str(value) for value in row.values()] for row in rows],
     )

@@ -27,6 +27,8 @@ class Case:
     request: str
     relevant: tuple[str, ...]
     forbidden: tuple[str, ...]
+    kind: str = "trigger"
+    """`trigger`: written to be told apart; `work`: out of an evaluation of what the skill makes."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ def _library(path: Path) -> Library:
             row["query"],
             tuple(names[skill] for skill in row["relevant"] if skill in names),
             tuple(names[skill] for skill in row["negative_for"] if skill in names),
+            row.get("kind", "trigger"),
         )
         for row in _rows(path / "queries.jsonl")
     )

@@ -9,10 +9,10 @@ import numpy as np
 from benchmarks.matching.data import SEED, Library
 from benchmarks.measure import record
 from benchmarks.measure import table as print_table
-from skillkit.disclosure.catalogue import CatalogueStyle, render_catalogue, skill_line
+from skillkit.disclosure.catalogue import CatalogueStyle, render_catalogue
 from skillkit.disclosure.notes import nearby
-from skillkit.disclosure.offer_matcher import NEAREST
-from skillkit.disclosure.provider import NEARBY_TOKENS, WORTH_NAMING
+from skillkit.disclosure.offer_matcher import NEAREST, WORTH_NAMING
+from skillkit.disclosure.provider import NEARBY_TOKENS
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.matching import Match, MatchingSettings, Mode, SkillMatcher
 
@@ -64,7 +64,7 @@ def measure(library: Library, none: Sequence[str], mode: Mode, most: int | None 
         matched = [match.skill.name for match in matcher.match(case.request)]
         put_in += len(matched)
         right.append(any(name in case.relevant for name in matched))
-        visible.append(listed or right[-1] or any(name in case.relevant for name in _named(ranked, matched)))
+        visible.append(listed or right[-1] or any(name in case.relevant for name in named(ranked, matched)))
         if len(case.request.split()) < SHORT:
             short.append(right[-1])
     place, hit = np.array(places), np.array(right)
@@ -87,7 +87,7 @@ def measure(library: Library, none: Sequence[str], mode: Mode, most: int | None 
     )
 
 
-def _named(ranked: Sequence[Match], matched: Sequence[str]) -> list[str]:
+def named(ranked: Sequence[Match], matched: Sequence[str]) -> list[str]:
     """The skills that the request names with a line, as `SkillContextProvider` chooses them."""
     said = {match.skill.description for match in ranked if match.skill.name in matched}
     near: list[Match] = []
@@ -95,8 +95,8 @@ def _named(ranked: Sequence[Match], matched: Sequence[str]) -> list[str]:
         if match.reasons and match.score >= WORTH_NAMING and match.skill.description not in said:
             said.add(match.skill.description)
             near.append(match)
-    lines = set(nearby(near[:NEAREST], COUNTER, NEARBY_TOKENS).splitlines())
-    return [match.skill.name for match in near[:NEAREST] if skill_line(match.skill) in lines]
+    shown = nearby(near[:NEAREST], COUNTER, NEARBY_TOKENS).count("\n")
+    return [match.skill.name for match in near[:shown]]
 
 
 def tables(

@@ -34,8 +34,10 @@ from skillkit.matching.vectors import VectorCache
 
 SEED = 20261115
 NOISE = 0.15
-UNNEEDED = 0.025
+UNNEEDED = 0.02
 """Of the requests without need, in libraries of every size."""
+AMONG_STRANGERS = 0.03
+"""The same among 1,000 and more strangers, some of which do answer such requests."""
 PART_SIZES = (3, 10, 30, 100)
 FILLED = (1_000, 4_000)
 GRID: dict[str, tuple[float, ...]] = {
@@ -48,6 +50,7 @@ GRID: dict[str, tuple[float, ...]] = {
     "name_covered": (0.2, 0.3, 0.4, 0.5),
     "phrase": (0.4, 0.7, 1.0),
     "excluded": (0.0, 0.5, 1.0, 1.5, 2.0),
+    "answered": (0.0, 0.25, 0.5, 0.75),
     "body.saturation": (1.0, 1.5, 2.5),
     "body.usual_length": (500.0, 800.0, 1200.0),
     "body_share": (0.4, 0.5, 0.6, 0.7, 0.8),
@@ -55,8 +58,10 @@ GRID: dict[str, tuple[float, ...]] = {
 LENGTH_SLOPES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """No steeper: no request without need in the data has fewer than five words, so that nothing is known of how
 often a shorter one meets a low line by chance."""
-SIZE_SLOPES = (0.0, 0.04, 0.08, 0.1, 0.2, 0.3)
-LARGE = 300
+BY_DEFAULT = ("lexical", "body")
+"""The signals whose line has the steepest of them: the labelled requests are long, most others are not."""
+SIZE_SLOPES = (0.0, 0.04, 0.08, 0.1, 0.12, 0.15, 0.2)
+LARGE = 30
 """Skills from which the size of a library raises the line."""
 Scores = NDArray[np.float64]
 
@@ -214,14 +219,13 @@ def _lines(
             problem for problem in every if "semantic" not in signals or len(problem.library.skills) < 500
         ]
         outcomes = [problem.outcome(_scorer(signals, problem, weights, vectors)) for problem in parts]
-        scale = 0.1 if signals == ("semantic",) else 1.0
-        lines[signals] = _line(outcomes, scale, shipped.margin)
+        lines[signals] = _line(outcomes, signals, shipped.margin)
         print(f"# {'+'.join(signals)}: {lines[signals]}", flush=True)
         for library in libraries:
             own = [problem.library.name.startswith(library.name) for problem in parts]
             others = [found for found, is_own in zip(outcomes, own, strict=True) if not is_own]
             if others:
-                line = _line(others, scale, shipped.margin)
+                line = _line(others, signals, shipped.margin)
                 for problem, found, is_own in zip(parts, outcomes, own, strict=True):
                     if is_own:
                         right, unneeded = found.above(line.middle, line.length, line.size)
@@ -286,9 +290,10 @@ def _parts(library: Library, corpus: Library | None) -> list[Library]:
     return parts
 
 
-def _line(outcomes: Sequence[Outcome], scale: float, margin: float) -> calibration.Calibration:
+def _line(outcomes: Sequence[Outcome], signals: tuple[str, ...], margin: float) -> calibration.Calibration:
+    scale = 0.1 if signals == ("semantic",) else 1.0
     best: tuple[float, float, float, float] | None = None
-    for length in LENGTH_SLOPES:
+    for length in LENGTH_SLOPES[-1:] if signals == BY_DEFAULT else LENGTH_SLOPES:
         for size in SIZE_SLOPES:
             lowered = [
                 found.none - scale * (length * found.none_lengths + size * _growth(found.skills))
@@ -299,8 +304,11 @@ def _line(outcomes: Sequence[Outcome], scale: float, margin: float) -> calibrati
             for found, low in zip(outcomes, lowered, strict=True):
                 above = 1 - np.searchsorted(np.sort(low), places) / len(low)
                 by_size.setdefault(round(np.log10(found.skills)), []).append(above)
-            shares = np.max([np.mean(group, axis=0) for group in by_size.values()], axis=0)
-            middle = float(places[np.argmax(shares <= UNNEEDED)])
+            allowed = [AMONG_STRANGERS if tens >= np.log10(FILLED[0]) else UNNEEDED for tens in by_size]
+            shares = [
+                np.mean(group, axis=0) / most for group, most in zip(by_size.values(), allowed, strict=True)
+            ]
+            middle = float(places[np.argmax(np.max(shares, axis=0) <= 1)])
             right = np.mean([found.above(middle, scale * length, scale * size)[0] for found in outcomes])
             if best is None or right > best[0] + 0.001:
                 best = (float(right), middle, scale * length, scale * size)

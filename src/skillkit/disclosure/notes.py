@@ -3,13 +3,15 @@
 from collections.abc import Collection, Sequence
 
 from skillkit.core.models import SkillMetadata
-from skillkit.disclosure.catalogue import Catalogue, skill_id, skill_line
+from skillkit.disclosure.catalogue import SHORT_CLAUSE, Catalogue, skill_id, skill_line
 from skillkit.disclosure.fence import escaped_line
 from skillkit.disclosure.tokens import TokenCounter
 from skillkit.matching import Match
 
 REVIEW = "No skill matched this request by itself. Review the whole list before you answer without one."
 _NAMED = 5
+_IN_FULL = 3
+"""Nearest skills that keep their whole line."""
 
 
 def wrapped(*parts: str) -> str:
@@ -68,14 +70,24 @@ def ordered(identity: str, arguments: str) -> str:
 
 
 def nearby(matches: Sequence[Match], counter: TokenCounter, budget: int) -> str:
-    """The skills nearest to a request, in lines, as many as `budget` tokens hold."""
+    """The skills nearest to a request, in lines, as many as `budget` tokens hold: where not all fit, those
+    behind the first few have shorter lines, since a skill in sight is worth more than half a clause."""
+    full = [skill_line(match.skill) for match in matches]
+    text = _as_many_as_fit(full, counter, budget)
+    if text.count("\n") < len(full):
+        short = [skill_line(match.skill, SHORT_CLAUSE) for match in matches[_IN_FULL:]]
+        text = _as_many_as_fit([*full[:_IN_FULL], *short], counter, budget)
+    return text if "\n" in text else ""
+
+
+def _as_many_as_fit(lines: Sequence[str], counter: TokenCounter, budget: int) -> str:
     text = "Perhaps useful for this request; load_skill loads them:"
-    for match in matches:
-        longer = f"{text}\n{skill_line(match.skill)}"
+    for line in lines:
+        longer = f"{text}\n{line}"
         if counter.count(longer) * (1 + counter.margin) > budget:
             break
         text = longer
-    return text if "\n" in text else ""
+    return text
 
 
 def show_all(shown: Catalogue, in_full: Catalogue) -> str:

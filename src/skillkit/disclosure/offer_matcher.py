@@ -8,9 +8,9 @@ from skillkit.disclosure.matches import Matcher, RememberingMatcher
 from skillkit.disclosure.offer import Offer
 from skillkit.matching import Match, SkillMatcher
 
-NEAREST = 10
+NEAREST = 14
 """Skills that are named with a request, and written into the journal, beside those that matched."""
-WORTH_NAMING = 0.05
+WORTH_NAMING = 0.03
 """The confidence below which a skill is not even named."""
 _RANKED = 2 * NEAREST
 """Asked of the matcher, so that active skills and copies of one another leave enough to name."""

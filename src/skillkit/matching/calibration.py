@@ -47,6 +47,8 @@ class LexicalWeights:
     """What a phrase that the author quotes adds."""
     excluded: float
     """What a sentence costs that sends the reader elsewhere and has the words of the request."""
+    answered: float
+    """What it is worth to answer the whole request instead of half of it, as a share of the score."""
     body_share: float
     """What the instructions' score counts, the description's being 1."""
     body_expected: float
@@ -114,15 +116,20 @@ LEXICAL = LexicalWeights(
     name_covered=0.4,
     phrase=1.0,
     excluded=1.5,
+    answered=0.5,
     body_share=0.6,
     body_expected=0.65,
 )
 SEMANTIC_SHARE = 2.0
 
 CALIBRATIONS = {
-    ("lexical",): Calibration(middle=1.093, length=0.0, size=0.08, slope=2.18, margin=0.5),
-    ("semantic",): Calibration(middle=0.276, length=0.02, size=0.008, slope=13.09, margin=0.05),
-    ("lexical", "body"): Calibration(middle=0.86, length=0.5, size=0.2, slope=2.0, margin=0.5, large=300),
-    ("lexical", "semantic"): Calibration(middle=0.448, length=0.3, size=0.08, slope=3.1, margin=0.5),
-    ("lexical", "body", "semantic"): Calibration(middle=1.564, length=0.3, size=0.06, slope=2.64, margin=0.5),
+    ("lexical",): Calibration(middle=0.924, length=0.0, size=0.15, slope=2.46, margin=0.5, large=30),
+    ("semantic",): Calibration(middle=0.368, length=0.0, size=0.02, slope=11.36, margin=0.05, large=30),
+    ("lexical", "body"): Calibration(middle=0.68, length=0.5, size=0.15, slope=2.0, margin=0.5, large=30),
+    ("lexical", "semantic"): Calibration(
+        middle=1.414, length=0.0, size=0.2, slope=2.93, margin=0.5, large=30
+    ),
+    ("lexical", "body", "semantic"): Calibration(
+        middle=1.336, length=0.4, size=0.0, slope=2.75, margin=0.5, large=30
+    ),
 }

@@ -1,5 +1,6 @@
 """Scores by shared words: of name, description and triggers, and of the instructions."""
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,6 +20,10 @@ ENOUGH_TERMS = 150
 """Terms from which instructions can say what a skill is about."""
 CANDIDATES = 200
 """Skills that are looked at closely, of those that share the most."""
+CLOSEST = 50
+"""Skills for which it is counted how much of the request they answer."""
+ONE_MORE_WORD = 1.0
+"""Weight of a word imagined unanswered, so that a request of one word is not answered by it alone."""
 MOST_WORDS = 6
 BodyReader = Callable[[SkillMetadata], str]
 
@@ -122,6 +127,7 @@ class LexicalScorer:
                 total[key] += self._judgement(document, asked, scale)
             if document.lacking:
                 total[key] *= 1 + self.weights.body_expected * document.lacking
+        self._prefer_answered(weighed, total)
         return {key: value for key, value in total.items() if value > 0}
 
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
@@ -132,6 +138,18 @@ class LexicalScorer:
             if words:
                 found.append(f"{text} {', '.join(words)}")
         return tuple(found)
+
+    def _prefer_answered(self, weighed: list[tuple[str, float]], total: dict[int, float]) -> None:
+        """Raise the skills that answer more of the request than half, and lower the others; only the best,
+        since it moves none by more than a share of its score."""
+        asked = ONE_MORE_WORD + sum(weight for _, weight in weighed)
+        best = frozenset(heapq.nlargest(CLOSEST, total, key=total.__getitem__))
+        answered = dict.fromkeys(best, 0.0)
+        for term, weight in weighed:
+            for key in self._words.having(term, best) | self._bodies.having(term, best):
+                answered[key] += weight
+        for key, total_weight in answered.items():
+            total[key] *= 1 + self.weights.answered * (total_weight / asked - 0.5)
 
     def _judgement(self, document: _Document, asked: dict[str, float], scale: float) -> float:
         """What name, quoted phrases and exclusions add to a skill's score."""

@@ -24,6 +24,8 @@ _UNSPACED_OR_NOT = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
 _HUMPS = re.compile(
     "(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
 )
+_FILE = re.compile(r"(?<![\w./-])[A-Za-z][\w-]+\.[A-Za-z]{2,5}[0-9]?(?![\w/-])")
+"""`package.json`, `Next.js`: said as a whole it means more than its parts."""
 LONGEST_WORD = 64
 # ASCII that is in no word, as spaces: a text is cut there without the regular expression.
 _ASCII_GAPS = bytes(
@@ -45,7 +47,7 @@ STOP_WORDS = frozenset(
     was way we well were what whatever when whenever where whether which while who whom whose why
     will with within without would yes yet you your yours yourself dont doesnt didnt isnt arent
     wasnt werent cant couldnt wont wouldnt shouldnt hasnt havent hadnt youre theyre weve youve id
-    ill youll whats thats heres theres skill skills
+    ill youll whats thats heres theres skills
     """.split()
 )
 
@@ -66,11 +68,14 @@ def terms(text: str) -> list[str]:
     found: list[str] = []
     for word in _WORD.findall(text):
         found.extend(_terms_of_word(word))
+    if "." in text:
+        found.extend(name.lower() for name in _FILE.findall(text))
     return found
 
 
 def count_terms(text: str) -> dict[str, int]:
-    """How often each search term occurs; a long text has few different words, and each is split once."""
+    """How often each search term occurs in a long text, names of files only by their parts: it has few
+    different words, and each is split once."""
     counts: dict[str, int] = {}
     known = counts.get
     pieces = text.encode("utf-8", "surrogatepass").translate(_ASCII_GAPS).split()

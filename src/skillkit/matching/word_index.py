@@ -136,6 +136,13 @@ class WordIndex:
                     if key < length and (value := row[key]):
                         total[key] += worth * value
 
+    def having(self, term: str, keys: frozenset[int]) -> set[int]:
+        """Those of the texts `keys` that have a term."""
+        if row := self._many.get(term):
+            length = len(row)
+            return {key for key in keys if key < length and row[key]}
+        return set(keys.intersection(self._few[term][0])) if term in self._few else set()
+
     def having_common(self, weighed: Iterable[tuple[str, float]], enough: int) -> set[int]:
         """Texts that have the most telling of the common terms, until there are `enough`."""
         found: set[int] = set()

@@ -237,7 +237,22 @@ def test_what_a_request_says_it_is_not_about_does_not_speak_for_a_skill():
 
 def test_the_line_rises_with_the_request_and_with_a_library_that_is_large():
     line = CALIBRATIONS["lexical", "body"].line
-    assert line(5, 3) == line(5, 300) < line(5, 3_000) < line(50, 3_000)
+    assert line(5, 3) == line(5, 30) < line(5, 300) < line(5, 3_000) < line(50, 3_000)
+
+
+def test_a_skill_that_answers_more_of_a_request_comes_before_one_that_repeats_a_word(make_skill):
+    repeats = make_skill("charts", "Charts: bar charts, line charts and more charts.")
+    answers = make_skill("sales", "Quarterly sales reports for the board.")
+    bodies = {
+        "charts": "Draw charts. " * 100,
+        "sales": "Collect figures of each quarter and write the report with charts for the board. " * 20,
+    }
+    matcher = SkillMatcher([repeats, answers], mode="lexical", body=lambda skill: bodies[skill.name])
+    assert names(matcher.rank("charts in the quarterly sales report for the board"))[0] == "sales"
+
+
+def test_one_word_is_not_a_request_that_is_answered(lexical):
+    assert lexical.rank("customers")[0].score < 0.5
 
 
 def test_of_copies_under_other_names_one_matches(make_skill):

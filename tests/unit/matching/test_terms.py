@@ -64,7 +64,15 @@ def test_compounds_and_scripts_are_taken_apart(text, expected):
 
 
 def test_words_that_every_request_has_are_left_out():
-    assert terms("Could you please help me with this? I want to use the skill") == []
+    assert terms("Could you please help me with this? Which skills are there for it?") == []
+    assert terms("make this skill better") == ["skill", "better"]
+
+
+def test_a_file_is_known_by_its_whole_name_too():
+    assert terms("Update ARCHITECTURE.md, e.g. for Next.js.") == [
+        *("updat", "architectur", "md", "e", "g", "next", "js"),
+        *("architecture.md", "next.js"),
+    ]
 
 
 def test_a_word_longer_than_any_word_is_no_term():
