@@ -97,7 +97,9 @@ def _read(
         try:
             yield FetchedSkill(tree, manifest(tree.skill_file, folder), source, opened.revision)
         except InstallError as error:
-            yield error
+            inside = sorted(file.removesuffix(f"/{SKILL_FILE}") for file in tree.files if "/" in file)
+            nested = [file for file in inside if f"{file}/{SKILL_FILE}" in tree.files]
+            yield InstallError(f"{error}. Left out with it: {_listed(nested)}") if nested else error
 
 
 def _chosen(opened: OpenSource, start: str, listing: Listing, wanted: Wanted) -> Sequence[str]:

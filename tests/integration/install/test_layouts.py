@@ -126,3 +126,14 @@ def test_a_name_that_is_taken_costs_that_skill_alone(installer: SkillInstaller, 
     added = installer.add(write(tmp_path / "second", files), everything=True)
     assert [skill.name for skill in added] == ["new"]
     assert [left.path for left in added.left_out] == ["mine"]
+
+
+def test_skills_inside_one_that_is_left_out_are_named(installer: SkillInstaller, tmp_path: Path) -> None:
+    files = {
+        "good/SKILL.md": skill_text("good"),
+        "seo/SKILL.md": "No header",
+        "seo/audit/SKILL.md": skill_text("audit"),
+    }
+    added = installer.add(write(tmp_path / "folder", files), everything=True)
+    assert [skill.name for skill in added] == ["good"]
+    assert "Left out with it: audit" in added.left_out[0].reason
