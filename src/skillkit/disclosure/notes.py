@@ -84,7 +84,7 @@ def _as_many_as_fit(lines: Sequence[str], counter: TokenCounter, budget: int) ->
     text = "Perhaps useful for this request; load_skill loads them:"
     for line in lines:
         longer = f"{text}\n{line}"
-        if counter.count(longer) * (1 + counter.margin) > budget:
+        if counter.count(longer) > budget:
             break
         text = longer
     return text

@@ -50,7 +50,7 @@ Pinned = Sequence[str] | Callable[[Requester], Sequence[str]]
 
 MAX_ACTIVE = 10
 FALLBACK_BUDGET = 8000
-NEARBY_TOKENS = 220
+NEARBY_TOKENS = 200
 """Of the lines that name the skills nearest to a request."""
 SKILLS = "{skills}"
 """What stands for the list of skills in a `template` of the program."""
