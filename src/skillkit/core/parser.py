@@ -20,7 +20,7 @@ from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Split
 from skillkit.core.models import NO_REQUIREMENTS, SkillMetadata, SkillSource
 from skillkit.core.names import canonical_name, deviation, mended, refusal
 from skillkit.core.older_names import older_names
-from skillkit.core.recovery import first_heading, quoted_values, top_level_fields
+from skillkit.core.recovery import first_heading, quoted_values, text_in_broken_quotes, top_level_fields
 from skillkit.core.simple_header import Field
 from skillkit.core.text import escape_hidden, has_hidden, texts_in
 
@@ -173,15 +173,16 @@ class _Parse:
                 raise
             except InvalidYAMLError as found:
                 broken += 1
-                if broken > _MAX_BROKEN or key == "description":
+                meant = text_in_broken_quotes(lines) if key == "description" else ""
+                if broken > _MAX_BROKEN or (key == "description" and not meant):
                     raise error from error.__cause__
                 # Neither null nor text, so that it counts as unreadable and not as absent.
-                fields.append(Field(key, _UNREADABLE, first_line + number, False))
-                self.note(
-                    "broken-field",
-                    f"{found}. '{key}' is left out, the rest is read",
-                    line=first_line + number,
-                )
+                value, what = _UNREADABLE, "left out, the rest is read"
+                if meant:
+                    value, what = meant, "read as plain text"
+                    self.may_hide = True
+                fields.append(Field(key, value, first_line + number, False))
+                self.note("broken-field", f"{found}. '{key}' is {what}", line=first_line + number)
         if not fields or not broken:
             raise error from error.__cause__
         self.recovered = True

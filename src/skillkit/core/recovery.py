@@ -41,6 +41,12 @@ def top_level_fields(text: str) -> Iterator[tuple[int, str, str]]:
         yield start, lines[start].partition(":")[0], "\n".join(lines[start:end])
 
 
+def text_in_broken_quotes(field: str) -> str:
+    """The text of a field whose quotes do not close, or close too early; empty if it has none."""
+    value = " ".join(field.partition(":")[2].split())
+    return value.strip("\"'") if value.startswith(("'", '"')) else ""
+
+
 def first_heading(body: str) -> str | None:
     """The first heading of a body; without one, its first line of text."""
     first = None

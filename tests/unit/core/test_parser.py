@@ -217,6 +217,16 @@ def test_lenient_loads_with_a_diagnostic_what_strict_refuses(path: Path, data: b
 BROKEN = {
     "open list": (skill(MINIMAL + "\ntags: [a, b\nlicense: MIT"), "broken-field", "Reads PDF files."),
     "open quote": (skill("license: 'open\n" + MINIMAL), "broken-field", "Reads PDF files."),
+    "open description": (
+        skill('name: pdf\ndescription: "Reads PDF files.\nlicense: MIT'),
+        "broken-field",
+        "Reads PDF files.",
+    ),
+    "quote in quotes": (
+        skill("name: pdf\ndescription: 'It's for PDF files.\nlicense: MIT"),
+        "broken-field",
+        "It's for PDF files.",
+    ),
     "tab": (skill(MINIMAL + "\nmetadata:\n\ta: b"), "broken-field", "Reads PDF files."),
     "unterminated": (b"---\nname: pdf\ndescription: d\n\n# Title\n", "unterminated-header", "d"),
     "unterminated, unquoted": (b"---\nname: pdf\ndescription: a: b\n\n# T\n", "unterminated-header", "a: b"),
@@ -475,7 +485,8 @@ def test_a_near_miss_is_named_and_not_applied(path: Path, spelled: str, meant: s
         (b"", MissingRequiredFieldError, "description"),
         (b"---\n" + b"a: b\n" * 20_000 + b"---\n", InvalidFrontmatterError, "longer than 64 KiB"),
         (skill("a: &x b\nname: pdf\ndescription: d"), InvalidYAMLError, "anchors"),
-        (skill("name: pdf\ndescription: 'd"), InvalidYAMLError, "line"),
+        (skill("name: pdf\ndescription: '"), InvalidYAMLError, "line"),
+        (skill("name: pdf\ndescription: [d"), InvalidYAMLError, "line"),
     ],
 )
 def test_what_cannot_be_guessed_is_an_error_with_the_file_in_it(
@@ -495,7 +506,7 @@ def test_bytes_are_parsed_wherever_they_come_from(tmp_path: Path) -> None:
 
 def test_what_quotes_do_not_mend_is_reported_as_it_was(path: Path) -> None:
     with pytest.raises(InvalidYAMLError) as caught:
-        parsed(path, "name: pdf\nlicense: 'open\ndescription: 'a: b")
+        parsed(path, "name: pdf\nlicense: 'open\ndescription: [a: b")
     assert caught.value.line == 4
 
 
