@@ -54,6 +54,9 @@ class MatchResult:
     def explanation(self) -> str:
         """One sentence for a person."""
         if not self.matches and not self.cut:
+            hidden = [match for match in self.near if match.score >= self.threshold]
+            if hidden:
+                return f"No skill is offered for this; {_shown(hidden[0])} is started by its name only."
             best = f"; the nearest is {_shown(self.near[0])}" if self.near else ""
             return f"No skill reaches {self.threshold:.2f}{best}."
         count = len(self.matches) + len(self.cut)

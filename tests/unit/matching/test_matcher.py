@@ -125,7 +125,8 @@ def test_hidden_and_recovered_skills_come_only_by_name(make_skill):
         matcher = SkillMatcher(
             [make_skill("polish-brass", "Polish brass", **{field: True})], mode="lexical", settings=QUIET
         )
-        assert matcher.match("polish the brass candlestick") == []
+        explained = matcher.explain("polish the brass candlestick")
+        assert (explained.matches, "started by its name only" in explained.explanation) == ((), True)
         assert names(matcher.match("/polish-brass")) == ["polish-brass"]
         assert names(matcher.rank("polish the brass candlestick")) == ["polish-brass"]
 
