@@ -4,7 +4,7 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from skillkit._version import __version__
@@ -20,8 +20,10 @@ class Refusal:
     reason: str
 
 
-def unavailable(skill: SkillMetadata, has_skill: Callable[[str], object]) -> Refusal | None:
-    """What `skill` needs and is not here."""
+def unavailable(
+    skill: SkillMetadata, has_skill: Callable[[str], object], mcp_servers: Collection[str] | None = None
+) -> Refusal | None:
+    """What `skill` needs and is not here; whether a server is there only who has `mcp_servers` can tell."""
     needs = skill.requires
     if not needs:
         return None
@@ -29,6 +31,11 @@ def unavailable(skill: SkillMetadata, has_skill: Callable[[str], object]) -> Ref
         *(f"{command}, which is not installed" for command in needs.commands if not _has_command(command)),
         *(f"the variable {name}, which is not set" for name in needs.env if not os.environ.get(name)),
         *(f"the skill '{name}', which is not here" for name in needs.skills if not has_skill(name)),
+        *(
+            f"the MCP server '{name}', which this program does not have"
+            for name in (needs.mcp if mcp_servers is not None else ())
+            if name not in (mcp_servers or ())
+        ),
     ]
     if needs.python and not _fits(platform.python_version(), needs.python):
         missing.append(f"Python {needs.python}; this is {platform.python_version()}")

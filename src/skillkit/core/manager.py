@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
@@ -83,6 +83,7 @@ class SkillManager:
         include_nested: bool = False,
         strict: bool = False,
         offer_recovered: bool = False,
+        mcp_servers: Collection[str] | None = None,
         authority: Authority | None = None,
         journal: Writer | None = None,
         rename: Rename | None = None,
@@ -106,6 +107,8 @@ class SkillManager:
         self.journal: Writer = journal or NO_JOURNAL
         """Where it is written down what happens to skills."""
         self.offer_recovered = offer_recovered
+        self.mcp_servers = mcp_servers
+        """The servers of tools that the program has, for skills that need one; None where nobody knows."""
         self._discovery = Discovery(
             SkillParser(strict=strict, recover=not strict),
             max_depth=max_depth,
@@ -246,7 +249,7 @@ class SkillManager:
     def refusal(self, skill: SkillMetadata) -> Refusal | None:
         """Why `skill` may not be used now: disabled, untrusted or unavailable."""
         decided = decide_offer(self.authority, skill, current_requester())
-        return decided or unavailable(skill, self._catalogue.find)
+        return decided or unavailable(skill, self._catalogue.find, self.mcp_servers)
 
     def offered_skills(self) -> list[SkillMetadata]:
         """The skills a model may be told of."""
@@ -263,7 +266,8 @@ class SkillManager:
         return [
             skill
             for skill in known
-            if skill.requires is NO_REQUIREMENTS or unavailable(skill, catalogue.find) is None
+            if skill.requires is NO_REQUIREMENTS
+            or unavailable(skill, catalogue.find, self.mcp_servers) is None
         ]
 
     # Tier 2: instructions

@@ -132,7 +132,7 @@ class Requirements:
     env: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     mcp: tuple[str, ...] = ()
-    """Servers of tools; shown, since only the program knows which ones it has."""
+    """Servers of tools; `SkillManager(mcp_servers=…)` says which ones the program has."""
     python: str | None = None
 
     def __bool__(self) -> bool:

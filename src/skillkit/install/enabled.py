@@ -76,6 +76,7 @@ class EnabledSkills:
             packages=added.packages,
             default_sources=True,
             bundled=bundled,
+            mcp_servers=(),  # the program hands on tools of skills, and none of servers
             authority=self.team,
             journal=journal,
             rename=installed_names(self.registry),
@@ -90,7 +91,7 @@ class EnabledSkills:
             refusal=(
                 self.team.team_refusal(skill)
                 or self.authority.refusal_by(skill, standing)
-                or unavailable(skill, self.manager.find_skill)
+                or unavailable(skill, self.manager.find_skill, self.manager.mcp_servers)
             ),
             standing=standing,
             installed=self.authority.installed(skill),

@@ -127,3 +127,29 @@ def test_what_is_offered_follows_an_authority_and_requirements_of_the_moment(
         manager.authority, "offer_refusal", lambda skill, requester: Refusal("disabled", "no")
     )
     assert offered(manager, None) == []
+
+
+@pytest.mark.parametrize(
+    ("servers", "names"),
+    [
+        (None, ["codex", "needy"]),
+        ((), []),
+        (["github"], ["needy"]),
+        (["github", "linear"], ["codex", "needy"]),
+    ],
+)
+def test_a_skill_that_needs_a_server_is_offered_where_the_program_has_it(
+    skills_dir: Path, write_skill, servers, names
+) -> None:
+    write_skill("needy", header="name: needy\ndescription: Needs a server\nrequires: {mcp: [github]}")
+    write_skill("codex", description="Needs a server, says Codex' own file")
+    folder = skills_dir / "codex" / "agents"
+    folder.mkdir()
+    (folder / "openai.yaml").write_text("dependencies:\n  tools:\n    - {type: mcp, value: linear}\n")
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="", mcp_servers=servers)
+    manager.discover()
+    assert offered(manager, None) == names
+    for missing in {"codex", "needy"} - set(names):
+        refusal = manager.refusal(manager.get_skill(missing))
+        assert refusal is not None
+        assert "which this program does not have" in refusal.reason

@@ -139,6 +139,7 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
         raise ConfigurationError(str(error)) from error
 
     enabled = enabled_skills(paths, journal=open_journal())
+    enabled.manager.mcp_servers = None  # which ones there are the client knows
     _say_what_is_not_served(enabled, paths)
     manager = enabled.manager
     if allow:
