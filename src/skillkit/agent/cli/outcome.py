@@ -56,7 +56,7 @@ def _mend_streams() -> None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115
     if sys.stderr is sys.__stderr__ and sys.stderr is not None:
         raw = io.BufferedWriter(_Unheard(sys.stderr.fileno(), "wb", closefd=False))
-        sys.stderr = io.TextIOWrapper(raw, encoding=sys.stderr.encoding, write_through=True)
+        sys.stderr = io.TextIOWrapper(raw, encoding=sys.stderr.encoding, line_buffering=True)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
