@@ -6,7 +6,7 @@ from threading import RLock
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.matches import Matcher, RememberingMatcher
 from skillkit.disclosure.offer import Offer
-from skillkit.matching import Match, SkillMatcher
+from skillkit.matching import Match
 
 NEAREST = 14
 """Skills that are named with a request, and written into the journal, beside those that matched."""
@@ -29,6 +29,8 @@ class OfferMatcher:
         """Return the matcher, made and filled when it is first needed."""
         with self._lock:
             if self._matcher is None:
+                from skillkit.matching import SkillMatcher  # not before something is matched
+
                 self._matcher = RememberingMatcher(SkillMatcher())
             if offer.library is not self._library:
                 self._matcher.update(offer.library)

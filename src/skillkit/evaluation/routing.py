@@ -8,7 +8,7 @@ from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.evaluation.cases import Case, Routing
 from skillkit.evaluation.report import Outcome, Result, Tier
-from skillkit.matching.matcher import Match, SkillMatcher
+from skillkit.matching import Match, SkillMatcher
 
 DEEP = 10
 

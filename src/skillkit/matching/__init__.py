@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from skillkit.core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from skillkit.matching.matcher import Match, MatchResult, SkillMatcher
+    from skillkit.matching.match import Match
+    from skillkit.matching.matcher import MatchResult, SkillMatcher
     from skillkit.matching.settings import MatchingSettings, Mode
 
 __all__ = [
@@ -19,7 +20,8 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "matcher": "Match MatchResult SkillMatcher",
+        "match": "Match",
+        "matcher": "MatchResult SkillMatcher",
         "settings": "MatchingSettings Mode",
     },
 )

@@ -13,6 +13,7 @@ from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.matching.embedding import Embedder
 from skillkit.matching.keyword import KeywordScorer
 from skillkit.matching.lexical import BodyReader, read_body
+from skillkit.matching.match import Match
 from skillkit.matching.naming import NameFinder
 from skillkit.matching.request import Request
 from skillkit.matching.scorer import make_scorer
@@ -25,15 +26,6 @@ MARKED, ORDERED, UNWANTED = 1.0, 0.95, 0.0
 MOST_CLEAR = 2
 """Skills that match without being called for: a third is the right one too rarely to be worth its text."""
 NEAR_MISSES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A skill, how surely it fits (0 to 1, comparable between libraries), and why."""
-
-    skill: SkillMetadata
-    score: float
-    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

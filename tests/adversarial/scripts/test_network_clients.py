@@ -15,6 +15,8 @@ from skillkit.scripts import Grants
 from skillkit.scripts.network import gateway
 from skillkit.scripts.secret_store import SecretStore
 
+pytestmark = pytest.mark.this_machine  # scripts name the folder of the skill by its path here
+
 __all__ = ["certificate"]
 
 VALUE = "sk-live-9090909090909090"

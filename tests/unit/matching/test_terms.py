@@ -109,5 +109,5 @@ def test_a_small_number_alone_is_no_reason_to_match(mode, skills_dir, write_skil
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("aB'’ c.漢é#+-2\n"), max_size=60))
 def test_counting_gives_the_terms_as_often_as_they_occur(text):
-    found = terms(text)
+    found = [term for term in terms(text) if "." not in term]  # names of files count by their parts
     assert count_terms(text) == {term: found.count(term) for term in found}

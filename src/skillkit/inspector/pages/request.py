@@ -13,7 +13,7 @@ from skillkit.inspector.html import Markup, bar, link, table, tag
 from skillkit.inspector.layout import badge, legend, nothing, page, section
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.skills import address
-from skillkit.matching.matcher import Match, MatchResult, SkillMatcher
+from skillkit.matching import Match, MatchResult, SkillMatcher
 from skillkit.matching.settings import Mode
 
 MAX_REQUEST = 8_192
