@@ -8,7 +8,7 @@ from skillkit.agent.models.constrained import Answer, Call, ToolSpec
 from skillkit.agent.models.example_calls import call_like_example
 from skillkit.agent.models.examples import Example, examples_of
 from skillkit.agent.models.identifiers import find_identifiers
-from skillkit.agent.models.script_requests import Narrowed, call_for_script
+from skillkit.agent.models.script_requests import Narrowed, call_for_script, names_tool
 from skillkit.agent.models.skill_answers import asked_about
 from skillkit.core.models import SkillMetadata, Triggers
 
@@ -73,6 +73,10 @@ def like_example(request: str, **more: object) -> Call | Narrowed | Answer | Non
             "what options does book_card take?",
             Call("script_help", {"skill_id": "library-desk", "script_name": "book_card"}),
         ),
+        (
+            "Use script_help to learn about the loans script",
+            Call("script_help", {"skill_id": "library-desk", "script_name": "loans"}),
+        ),
         ("Please run the opening script of library-desk", run("opening")),
         ("Run the loans script for BK-7-X", run("loans", "--book", "BK-7-X")),
         ("Execute the find script with the word whales", run("find", "whales")),
@@ -86,6 +90,14 @@ def like_example(request: str, **more: object) -> Call | Narrowed | Answer | Non
 )
 def test_a_request_that_names_a_script(request_text: str, call: Call | None) -> None:
     assert for_script(request_text) == call
+
+
+@pytest.mark.parametrize(
+    ("request_text", "named"),
+    [("Use script_run to find bees", True), ("Run the script that finds bees", False)],
+)
+def test_a_request_may_say_with_which_tool(request_text: str, named: bool) -> None:
+    assert names_tool(request_text, TOOLS) is named
 
 
 def test_what_has_to_be_understood_is_left_to_the_model_for_this_script_alone() -> None:

@@ -52,7 +52,7 @@ from skillkit.agent.models.grounding import (
 )
 from skillkit.agent.models.identifiers import has_identifier
 from skillkit.agent.models.results import answer_from_result
-from skillkit.agent.models.script_requests import Narrowed, Scripts, call_for_script
+from skillkit.agent.models.script_requests import Narrowed, Scripts, call_for_script, names_tool
 from skillkit.agent.models.skill_answers import (
     asked_about,
     describable,
@@ -230,9 +230,12 @@ class LocalChatClient(
         skills, examples = self.skills(), self.examples()
         if (subject := asked_about(skills, spoken.request)) is not None:
             return Answer(describe(subject, skills))
-        known = call_for_script(spoken.request, tools, self.scripts(), examples) or call_like_example(
-            spoken.request, tools, examples, skills, said=spoken.said, last=last_call(messages)
-        )
+        known: Call | Narrowed | Answer | None
+        known = call_for_script(spoken.request, tools, self.scripts(), examples)
+        if known is None and not names_tool(spoken.request, tools):
+            known = call_like_example(
+                spoken.request, tools, examples, skills, said=spoken.said, last=last_call(messages)
+            )
         if isinstance(known, Call) and is_repeated(known, messages):
             return None
         if known is None and not self._callable(tools, spoken):

@@ -54,7 +54,8 @@ def call_for_script(
         return Call(LIST, {"skill_id": named_skills[0]}) if lists else None
     skill, script, rest = found
     chosen = {"skill_id": skill, "script_name": script}
-    if HELP in offered and _USAGE.search(rest.casefold()) and not _OPTIONS.search(rest):
+    usage = _USAGE.search(rest.casefold()) or HELP in asked
+    if HELP in offered and usage and not _OPTIONS.search(rest):
         return Call(HELP, chosen)
     if RUN not in offered or not _RUNNING.search(rest.casefold()):
         return None
@@ -62,6 +63,12 @@ def call_for_script(
     if args is None:
         return Narrowed(choosing(offered[RUN], **chosen))
     return Call(RUN, {**chosen, "args": args} if args else chosen)
+
+
+def names_tool(request: str, tools: Sequence[ToolSpec]) -> bool:
+    """Whether a request says with which tool it wants to be met, as in `use script_run to …`."""
+    asked = request.casefold()
+    return any("_" in tool.name and tool.name.casefold() in asked for tool in tools)
 
 
 def choosing(tool: ToolSpec, **values: str) -> ToolSpec:
