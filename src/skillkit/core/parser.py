@@ -20,7 +20,7 @@ from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Split
 from skillkit.core.models import NO_REQUIREMENTS, SkillMetadata, SkillSource
 from skillkit.core.names import canonical_name, deviation, mended, refusal
 from skillkit.core.older_names import older_names
-from skillkit.core.recovery import first_heading, quoted_values, text_in_broken_quotes, top_level_fields
+from skillkit.core.recovery import UNREADABLE, first_heading, quoted_values, readable_fields
 from skillkit.core.simple_header import Field
 from skillkit.core.text import escape_hidden, has_hidden, texts_in
 
@@ -28,10 +28,6 @@ logger = logging.getLogger(__name__)
 
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
-_MAX_BROKEN = 16
-"""Fields that may be left out before the header as a whole counts as broken."""
-_UNREADABLE = object()
-"""The value of a field that could not be read."""
 _MAX_DIAGNOSTICS = 100
 """Of one file, so that it cannot fill the memory or the log."""
 
@@ -143,49 +139,32 @@ class _Parse:
         self.may_hide = not text.isascii() or "\\" in text
         if not parts.terminated:
             return self._unterminated(text, parts)
+        return self._loaded(text, parts.first_line)
+
+    def _loaded(self, text: str, first_line: int) -> list[Field]:
         try:
-            return load(text, parts.first_line, text_only=KNOWN)
+            return load(text, first_line, text_only=KNOWN)
         except RefusedYAMLError:
             raise
-        except InvalidYAMLError as error:
+        except (InvalidYAMLError, InvalidFrontmatterError) as error:
             if not self.recover:
                 raise
-            return self._repaired(text, parts.first_line, error)
+            return self._repaired(text, first_line, error)
 
-    def _repaired(self, text: str, first_line: int, error: InvalidYAMLError) -> list[Field]:
+    def _repaired(self, text: str, first_line: int, error: SkillParsingError) -> list[Field]:
         """The fields with quotes around values that only lack them, else those that can be read alone."""
         repaired = quoted_values(text) or text
         try:
             fields = load(repaired, first_line, text_only=KNOWN)
-        except InvalidYAMLError:
-            return self._readable_fields(repaired, first_line, error)
+        except (InvalidYAMLError, InvalidFrontmatterError):
+            fields, notes = readable_fields(repaired, first_line, error)
+            for number, message in notes:
+                self.note("broken-field", message, line=number)
+            self.recovered = self.may_hide = True
+            return fields
         self.mended = True
-        self.note("unquoted-value", f"{error}. Read as if the value were in quotes", line=error.line)
-        return fields
-
-    def _readable_fields(self, text: str, first_line: int, error: InvalidYAMLError) -> list[Field]:
-        fields: list[Field] = []
-        broken = 0
-        for number, key, lines in top_level_fields(text):
-            try:
-                fields += load(lines, first_line + number, text_only=KNOWN)
-            except RefusedYAMLError:
-                raise
-            except InvalidYAMLError as found:
-                broken += 1
-                meant = text_in_broken_quotes(lines) if key == "description" else ""
-                if broken > _MAX_BROKEN or (key == "description" and not meant):
-                    raise error from error.__cause__
-                # Neither null nor text, so that it counts as unreadable and not as absent.
-                value, what = _UNREADABLE, "left out, the rest is read"
-                if meant:
-                    value, what = meant, "read as plain text"
-                    self.may_hide = True
-                fields.append(Field(key, value, first_line + number, False))
-                self.note("broken-field", f"{found}. '{key}' is {what}", line=first_line + number)
-        if not fields or not broken:
-            raise error from error.__cause__
-        self.recovered = True
+        line = getattr(error, "line", None)
+        self.note("unquoted-value", f"{error}. Read as if the value were in quotes", line=line)
         return fields
 
     def _without_header(self, parts: Split) -> list[Field]:
@@ -210,10 +189,7 @@ class _Parse:
             f"{message}; everything up to the first line of prose is taken for it",
             line=parts.first_line,
         )
-        try:
-            fields = load(text, parts.first_line, text_only=KNOWN)
-        except InvalidYAMLError:
-            fields = load(quoted_values(text) or "", parts.first_line, text_only=KNOWN)
+        fields = self._loaded(text, parts.first_line)
         return self._guessed(self._decoded(self.data[parts.body_start : HEAD_BYTES], partial=True), fields)
 
     def _guessed(self, body: str, fields: list[Field]) -> list[Field]:
@@ -256,7 +232,7 @@ class _Parse:
                 continue
             seen.add(field.key)
             rule = FIELDS.get(field.key)
-            if rule is None and field.value is _UNREADABLE:
+            if rule is None and field.value is UNREADABLE:
                 continue
             if rule is None:
                 extra[field.key] = field.value

@@ -3,9 +3,29 @@
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
+
+from skillkit.core.exceptions import (
+    InvalidFrontmatterError,
+    InvalidYAMLError,
+    RefusedYAMLError,
+    SkillParsingError,
+)
+from skillkit.core.fields import KNOWN
+from skillkit.core.header import load
+from skillkit.core.simple_header import Field
+from skillkit.core.text import has_control
+
+UNREADABLE = object()
+"""The value of a field that could not be read: neither null nor text, so that it does not count as absent."""
+_MAX_BROKEN = 16
+"""Fields that may be left out before the header as a whole counts as broken."""
 
 _TOP_LEVEL = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*)")
 _KEY = re.compile(r"[A-Za-z][\w-]*:(?=[ \t\r]|$)")
+_MISPLACED = re.compile(r"(?P<indent> *)(?P<key>[A-Za-z][\w-]*) *[:\uff1a][ \t]*(?P<value>.*)")
+_TABS = re.compile(r"^[ \t]*\t[ \t]*")
+_DOCUMENT = re.compile(r"^(?:\.\.\.|---|%)", re.MULTILINE)
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(\S.*)")
 
 
@@ -33,18 +53,107 @@ def _needs_quotes(value: str) -> bool:
     return ": " in f"{value} " and first not in "\"'|>&*!#"
 
 
-def top_level_fields(text: str) -> Iterator[tuple[int, str, str]]:
-    """Number of the first line, key and text of each field, as far as lines tell."""
+def readable_fields(
+    text: str, first_line: int, error: SkillParsingError
+) -> tuple[list[Field], list[tuple[int, str]]]:
+    """What can be made of each field of a broken header by itself, and line and message of what is wrong.
+
+    A field that cannot be read costs nothing but itself. Raises `error` where no description is left, and
+    for marks of YAML documents, which nobody writes into a header by mistake.
+    """
+    if _DOCUMENT.search(text):
+        raise error from error.__cause__
+    fields: list[Field] = []
+    notes: list[tuple[int, str]] = []
+    broken = 0
+    for found in _top_level_fields(text):
+        try:
+            fields += load(found.text, first_line + found.number, text_only=KNOWN)
+            continue
+        except RefusedYAMLError:
+            raise
+        except (InvalidYAMLError, InvalidFrontmatterError) as reason:
+            broken += 1
+            if broken > _MAX_BROKEN:
+                raise error from error.__cause__
+            why = reason
+        for piece in _misplaced_fields(found):
+            read, message = _alone(piece, first_line, why)
+            fields += read
+            notes.append((first_line + piece.number, message))
+    if not any(field.key == "description" and isinstance(field.value, str) for field in fields):
+        raise error from error.__cause__
+    if not broken:
+        notes.append((getattr(error, "line", None) or first_line, f"{error}. Each field is read by itself"))
+    return fields, notes
+
+
+def _alone(piece: "_Piece", first_line: int, reason: SkillParsingError) -> tuple[list[Field], str]:
+    line = first_line + piece.number
+    try:
+        return load(piece.text, line, text_only=KNOWN), f"{reason}. '{piece.key}' is read by itself"
+    except RefusedYAMLError:
+        raise
+    except (InvalidYAMLError, InvalidFrontmatterError) as found:
+        if not piece.key:
+            return [], f"{found}. What belongs to no field is left out"
+        meant = _text_as_written(piece.text) if piece.key == "description" else ""
+        what = "read as plain text" if meant else "left out, the rest is read"
+        return [Field(piece.key, meant or UNREADABLE, line, False)], f"{found}. '{piece.key}' is {what}"
+
+
+class _Piece(NamedTuple):
+    """Lines of a header that look like one field; `key` is empty where they belong to none."""
+
+    number: int
+    key: str
+    text: str
+
+
+def _top_level_fields(text: str) -> Iterator[_Piece]:
+    """The fields that begin where a line does, and what stands before the first of them."""
     lines = text.split("\n")
     starts = [number for number, line in enumerate(lines) if _KEY.match(line)]
+    if any(line.strip() for line in lines[: starts[0] if starts else len(lines)]):
+        starts.insert(0, 0)
     for start, end in pairwise([*starts, len(lines)]):
-        yield start, lines[start].partition(":")[0], "\n".join(lines[start:end])
+        key = lines[start].partition(":")[0] if _KEY.match(lines[start]) else ""
+        yield _Piece(start, key, "\n".join(lines[start:end]))
 
 
-def text_in_broken_quotes(field: str) -> str:
-    """The text of a field whose quotes do not close, or close too early; empty if it has none."""
-    value = " ".join(field.partition(":")[2].split())
-    return value.strip("\"'") if value.startswith(("'", '"')) else ""
+def _misplaced_fields(piece: _Piece) -> Iterator[_Piece]:
+    """The fields in a piece that is none: behind a tab or a blank, or with no blank after the colon.
+
+    What is indented below a field without a value of its own is that value, and stays with it.
+    """
+    lines = [_TABS.sub(_as_blanks, line) for line in piece.text.split("\n")]
+    start, key, indent, closed = 0, "", 0, True
+    for number, line in enumerate(lines):
+        entry = _MISPLACED.fullmatch(line)
+        if entry and entry["key"] in KNOWN and (closed or len(entry["indent"]) <= indent):
+            yield from _piece(piece.number + start, key, lines[start:number])
+            start, key, indent = number, entry["key"], len(entry["indent"])
+            closed = entry["value"].rstrip("\r")[:1] not in ("", "|", ">")
+            lines[number] = f"{key}: {entry['value']}"
+        elif number == 0:
+            key = piece.key
+            closed = line.partition(":")[2].strip()[:1] not in ("", "|", ">")
+    yield from _piece(piece.number + start, key, lines[start:])
+
+
+def _piece(number: int, key: str, lines: list[str]) -> Iterator[_Piece]:
+    if any(line.strip() for line in lines):
+        yield _Piece(number, key, "\n".join(lines))
+
+
+def _as_blanks(tabs: "re.Match[str]") -> str:
+    return tabs[0].expandtabs(2)
+
+
+def _text_as_written(field: str) -> str:
+    """The text of a field that is no YAML, without the marks at both ends; it may be empty."""
+    seen = "".join(" " if has_control(letter) else letter for letter in field.partition(":")[2])
+    return " ".join(seen.split()).strip("\"'`[]{}|> ")
 
 
 def first_heading(body: str) -> str | None:

@@ -228,6 +228,47 @@ BROKEN = {
         "It's for PDF files.",
     ),
     "tab": (skill(MINIMAL + "\nmetadata:\n\ta: b"), "broken-field", "Reads PDF files."),
+    "tab before a field": (skill("name: pdf\n\tdescription: Reads.\nlicense: MIT"), "broken-field", "Reads."),
+    "tab before the first": (
+        skill("\tname: pdf\ndescription: Reads.\nlicense: MIT"),
+        "broken-field",
+        "Reads.",
+    ),
+    "tab before all": (skill("\tname: pdf\n\tdescription: Reads.\n\tlicense: MIT"), "broken-field", "Reads."),
+    "tab before the last": (
+        skill("name: pdf\ndescription: 'Reads.'\n\tlicense: MIT"),
+        "broken-field",
+        "Reads.",
+    ),
+    "blank before a field": (
+        skill("name: pdf\n description: Reads.\nlicense: MIT"),
+        "broken-field",
+        "Reads.",
+    ),
+    "blank before the first": (
+        skill(" name: pdf\ndescription: Reads.\nlicense: MIT"),
+        "broken-field",
+        "Reads.",
+    ),
+    "tabs in a block": (
+        skill("name: pdf\ndescription: >-\n\tReads.\nlicense: MIT"),
+        "broken-field",
+        "Reads.",
+    ),
+    "no blank after a colon": (skill("name:pdf\ndescription:Reads.\nlicense: MIT"), "broken-field", "Reads."),
+    "wide colon": (skill("name: pdf\ndescription\uff1aReads.\nlicense: MIT"), "broken-field", "Reads."),
+    "text behind a mark": (skill("name: pdf\ndescription: | Reads.\nlicense: MIT"), "broken-field", "Reads."),
+    "text that opens a list": (
+        skill("name: pdf\ndescription: [Reads.\nlicense: MIT"),
+        "broken-field",
+        "Reads.",
+    ),
+    "line of no field": (
+        skill("Hello\nname: pdf\ndescription: Reads.\nlicense: MIT"),
+        "broken-field",
+        "Reads.",
+    ),
+    "unterminated, tab": (b"---\nname: pdf\n\tdescription: d\n\n# T\n", "broken-field", "d"),
     "unterminated": (b"---\nname: pdf\ndescription: d\n\n# Title\n", "unterminated-header", "d"),
     "unterminated, unquoted": (b"---\nname: pdf\ndescription: a: b\n\n# T\n", "unterminated-header", "a: b"),
     "unterminated, no description": (b"---\nname: pdf\n\n# Title #\n", "unterminated-header", "Title"),
@@ -243,6 +284,27 @@ def test_a_broken_header_is_recovered_only_when_asked(
     metadata = LENIENT.parse(data, path)
     assert metadata.recovered, "a guess is not offered"
     check_mended(metadata, data, path, code, description)
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (data, *_) in BROKEN.items() if b"\nlicense: MIT" in data])
+def test_a_broken_field_costs_no_other(path: Path, kind: str) -> None:
+    metadata = LENIENT.parse(BROKEN[kind][0], path)
+    assert metadata.license == "MIT"
+    assert {found.code for found in metadata.diagnostics} <= {"broken-field"}
+
+
+def test_a_misplaced_field_that_denies_still_denies(path: Path) -> None:
+    metadata = parsed(path, "name: pdf\n\tdisable-model-invocation: true\n" + MINIMAL.partition("\n")[2])
+    assert metadata.disable_model_invocation
+    metadata = parsed(path, MINIMAL + "\nlicense: MIT\n\tuser-invocable: [no")
+    assert not metadata.user_invocable
+    assert metadata.license == "MIT"
+
+
+def test_what_is_indented_below_a_field_stays_its_value(path: Path) -> None:
+    metadata = parsed(path, MINIMAL + "\nmetadata:\n\tauthor: me\n\tlicense: MIT")
+    assert metadata.metadata == {"author": "me", "license": "MIT"}
+    assert metadata.license is None
 
 
 MENDED = {
@@ -486,7 +548,8 @@ def test_a_near_miss_is_named_and_not_applied(path: Path, spelled: str, meant: s
         (b"---\n" + b"a: b\n" * 20_000 + b"---\n", InvalidFrontmatterError, "longer than 64 KiB"),
         (skill("a: &x b\nname: pdf\ndescription: d"), InvalidYAMLError, "anchors"),
         (skill("name: pdf\ndescription: '"), InvalidYAMLError, "line"),
-        (skill("name: pdf\ndescription: [d"), InvalidYAMLError, "line"),
+        (skill("name: pdf\ndescription: ["), InvalidYAMLError, "line"),
+        (skill("name: pdf\ndescription:\n\t- "), InvalidYAMLError, "line"),
     ],
 )
 def test_what_cannot_be_guessed_is_an_error_with_the_file_in_it(
@@ -506,7 +569,7 @@ def test_bytes_are_parsed_wherever_they_come_from(tmp_path: Path) -> None:
 
 def test_what_quotes_do_not_mend_is_reported_as_it_was(path: Path) -> None:
     with pytest.raises(InvalidYAMLError) as caught:
-        parsed(path, "name: pdf\nlicense: 'open\ndescription: [a: b")
+        parsed(path, "name: pdf\nlicense: 'open\ndescription: [")
     assert caught.value.line == 4
 
 
