@@ -9,6 +9,13 @@ from pathlib import Path
 
 import pytest
 from discovered import settle
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says what else the machine does, and nothing about the code.
+settings.register_profile(
+    "any-machine", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any-machine")
 
 WriteSkill = Callable[..., Path]
 RunAgent = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -14,6 +14,8 @@ MAX_ENTRIES = 100_000
 """Of one folder."""
 MAX_ALL_ENTRIES = 1_000_000
 """Of all folders of a walk together."""
+MAX_BARREN = 2_000
+"""Folders without a skill, one after another behind a link, before the search there is given up."""
 SKIPPED = frozenset(
     {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", "site-packages", ".tox"}
 )
@@ -31,6 +33,8 @@ class _Folder(NamedTuple):
     path: str
     depth: int
     inside_skill: bool
+    link: str = ""
+    """The symbolic link, seen from the root, that led here."""
 
 
 class _Listing(NamedTuple):
@@ -46,7 +50,8 @@ class SkillWalk:
     """One pass over a folder: every SKILL.md beneath it, in sorted order, within limits.
 
     A symbolic link to a folder is followed unless it lies inside a skill. What lies inside a skill is
-    left alone unless `include_nested`; a SKILL.md in the root itself does not hide the rest.
+    left alone unless `include_nested`; a SKILL.md in the root itself does not hide the rest. A link to a
+    folder that holds the root is not followed, and one to where there are no skills not for long.
     """
 
     def __init__(
@@ -67,17 +72,23 @@ class SkillWalk:
         """The symbolic links to folders that were followed."""
         self._listed: set[tuple[int, int]] = set()
         self._too_deep: list[str] = []
+        self._leading_above: list[str] = []
         self._entries_left = MAX_ALL_ENTRIES
+        self._above = _identities_above(self.root)
+        self._barren: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[SkillFile]:
         yield from self._search()
-        if self._too_deep:
-            more = f" and {len(self._too_deep) - 1:,} more" if len(self._too_deep) > 1 else ""
-            self._say(
-                self._too_deep[0],
-                "depth-limit",
-                f"Not searched{more}: deeper than {self.max_depth} folders; raise max_depth to search them",
-            )
+        self._say_once(
+            self._too_deep,
+            "depth-limit",
+            f"Not searched{{more}}: deeper than {self.max_depth} folders; raise max_depth to search them",
+        )
+        self._say_once(
+            self._leading_above,
+            "link-above",
+            "Not followed{more}: the link leads to a folder that holds the folder of skills",
+        )
 
     def _search(self) -> Iterator[SkillFile]:
         stack = [_Folder(self.root, 0, False)]
@@ -91,19 +102,35 @@ class SkillWalk:
                     f"Stopped after {self.max_folders} folders; raise max_folders to search the rest",
                 )
                 return
+            if folder.link and self._is_barren(folder.link):
+                continue
             visited += 1
             found = _skill_in(folder.path)
             if found:
+                self._barren[folder.link] = 0
                 yield found
                 if folder.depth and not self.include_nested:
                     continue
             below = self._listing(folder, has_skill=found is not None)
             if below.other_spelling:
+                self._barren[folder.link] = 0
                 yield below.other_spelling
                 if folder.depth and not self.include_nested:
                     continue
             # One more than can be visited, so that the limit is noticed.
             stack.extend(reversed(below.folders[: self.max_folders - visited + 1]))
+
+    def _is_barren(self, link: str) -> bool:
+        """Whether the search behind `link` was given up; counts one folder more."""
+        self._barren[link] = count = self._barren.get(link, 0) + 1
+        if count == MAX_BARREN + 1:
+            self._say(
+                link,
+                "folder-limit",
+                f"Stopped after {MAX_BARREN:,} folders without a skill behind this link; "
+                "let it lead to the skills themselves",
+            )
+        return count > MAX_BARREN
 
     def _listing(self, folder: _Folder, *, has_skill: bool) -> _Listing:
         try:
@@ -149,15 +176,38 @@ class SkillWalk:
             if not has_skill and name.lower() == "skill.md" and (spelling is None or name < spelling):
                 spelling = name
             elif _is_folder(entry, follow=not inside):
-                names.append(name)
                 if entry.is_symlink():
+                    if self._leads_above(entry):
+                        continue
                     self.links.add(f"{folder.path}/{name}")
+                names.append(name)
         other = None if spelling is None else _status_of(f"{folder.path}/{spelling}")
         inside = inside or (other is not None and folder.depth > 0)
         return _Listing(
-            [_Folder(f"{folder.path}/{name}", folder.depth + 1, inside) for name in sorted(names)],
+            [self._below(folder, name, inside=inside) for name in sorted(names)],
             other,
         )
+
+    def _below(self, folder: _Folder, name: str, *, inside: bool) -> _Folder:
+        path = f"{folder.path}/{name}"
+        link = folder.link or (path if path in self.links else "")
+        return _Folder(path, folder.depth + 1, inside, link)
+
+    def _leads_above(self, entry: "os.DirEntry[str]") -> bool:
+        try:
+            status = entry.stat()
+        except OSError:
+            return False  # it vanished while we looked
+        leads_above = (status.st_dev, status.st_ino) in self._above
+        if leads_above:
+            self._leading_above.append(entry.path)
+        return leads_above
+
+    def _say_once(self, paths: list[str], code: str, message: str) -> None:
+        """Say `message` of the first of `paths` by name, with the number of the others."""
+        if paths:
+            more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+            self._say(min(paths), code, message.format(more=more))
 
     def _say(self, path: str, code: str, message: str) -> None:
         self.diagnostics.append(Diagnostic(Path(path), code, Severity.WARNING, message))
@@ -216,6 +266,14 @@ def _is_folder(entry: "os.DirEntry[str]", *, follow: bool) -> bool:
         return entry.is_dir(follow_symlinks=follow)
     except OSError:
         return False
+
+
+def _identities_above(root: str) -> frozenset[tuple[int, int]]:
+    """The folders that hold `root`; empty where one cannot be looked at."""
+    try:
+        return frozenset(_identity(os.fspath(folder)) for folder in Path(os.path.realpath(root)).parents)
+    except OSError:
+        return frozenset()
 
 
 def _identity(folder: str) -> tuple[int, int]:

@@ -78,7 +78,7 @@ class OutputStore:
     ) -> ResourcePage:
         """A part of a file that a script of this conversation made; ContentLoadError if there is none."""
         base, name = self._find(uri, requester)
-        return read_resource(base, name, offset, DEFAULT_PAGE)
+        return read_resource(base, name, offset, limit)
 
     def path(self, uri: str, requester: Requester) -> Path:
         """Where a file that a script of this conversation made is; ContentLoadError if there is none."""

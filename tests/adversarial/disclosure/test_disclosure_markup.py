@@ -279,7 +279,11 @@ async def test_nothing_of_the_environment_reaches_a_prompt(write_skill, skills_d
 @given(
     arguments=st.dictionaries(st.sampled_from(["skill_id", "path", "query", "offset", "limit", "x"]), JSON)
 )
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=60,
+    deadline=None,
+)
 async def test_no_arguments_make_a_tool_raise(hostile, arguments):
     for tool in hostile.tools(SkillSession()):
         answer = await tool.call(arguments)
@@ -287,7 +291,11 @@ async def test_no_arguments_make_a_tool_raise(hostile, arguments):
 
 
 @given(st.lists(JSON, max_size=4))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=60,
+    deadline=None,
+)
 async def test_no_messages_make_the_provider_raise(hostile, messages):
     disclosed = await hostile.before_request(messages, SkillSession())
     assert visible(disclosed.everything)

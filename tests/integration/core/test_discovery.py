@@ -221,6 +221,42 @@ def test_the_same_folder_in_two_sources_counts_once(skills_dir: Path, write_skil
     assert manager.list_skills(include_qualified=True) == ["one"]
 
 
+def test_a_link_to_a_folder_that_holds_the_skills_is_not_followed(
+    tmp_path: Path, skills_dir: Path, write_skill
+) -> None:
+    write_skill("one")
+    write_skill("beside", into=tmp_path / "other")
+    (skills_dir / "everything").symlink_to("/")
+    (skills_dir / "up").symlink_to("..")
+    (skills_dir / "other").symlink_to(tmp_path / "other")
+    manager = make_manager(skills_dir)
+    manager.discover()
+    assert names(manager) == ["beside", "one"]
+    [found] = manager.diagnostics
+    assert (found.path, found.code) == (skills_dir / "everything", "link-above")
+    assert "and 1 more" in found.message
+
+
+def test_a_link_to_where_there_are_no_skills_is_not_searched_for_long(
+    tmp_path: Path, skills_dir: Path, write_skill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walk, "MAX_BARREN", 20)
+    write_skill("one")
+    write_skill("z-last", into=tmp_path / "disk")
+    write_skill("late", into=tmp_path / "library")
+    for number in range(30):
+        (tmp_path / "disk" / f"a{number:02}" / "sub").mkdir(parents=True)
+        (tmp_path / "library" / f"a{number:02}" / "sub").mkdir(parents=True)
+        write_skill(f"s{number}", into=tmp_path / "library" / f"a{number:02}")
+    for name in ("disk", "library"):
+        (skills_dir / name).symlink_to(tmp_path / name)
+    manager = make_manager(skills_dir)
+    manager.discover()
+    assert names(manager) == sorted(["one", "late", *(f"s{number}" for number in range(30))])
+    [found] = manager.diagnostics
+    assert (found.path, found.code) == (skills_dir / "disk", "folder-limit")
+
+
 def test_hard_links_in_two_folders_are_two_skills(skills_dir: Path, write_skill) -> None:
     first = write_skill("first", header="name: twin\ndescription: d")
     for name in ("second", "third"):

@@ -54,7 +54,11 @@ def test_the_text_is_as_the_contract_says(manager: SkillManager, skills_dir: Pat
     )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.one_of(st.none(), st.text(max_size=30)))
 def test_every_road_gives_the_same_bytes(manager: SkillManager, arguments: str | None) -> None:
     skill = manager.load_skill("pdf")

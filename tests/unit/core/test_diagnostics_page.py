@@ -13,7 +13,7 @@ from skillkit.core.parser import RULES
 
 PAGE = Path(__file__).parents[3] / "docs" / "diagnostics.md"
 SOURCES = sorted(Path(skillkit.__file__).parent.rglob("*.py"))
-SAYING = {"Diagnostic": 1, "_say": 1, "_failure": 1, "note": 0, "_UnreadableError": 0}
+SAYING = {"Diagnostic": 1, "_say": 1, "_say_once": 1, "_failure": 1, "note": 0, "_UnreadableError": 0}
 """Functions that make a diagnostic, and which of their arguments is the code."""
 
 
