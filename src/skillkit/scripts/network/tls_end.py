@@ -30,6 +30,8 @@ class ServerEnd:
 
     def recv(self, size: int, /) -> bytes:
         try:
+            if not (self._incoming.pending or self._tls.pending()):
+                self._feed()  # to try in vain first would cost an exception
             return self._step(lambda: self._tls.read(size))
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
             return b""
@@ -44,18 +46,20 @@ class ServerEnd:
                 result = action()
             except ssl.SSLWantReadError:
                 self._flush()
-                received = self._connection.recv(_CHUNK)
-                if received:
-                    self._incoming.write(received)
-                else:
-                    self._incoming.write_eof()
+                self._feed()
                 continue
             self._flush()
             return result
 
+    def _feed(self) -> None:
+        if received := self._connection.recv(_CHUNK):
+            self._incoming.write(received)
+        else:
+            self._incoming.write_eof()
+
     def _flush(self) -> None:
-        if waiting := self._outgoing.read():
-            self._connection.sendall(waiting)
+        if self._outgoing.pending:
+            self._connection.sendall(self._outgoing.read())
 
 
 def open_client_end(connection: socket.socket, name: str) -> ssl.SSLSocket:
