@@ -15,10 +15,10 @@ from skillkit.evaluation.behaviour.judge import UNMEASURED, Agreement, Judge
 from skillkit.evaluation.behaviour.program import ProgramExecutor
 from skillkit.evaluation.behaviour.recording import Recordings
 from skillkit.evaluation.behaviour.runs import BehaviourRunner
+from skillkit.evaluation.report import Report
 from skillkit.install.exceptions import ConsentError
 
 if TYPE_CHECKING:
-    from skillkit.evaluation.report import Report
     from skillkit.evaluation.tester import SkillTester
 
 AGREEMENTS: Mapping[str, Agreement] = {
@@ -54,7 +54,7 @@ def run_behaviour(
     options: BehaviourOptions,
     agree: Callable[[Estimate], bool],
     progress: Callable[[str], object],
-) -> "Report":
+) -> Report:
     """Run the behaviour tier; `agree` is asked before a paid model is called more than a handful of times."""
     cases = tester.behaviour_cases()
     if not cases:
@@ -94,7 +94,7 @@ def _executor(options: BehaviourOptions) -> Executor:
     return _agent(options.provider, options.model)
 
 
-def _agent(provider: str | None, model: str | None) -> "AgentExecutor":
+def _agent(provider: str | None, model: str | None) -> AgentExecutor:
     return AgentExecutor(choose(SettingsFile().load(), provider, model))
 
 

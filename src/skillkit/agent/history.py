@@ -12,6 +12,7 @@ from agent_framework import (
     HistoryProvider,
     Message,
     SessionContext,
+    SupportsAgentRun,
 )
 
 from skillkit.agent.conversations import SavedConversation
@@ -22,8 +23,6 @@ from skillkit.agent.telemetry import Next, tool_result_text
 from skillkit.integrations.agent_framework import INSERTED
 
 if TYPE_CHECKING:
-    from agent_framework import SupportsAgentRun
-
     from skillkit.agent.skills import ProgramSkills
 
 
@@ -98,7 +97,7 @@ class Recollection(ContextProvider):
     async def before_run(
         self,
         *,
-        agent: "SupportsAgentRun",
+        agent: SupportsAgentRun,
         session: AgentSession,
         context: SessionContext,
         state: dict[str, Any],

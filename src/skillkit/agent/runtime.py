@@ -15,7 +15,7 @@ from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import BRIEF_INSTRUCTIONS, INSTRUCTIONS
 from skillkit.agent.journal import open_journal
 from skillkit.agent.memory import Memory
-from skillkit.agent.models.examples import examples_of
+from skillkit.agent.models.examples import Example, examples_of
 from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import ChatProvider, ready
 from skillkit.agent.named_files import find_named_files
@@ -28,15 +28,14 @@ from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
 from skillkit.core.turn import NO_TURN, ConversationTurn
+from skillkit.disclosure import Disclosure
 from skillkit.install.enabled import EnabledSkills
 from skillkit.scripts import find_scripts
 
 if TYPE_CHECKING:
     from agent_framework import Agent
 
-    from skillkit.agent.models.examples import Example
     from skillkit.agent.skills import ProgramSkills
-    from skillkit.disclosure import Disclosure
 
 
 T = TypeVar("T")
@@ -65,7 +64,7 @@ class AgentRuntime:
     def __init__(
         self,
         provider: ChatProvider,
-        enabled: "EnabledSkills",
+        enabled: EnabledSkills,
         conversation: SavedConversation,
         home: Path | None = None,
         *,
@@ -320,7 +319,7 @@ class AgentRuntime:
             self.observers.problem(problem)
         return skills
 
-    def _skill_examples(self) -> "list[Example]":
+    def _skill_examples(self) -> list[Example]:
         """Return what the skills in use show of themselves, for a model that has to be shown."""
         for identity in self.active_skills:
             if identity not in self._examples:
@@ -365,7 +364,7 @@ async def in_background(work: Callable[[], T]) -> T:
     return await outcome
 
 
-def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) -> "EnabledSkills":
+def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) -> EnabledSkills:
     """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
     with span("skill.load", {}) as collected:
         hidden = SettingsFile().load().hidden

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from agent_framework import ChatContext, Message
+from agent_framework import ChatContext, Message, SupportsAgentRun
 
 from skillkit.agent.approvals import Approvals, Ask, Decision, ScriptQuestion
 from skillkit.agent.models.grounding import mentions_tool
@@ -36,9 +36,6 @@ from skillkit.integrations.small_model import SmallModelTools
 from skillkit.matching import SkillMatcher
 from skillkit.scripts import LocalRunner, ScriptTools
 from skillkit.scripts.runners import can_show_folders, default_runner
-
-if TYPE_CHECKING:
-    from agent_framework import SupportsAgentRun
 
 STATE = "skills"
 NEAR = 0.025
@@ -170,7 +167,7 @@ class ProgramSkills(SkillsContextProvider):
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
         """Nothing: the runtime saves the session with the conversation."""
 
-    def visible_messages(self, agent: "SupportsAgentRun", context: ChatContext) -> Sequence[object] | None:
+    def visible_messages(self, agent: SupportsAgentRun, context: ChatContext) -> Sequence[object] | None:
         return [*self.history(), *context.messages]
 
     async def extend_history(self, messages: list[Message]) -> list[Message]:

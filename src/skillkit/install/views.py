@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from skillkit.core.availability import Refusal
 from skillkit.core.models import Diagnostic, SkillMetadata, SourceType
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import FileChange
@@ -26,7 +27,6 @@ from skillkit.scripts.node_packages import NodeProject
 from skillkit.toolsets.declared import declared_tools
 
 if TYPE_CHECKING:
-    from skillkit.core.availability import Refusal
     from skillkit.matching import Match
 
 Data = dict[str, object]
@@ -201,7 +201,7 @@ def edits_view(edits: Sequence[FileChange]) -> list[Data]:
     return [{"kind": edit.kind, "path": edit.path} for edit in edits]
 
 
-def refusal_view(refusal: "Refusal | None") -> Data | None:
+def refusal_view(refusal: Refusal | None) -> Data | None:
     """Return why a skill is not used; None when it is."""
     return None if refusal is None else {"code": refusal.code, "reason": refusal.reason}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from skillkit.agent.approvals import Decision
+from skillkit.agent.approvals import Decision, ScriptQuestion
 from skillkit.agent.cli import commands, output
 from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
 from skillkit.agent.cli.outcome import exit_code
@@ -20,15 +20,13 @@ from skillkit.agent.cli.turns import LATEST, Options, TurnTree, runtime_for, vis
 from skillkit.agent.cli.typed_ahead import silent_keys
 from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.providers import PROVIDERS
-from skillkit.agent.runtime import Observers
+from skillkit.agent.runtime import AgentRuntime, Observers
 from skillkit.agent.telemetry import Stopwatch
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
-    from skillkit.agent.approvals import ScriptQuestion
     from skillkit.agent.cli.terminal import Terminal
-    from skillkit.agent.runtime import AgentRuntime
 
 WELCOME = "Type a message, /help for commands, Ctrl-C to stop an answer, Ctrl-D to leave."
 
@@ -190,7 +188,7 @@ class Chat:
         self.runtime = runtime
         self.switches = SkillSwitches(runtime)
 
-    def _open(self, options: Options) -> "AgentRuntime":
+    def _open(self, options: Options) -> AgentRuntime:
         ask = self._ask if self.interactive else None
         if self.screen is None:
             return runtime_for(options, ask=ask, show=self.tree)
@@ -224,7 +222,7 @@ class Chat:
             except EOFError:
                 return
 
-    async def _ask(self, question: "ScriptQuestion") -> "Decision":
+    async def _ask(self, question: ScriptQuestion) -> Decision:
         """Show each fact on a line of its own; what the model chose is quoted and cannot pass for one."""
         assert self.terminal is not None
         if self.screen is not None:
@@ -250,7 +248,7 @@ class Chat:
         return Decision.NO
 
 
-def _script_prompt(question: "ScriptQuestion") -> str:
+def _script_prompt(question: ScriptQuestion) -> str:
     choices = "[o]nce, for this [s]ession, [a]lways"
     if question.may_run:
         return f"Let it read the folder? {choices}, [n]o, it runs without: "

@@ -4,13 +4,12 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.overview import enabled_skills
+from skillkit.install.enabled import SkillStatus
 from skillkit.install.views import report_view
 from skillkit.scripts.catalogue import find_scripts
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from skillkit.install.enabled import SkillStatus
 
 
 def check(*, json: bool = False) -> None:
@@ -36,7 +35,7 @@ def check(*, json: bool = False) -> None:
         output.remark(output.summary(report.hint, 2000))
 
 
-def _line(status: "SkillStatus") -> "Text":
+def _line(status: SkillStatus) -> "Text":
     commit = status.installed.commit_sha if status.installed else None
     mark, state, style = ("✓", "active", "green") if status.active else ("○", "inactive", "")
     if status.refusal is not None and status.refusal.code != "disabled":

@@ -12,12 +12,12 @@ from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
 from skillkit.core.events import Kind
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from skillkit.agent.runtime import AgentRuntime
-    from skillkit.core.models import SkillMetadata
 
 COMMANDS = {
     "/help": "show this",
@@ -50,7 +50,7 @@ class ConversationAuthority(WrappedAuthority):
         self.on: set[str] = set()
         self.off: set[str] = set()
 
-    def offer_refusal(self, skill: "SkillMetadata", requester: Requester) -> Refusal | None:
+    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
         if skill.canonical_name in self.off:
             return Refusal("disabled", "it was turned off in this conversation")
         refusal = self.base.offer_refusal(skill, requester)
@@ -129,7 +129,7 @@ class SkillSwitches:
         else:
             output.say("No skill is active. Choose with AGENT_SKILLS, or: agent skill enable NAME")
 
-    def _state(self, skill: "SkillMetadata") -> str:
+    def _state(self, skill: SkillMetadata) -> str:
         refusal = self.runtime.manager.refusal(skill)
         if refusal is not None:
             return "off" if skill.canonical_name in self.authority.off else refusal.reason

@@ -63,7 +63,7 @@ def show(json: Json = False) -> None:
     )
 
 
-def _problem(name: str, settings: "Settings") -> str | None:
+def _problem(name: str, settings: Settings) -> str | None:
     """Return why a provider cannot be used, also when its package cannot even be loaded."""
     try:
         return provider_named(name, settings).problem()
@@ -79,7 +79,6 @@ def set_value(
     value: Annotated[str, typer.Argument(help="The value; '' takes it back.")],
 ) -> None:
     """Change one setting."""
-
     SettingsFile().change(key, value)
     output.say(f"{escape_hidden(key)} = {escape_hidden(value)}")
 
@@ -91,7 +90,6 @@ def provider(
     base_url: Annotated[str | None, typer.Option(help="Another service with the same protocol.")] = None,
 ) -> None:
     """Choose the model provider."""
-
     file = SettingsFile()
     settings = file.change("provider", name)
     for detail, value in (("model", model), ("base_url", base_url)):
@@ -120,7 +118,6 @@ def approve(
     ] = None,
 ) -> None:
     """Let the scripts of a skill run, exactly as it is now."""
-
     skill = enabled_skills().manager.get_skill(name)
     digest = tree_digests.with_links(skill.base_dir).digest
     given = [Consent(ConsentKind.RUN, digest, skill.canonical_name)]
@@ -163,7 +160,6 @@ def revoke(
     ] = "",
 ) -> None:
     """Take an approval of a skill back, or one part of it."""
-
     kinds = {each.value for each in ConsentKind}
     if kind not in {*kinds, "all"}:
         raise typer.BadParameter(

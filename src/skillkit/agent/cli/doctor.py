@@ -21,7 +21,6 @@ def doctor(json: Json = False) -> None:
 
     Changes nothing; exit code 3 if something is wrong.
     """
-
     found = diagnose(InstallInspector(), Path.cwd(), advise)
     code = outcome.DRIFT if found.problems else outcome.OK
     if json:

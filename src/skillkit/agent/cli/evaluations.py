@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.core.text import escape_hidden
-from skillkit.evaluation.report import BAD, Outcome, Tier, pass_rate
+from skillkit.evaluation.report import BAD, Outcome, Report, Tier, pass_rate
 
 if TYPE_CHECKING:
     from skillkit.evaluation.comparison import Comparison
     from skillkit.evaluation.discovery import FoundSuites
-    from skillkit.evaluation.report import Report
 
 _SHOWN = 20
 
@@ -44,7 +43,7 @@ def show_discovered(found: "FoundSuites", *, json: bool) -> None:
         output.remark(escape_hidden(f"{each.path} {each.reason}"), "yellow")
 
 
-def show_report(found: "Report") -> None:
+def show_report(found: Report) -> None:
     rows = []
     for tier in Tier:
         results = found.of(tier)
@@ -87,7 +86,7 @@ def show_report(found: "Report") -> None:
         output.say("\nNothing failed.", "green")
 
 
-def _show_routing(found: "Report") -> None:
+def _show_routing(found: Report) -> None:
     measured = found.metrics.get("routing")
     if not isinstance(measured, dict):
         return
@@ -119,7 +118,7 @@ def _show_routing(found: "Report") -> None:
         )
 
 
-def _show_behaviour(found: "Report") -> None:
+def _show_behaviour(found: Report) -> None:
     measured = found.metrics.get("behaviour")
     if not isinstance(measured, dict):
         return

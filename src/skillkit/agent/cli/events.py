@@ -3,17 +3,14 @@
 import json
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from skillkit.agent.cli.turns import warn
 from skillkit.agent.cli.usage import TokenTotals
-from skillkit.agent.runtime import Observers
+from skillkit.agent.runtime import AgentRuntime, Observers
+from skillkit.agent.telemetry import Step
 from skillkit.core.foreign_json import parse_json
-
-if TYPE_CHECKING:
-    from skillkit.agent.runtime import AgentRuntime
-    from skillkit.agent.telemetry import Step
-    from skillkit.disclosure import Disclosure
+from skillkit.disclosure import Disclosure
 
 VERSION = 1
 
@@ -28,15 +25,15 @@ class TurnEvents:
         self._tool_calls: list[dict[str, Any]] = []
         self._notices: list[str] = []
 
-    def observers(self) -> "Observers":
+    def observers(self) -> Observers:
         return Observers(
             disclosed=self.disclosed, step=self.step, problem=self.notice, activity=self.activity
         )
 
-    def start(self, runtime: "AgentRuntime") -> None:
+    def start(self, runtime: AgentRuntime) -> None:
         self._emit("start", version=VERSION, **_who(runtime))
 
-    def disclosed(self, disclosed: "Disclosure") -> None:
+    def disclosed(self, disclosed: Disclosure) -> None:
         self._skills = list(disclosed.active)
         matched = [
             {"skill": match.skill.canonical_name, "score": match.score, "reasons": list(match.reasons)}
@@ -47,7 +44,7 @@ class TurnEvents:
     def activity(self, text: str) -> None:
         self._emit("activity", text=text)
 
-    def step(self, step: "Step") -> None:
+    def step(self, step: Step) -> None:
         if step.kind == "tool":
             call = {
                 "name": step.name,
@@ -72,7 +69,7 @@ class TurnEvents:
         self._answer.append(piece)
         self._emit("text", text=piece)
 
-    def finish(self, runtime: "AgentRuntime", seconds: float, error: Exception | None) -> None:
+    def finish(self, runtime: AgentRuntime, seconds: float, error: Exception | None) -> None:
         """Write the document, or the last event, which has the same fields."""
         document = self.document(runtime, seconds, error)
         if self.streaming:
@@ -81,7 +78,7 @@ class TurnEvents:
             sys.stdout.write(json.dumps({"version": VERSION, **document}, indent=2) + "\n")
             sys.stdout.flush()
 
-    def document(self, runtime: "AgentRuntime", seconds: float, error: Exception | None) -> dict[str, Any]:
+    def document(self, runtime: AgentRuntime, seconds: float, error: Exception | None) -> dict[str, Any]:
         usage = TokenTotals.of(runtime)
         return {
             "answer": "".join(self._answer).strip(),
@@ -102,7 +99,7 @@ class TurnEvents:
             sys.stdout.flush()
 
 
-def _who(runtime: "AgentRuntime") -> dict[str, str]:
+def _who(runtime: AgentRuntime) -> dict[str, str]:
     return {
         "session": runtime.conversation.id,
         "provider": runtime.provider.name,

@@ -43,7 +43,6 @@ def worker(
     ] = None,
 ) -> None:
     """Serve the fleet with this machine until it is ended or drained."""
-
     trees = trees or os.environ.get(TREES)
     asyncio.run(serve(_address(address), slots=slots, trees=trees, say=output.remark))
 
@@ -57,7 +56,6 @@ def status(
     metrics: Annotated[bool, typer.Option("--metrics", help="As metrics in Prometheus' text form.")] = False,
 ) -> None:
     """Show machines, workers, what runs, and what waits by tenant."""
-
     found = fleet_status(_address(address))
     if json:
         output.print_json(found)
@@ -93,7 +91,6 @@ def drain(
     seconds: Annotated[float, typer.Option(min=0, help="How long to wait for what runs there.")] = 600.0,
 ) -> None:
     """Let a machine finish what it runs and take nothing more."""
-
     for name in drain_machine(_address(address), node, seconds):
         output.say(f"Drained {escape_hidden(name)}", whole=True)
 
@@ -104,7 +101,6 @@ def prepare(
     address: Address = "",
 ) -> None:
     """Bring trees and packages of skills to every machine before they are asked for."""
-
     runner = RayRunner(_address(address))
     failed = 0
     try:
@@ -126,7 +122,6 @@ def key(
     ] = None,
 ) -> None:
     """Make a key for the fleet; an older one goes on opening what it has sealed."""
-
     name = add_key(keys)
     output.say(f"{keys or keys_path()} begins with the new key {name}", whole=True)
     output.remark("Copy the file to every machine of the fleet; it must be closed to others (chmod 600).")

@@ -63,7 +63,6 @@ def export(
     conversation: Annotated[str, typer.Option(help="Only events of this conversation.")] = "",
 ) -> None:
     """Print every event as a line of JSON, the oldest first."""
-
     wanted = EventFilter(skill=canonical_name(skill), conversation=conversation)
     for line in JournalReader(journal_path()).export(wanted):
         sys.stdout.write(line + "\n")
@@ -75,7 +74,6 @@ def prune(
     max_megabytes: Annotated[int, typer.Option(help="The oldest go until the rest is not larger.")] = 512,
 ) -> None:
     """Delete old events."""
-
     if not journal_path().exists():
         output.remark("There is no journal yet.")
         return

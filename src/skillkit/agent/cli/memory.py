@@ -1,16 +1,13 @@
 """`agent memory …`: what the agent remembers of the user."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json
-from skillkit.agent.memory import Memory
-
-if TYPE_CHECKING:
-    from skillkit.agent.memory import Fact
+from skillkit.agent.memory import Fact, Memory
 
 app = typer.Typer(name="memory", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -30,7 +27,6 @@ def search(
     words: Annotated[list[str], typer.Argument(help="Words to look for.")], json: Json = False
 ) -> None:
     """Find facts by words."""
-
     _show(
         Memory().search(" ".join(words)), json=json, otherwise="Nothing that is remembered has these words."
     )
@@ -42,7 +38,6 @@ def forget(
     everything: Annotated[bool, typer.Option("--all", help="Forget everything.")] = False,
 ) -> None:
     """Delete a fact, or all of them."""
-
     if (identity is None) != everything:
         raise typer.BadParameter("give the number of a fact (see: agent memory list) or --all")
     gone = Memory().forget(identity)
@@ -52,7 +47,7 @@ def forget(
     output.say(f"Forgot {output.count(gone, 'fact')}.")
 
 
-def _show(facts: "Sequence[Fact]", *, json: bool, otherwise: str = "Nothing is remembered.") -> None:
+def _show(facts: Sequence[Fact], *, json: bool, otherwise: str = "Nothing is remembered.") -> None:
     if json:
         output.print_json([{"id": fact.id, "text": fact.text, "stated_at": fact.stated_at} for fact in facts])
     elif facts:

@@ -4,22 +4,18 @@ import logging
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.remedies import advise
 from skillkit.agent.settings import SettingsFile
-from skillkit.core.events import NO_JOURNAL
+from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
+from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.enabled import EnabledSkills
-
-if TYPE_CHECKING:
-    from skillkit.core.events import Writer
-    from skillkit.core.models import Diagnostic, SkillMetadata
-    from skillkit.install.record import InstalledSkill
-    from skillkit.install.selection import Selection
+from skillkit.install.record import InstalledSkill
+from skillkit.install.selection import Selection
 
 
 def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
@@ -63,14 +59,13 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
 def enabled_skills(
     paths: Iterable[Path] = (),
     *,
-    selection: "Selection | None" = None,
-    journal: "Writer" = NO_JOURNAL,
-) -> "EnabledSkills":
+    selection: Selection | None = None,
+    journal: Writer = NO_JOURNAL,
+) -> EnabledSkills:
     """The skills of the usual places, of skillkit itself and of `paths`, with what is active.
 
     Commands by which skills are used give a `journal`; those that only show them have nothing to record.
     """
-
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
     hidden = () if journal is NO_JOURNAL else SettingsFile().load().hidden
     enabled = EnabledSkills(search=paths, selection=selection, journal=journal, advise=advise, hidden=hidden)
@@ -79,7 +74,7 @@ def enabled_skills(
     return enabled
 
 
-def get_loaded_skill(enabled: "EnabledSkills", name: str) -> "SkillMetadata":
+def get_loaded_skill(enabled: EnabledSkills, name: str) -> SkillMetadata:
     """Return the skill of that name; one that could not be loaded has an error of its own."""
     try:
         return enabled.manager.get_skill(name)
@@ -91,7 +86,7 @@ def get_loaded_skill(enabled: "EnabledSkills", name: str) -> "SkillMetadata":
         raise
 
 
-def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:
+def show_problems(diagnostics: Iterable[Diagnostic]) -> None:
     """Errors and warnings on stderr, one line each."""
     sys.stdout.flush()
     for found in diagnostics:
@@ -100,5 +95,5 @@ def show_problems(diagnostics: "Iterable[Diagnostic]") -> None:
             output.console(stderr=True).print(output.shown(str(found), style), soft_wrap=True)
 
 
-def _source(label: str, record: "InstalledSkill | None") -> str:
+def _source(label: str, record: InstalledSkill | None) -> str:
     return f"{label} {record.revision[:8]}" if record and record.revision else label

@@ -3,7 +3,6 @@
 import asyncio
 import select
 import sys
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,11 +11,9 @@ from skillkit.agent.cli.events import TurnEvents
 from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.turns import Options, TurnTree, runtime_for, visible
+from skillkit.agent.runtime import AgentRuntime
 from skillkit.agent.telemetry import Stopwatch
 from skillkit.core.exceptions import SkillsUseError
-
-if TYPE_CHECKING:
-    from skillkit.agent.runtime import AgentRuntime
 
 STDIN = "-"
 SECONDS_OF_SILENCE = 3
@@ -78,7 +75,7 @@ def _piped() -> str:
         return ""
 
 
-async def _print_answer(runtime: "AgentRuntime", request: str, progress: Progress) -> None:
+async def _print_answer(runtime: AgentRuntime, request: str, progress: Progress) -> None:
     """Write the answer as it comes, without the space around it."""
     held, begun = "", False
     try:
@@ -99,7 +96,7 @@ async def _print_answer(runtime: "AgentRuntime", request: str, progress: Progres
         await runtime.close()
 
 
-async def _collect_answer(runtime: "AgentRuntime", request: str, events: "TurnEvents") -> None:
+async def _collect_answer(runtime: AgentRuntime, request: str, events: TurnEvents) -> None:
     try:
         async for piece in runtime.turn(request):
             events.text(piece)

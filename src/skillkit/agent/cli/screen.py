@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.turns import visible
+from skillkit.agent.telemetry import Step
 from skillkit.core.text import escape_hidden, one_line
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-    from skillkit.agent.telemetry import Step
 
 _MAX_LINE = 200
 _FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
@@ -33,7 +33,7 @@ class AnswerScreen:
         self._activity, self._since = one_line(text)[:_MAX_LINE], time.monotonic()
         self._draw()
 
-    def step(self, step: "Step") -> None:
+    def step(self, step: Step) -> None:
         """Leave a quiet line for a tool that was called."""
         if step.kind != "tool":
             return

@@ -20,13 +20,13 @@ from skillkit.core.authority import PerTenantAuthority
 from skillkit.core.disk import agent_home, real_path
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.text import escape_hidden
+from skillkit.install.enabled import EnabledSkills
 from skillkit.install.selection import VARIABLE
 from skillkit.scripts import ScriptTools
 
 if TYPE_CHECKING:
     from socket import socket
 
-    from skillkit.install.enabled import EnabledSkills
     from skillkit.integrations.mcp import SkillServer
 
 DEFAULT_PORT = 8765
@@ -201,7 +201,7 @@ def _environment() -> dict[str, str]:
     return settings
 
 
-def _say_what_is_not_served(enabled: "EnabledSkills", paths: list[Path]) -> None:
+def _say_what_is_not_served(enabled: EnabledSkills, paths: list[Path]) -> None:
     """Folders that were named and have skills that nobody will get: say which and why."""
     folders = [real_path(path) for path in paths]
     missing = [

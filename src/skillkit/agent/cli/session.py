@@ -56,7 +56,6 @@ def export(
     file: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
 ) -> None:
     """Print a conversation as Markdown."""
-
     text = as_markdown(ConversationStore().load(identity))
     if file is None:
         typer.echo("\n".join(escape_hidden(line) for line in text.split("\n")), nl=False)

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.turns import Options, runtime_for
-from skillkit.disclosure import SkillSession
+from skillkit.disclosure import SkillSession, Tool
 
 if TYPE_CHECKING:
     from skillkit.agent.skills import ProgramSkills
-    from skillkit.disclosure import Tool
 
 NO_SKILL = ""
 MOST_NAMED = 3
@@ -28,14 +27,14 @@ def show_tools(options: Options) -> None:
     output.table(("Tool", "When", "What"), rows, flexible="What")
 
 
-def _tools_with(skills: "ProgramSkills", skill: str) -> "dict[str, Tool]":
+def _tools_with(skills: "ProgramSkills", skill: str) -> dict[str, Tool]:
     """Return what a new conversation has after a skill was put to use by hand."""
     skills.session = SkillSession()
     disclosed = skills.conversation({}).disclose(f"/{skill}" if skill else "")
     return {tool.name: tool for tool in disclosed.tools}
 
 
-def _when(tool: str, offered: "Mapping[str, Mapping[str, Tool]]") -> str:
+def _when(tool: str, offered: Mapping[str, Mapping[str, Tool]]) -> str:
     with_it = [skill for skill, tools in offered.items() if tool in tools]
     if len(with_it) == len(offered):
         return "always"

@@ -5,24 +5,20 @@ import shutil
 import sys
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from skillkit.agent.approvals import Ask
 from skillkit.agent.cli import output
 from skillkit.agent.cli.model import DownloadBar
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.memory import Memory
 from skillkit.agent.models.choice import choose
+from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
-from skillkit.agent.settings import SettingsFile
+from skillkit.agent.settings import Settings, SettingsFile
+from skillkit.agent.telemetry import Step
 from skillkit.core.text import escape_hidden, one_line, strip_hidden
+from skillkit.disclosure import Disclosure
 from skillkit.disclosure.tool_result import unfence
-
-if TYPE_CHECKING:
-    from skillkit.agent.approvals import Ask
-    from skillkit.agent.models.provider import ChatProvider
-    from skillkit.agent.settings import Settings
-    from skillkit.agent.telemetry import Step
-    from skillkit.disclosure import Disclosure
 
 LATEST = "latest"
 MAX_SHOWN = 100
@@ -42,12 +38,11 @@ class Options:
 def runtime_for(
     options: Options,
     *,
-    ask: "Ask | None" = None,
+    ask: Ask | None = None,
     show: "TurnTree | None" = None,
-    observers: "Observers | None" = None,
-) -> "AgentRuntime":
+    observers: Observers | None = None,
+) -> AgentRuntime:
     """Return everything a conversation needs; no model is loaded yet."""
-
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # what matters is shown as problems
     logging.getLogger("agent_framework").setLevel(logging.CRITICAL)
     settings = SettingsFile().load()
@@ -69,7 +64,7 @@ def runtime_for(
     )
 
 
-def chosen_provider(options: Options, settings: "Settings") -> "ChatProvider":
+def chosen_provider(options: Options, settings: Settings) -> ChatProvider:
     """Return the provider, which tells its progress on stderr should its model have to be fetched."""
     bar = DownloadBar()
     return choose(settings, options.provider, options.model).reporting(bar.advance, bar.say)
@@ -91,7 +86,7 @@ class TurnTree:
         self.shown = shown
         self.lines: list[tuple[int, str]] = []
 
-    def disclosed(self, disclosed: "Disclosure") -> None:
+    def disclosed(self, disclosed: Disclosure) -> None:
         self._add(0, "skills")
         for match in disclosed.matched:
             reasons = "; ".join(match.reasons)
@@ -104,7 +99,7 @@ class TurnTree:
         for note in disclosed.notes:
             self._add(1, note)
 
-    def step(self, step: "Step") -> None:
+    def step(self, step: Step) -> None:
         if step.kind == "tool":
             self._add(0, f"tool {step.name}({_short(step.arguments)}) {step.seconds:.1f} s")
             self._add(1, _short(unfence(step.result) or step.result))

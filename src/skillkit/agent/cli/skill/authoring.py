@@ -2,7 +2,7 @@
 
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,10 +12,7 @@ from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.options import Json, examples
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.clients import CLIENTS, treatments
-from skillkit.evaluation.validation import validate_paths
-
-if TYPE_CHECKING:
-    from skillkit.evaluation.validation import Validation
+from skillkit.evaluation.validation import Validation, validate_paths
 
 
 class Template(str, Enum):
@@ -108,7 +105,6 @@ def validate(
     Exit code 1 when a file has errors; with --for, when that client refuses it or nobody could load it.
     Fields that skillkit adds to the specification are warnings.
     """
-
     if client not in (None, "all", *CLIENTS):
         raise typer.BadParameter(f"'{client}' is none of {', '.join(CLIENTS)}, all", param_hint="--for")
     clients = list(CLIENTS) if client == "all" else [client] if client else []
@@ -141,7 +137,7 @@ def validate(
 _MARKS = {"accepts": "✓", "warns": "!", "refuses": "✗"}
 
 
-def _show_for(result: "Validation", clients: list[str]) -> None:
+def _show_for(result: Validation, clients: list[str]) -> None:
     for found in result.unloadable:
         output.console().print(output.shown(str(found), "red"), soft_wrap=True)
     for name in clients:
@@ -152,7 +148,7 @@ def _show_for(result: "Validation", clients: list[str]) -> None:
             output.console().print(output.shown(f"      {field}: {treatment}"), soft_wrap=True)
 
 
-def _show(result: "Validation") -> None:
+def _show(result: Validation) -> None:
     for found in (*result.errors, *result.warnings):
         style = "red" if found in result.errors else "yellow"
         output.console().print(output.shown(str(found), style), soft_wrap=True)

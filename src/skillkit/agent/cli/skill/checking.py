@@ -1,7 +1,8 @@
 """Comparing what is installed: verify, outdated, sync."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,13 +11,9 @@ from skillkit.agent.cli.options import MAX_BYTES, MAX_FILES, Json, MaxBytes, Max
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill_names import ManyInstalled
 from skillkit.install.lockfile import LOCK_FILE, OLDER_LOCK_FILE, find_lock
+from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import TreeLimits
 from skillkit.install.views import freshness_view, installed_view, left_out_view, verification_view
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from skillkit.install.record import InstalledSkill
 
 
 def register(app: typer.Typer) -> None:
@@ -101,7 +98,6 @@ def sync(
 
     Entries of other tools are found by their hash.
     """
-
     if names and not write:
         raise typer.BadParameter("names are for --write; a lock is restored as a whole")
     limits = TreeLimits(max_files, max_bytes)
@@ -131,7 +127,7 @@ def sync(
     raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
 
 
-def _say_locked(locked: "Sequence[InstalledSkill]", target: Path, *, json: bool) -> None:
+def _say_locked(locked: Sequence[InstalledSkill], target: Path, *, json: bool) -> None:
     if json:
         output.print_json({"locked": [installed_view(item) for item in locked]})
         return

@@ -28,7 +28,7 @@ def info(name: SkillName, json: Json = False) -> None:
     show_problems(details.status.skill.diagnostics)
 
 
-def _facts_of_skill(details: "SkillDetails") -> list[tuple[str, object]]:
+def _facts_of_skill(details: SkillDetails) -> list[tuple[str, object]]:
     status, skill = details.status, details.status.skill
     return [
         ("name", skill.name),
@@ -42,7 +42,7 @@ def _facts_of_skill(details: "SkillDetails") -> list[tuple[str, object]]:
     ]
 
 
-def _facts_of_origin(details: "SkillDetails") -> list[tuple[str, object]]:
+def _facts_of_origin(details: SkillDetails) -> list[tuple[str, object]]:
     record = details.status.installed
     if record is None:
         return []
@@ -55,7 +55,7 @@ def _facts_of_origin(details: "SkillDetails") -> list[tuple[str, object]]:
     ]
 
 
-def _facts_of_files(details: "SkillDetails") -> list[tuple[str, object]]:
+def _facts_of_files(details: SkillDetails) -> list[tuple[str, object]]:
     tree = details.tree
     if details.problem:
         return [("files", details.problem)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,12 +10,9 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.text import escape_hidden
+from skillkit.install.enabled import EnabledSkills
 from skillkit.install.views import match_view
-from skillkit.matching import SkillMatcher
-
-if TYPE_CHECKING:
-    from skillkit.install.enabled import EnabledSkills
-    from skillkit.matching import Match
+from skillkit.matching import Match, SkillMatcher
 
 WORTH_SHOWING = 0.02
 """Below it a search result is noise; the threshold for matching is far above."""
@@ -45,7 +42,6 @@ def search(
     json: Json = False,
 ) -> None:
     """Rank the skills that are found by how well they fit some words."""
-
     query = " ".join(words)
     enabled = remembered(folders or ())
     matcher = matcher_of(enabled, mode)
@@ -93,7 +89,6 @@ def match(
     json: Json = False,
 ) -> None:
     """Show which skills a request would bring in, how surely, and why."""
-
     request = " ".join(words)
     enabled = remembered(folders or ())
     matcher = matcher_of(enabled, mode)
@@ -131,21 +126,21 @@ def match(
         output.say(sentence, whole=True)
 
 
-def remembered(folders: Iterable[Path]) -> "EnabledSkills":
+def remembered(folders: Iterable[Path]) -> EnabledSkills:
     """What is found, read from the catalogue on disk wherever the files have not changed."""
     return enabled_skills(folders)
 
 
-def matcher_of(enabled: "EnabledSkills", mode: str | None) -> "SkillMatcher":
+def matcher_of(enabled: EnabledSkills, mode: str | None) -> SkillMatcher:
     """A matcher over every skill that is found, active or not: authors try before they enable."""
     return SkillMatcher(enabled.manager.list_skills(), mode=mode)
 
 
-def _would_be_injected(found: "Match", enabled: "EnabledSkills") -> bool:
+def _would_be_injected(found: Match, enabled: EnabledSkills) -> bool:
     return enabled.manager.refusal(found.skill) is None
 
 
-def _injection(injected: "list[Match]", matches: "list[Match]", enabled: "EnabledSkills") -> Iterator[str]:
+def _injection(injected: list[Match], matches: list[Match], enabled: EnabledSkills) -> Iterator[str]:
     """What would be in the prompt, and why the rest would not; a command to copy ends its line."""
     if injected:
         names = ", ".join(escape_hidden(found.skill.name) for found in injected)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -32,11 +32,9 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Placing, parse_clients
 from skillkit.install.exceptions import NotInstalledError
 from skillkit.install.installer import SkillInstaller
+from skillkit.install.results import Updated
 from skillkit.install.tree import TreeLimits
 from skillkit.install.views import installed_view, left_out_view
-
-if TYPE_CHECKING:
-    from skillkit.install.results import Updated
 
 
 def register(app: typer.Typer) -> None:
@@ -82,12 +80,11 @@ def installer(
     *,
     yes: bool = False,
     trusted: bool = False,
-    limits: "TreeLimits | None" = None,
+    limits: TreeLimits | None = None,
     full: bool = False,
     quiet: bool = False,
-) -> "Iterator[tuple[SkillInstaller, Asker]]":
+) -> Iterator[tuple[SkillInstaller, Asker]]:
     """An installer that asks at this terminal, with progress on stderr."""
-
     with Progress(silent=quiet) as progress:
         asker = Asker(progress, yes=yes, trusted=trusted, full=full, quiet=quiet)
         opened = SkillInstaller(
@@ -176,7 +173,6 @@ def add(
     json: Json = False,
 ) -> None:
     """Install skills from a repository or a folder, after showing what they can do."""
-
     limits = TreeLimits(max_files, max_bytes)
     if (project or copy) and not clients:
         raise typer.BadParameter("--project and --copy go with --for, which says for which clients")
@@ -226,13 +222,13 @@ def add(
     raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
 
 
-def _placing(clients: Sequence[str], *, project: bool, copy: bool) -> "Placing":
+def _placing(clients: Sequence[str], *, project: bool, copy: bool) -> Placing:
     here = Path.cwd()
     return Placing(parse_clients(clients, here), here if project else None, copy)
 
 
 def _list_source(
-    opened: "SkillInstaller", source: str, ref: str | None, path: str | None, *, json: bool
+    opened: SkillInstaller, source: str, ref: str | None, path: str | None, *, json: bool
 ) -> None:
     offered = opened.look(source, ref=ref, path=path)
     if json:
@@ -275,7 +271,6 @@ def update(
     json: Json = False,
 ) -> None:
     """Bring skills up to date, after showing what changes."""
-
     results: list[dict[str, object]] = []
     codes: list[int] = []
     limits = TreeLimits(max_files, max_bytes)
@@ -302,7 +297,7 @@ def update(
     raise typer.Exit(outcome.merge_exit_codes(codes))
 
 
-def _updated_as_data(done: "Updated", error: SkillsUseError | None) -> dict[str, object]:
+def _updated_as_data(done: Updated, error: SkillsUseError | None) -> dict[str, object]:
     if done.before is None or done.after is None:
         return {"name": done.name, "error": explain(error) if error else ""}
     return {
@@ -312,7 +307,7 @@ def _updated_as_data(done: "Updated", error: SkillsUseError | None) -> dict[str,
     }
 
 
-def _say_updated(done: "Updated") -> None:
+def _say_updated(done: Updated) -> None:
     before, after = done.before, done.after
     if before is None or after is None:
         return

@@ -1,6 +1,6 @@
 """How dear: cost."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,12 +9,9 @@ from skillkit.agent.cli.options import Folders, Json, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
 from skillkit.core.text import one_line
-from skillkit.disclosure.cost import cost_report
+from skillkit.disclosure.cost import CostReport, cost_report
 from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
 from skillkit.install.selection import Selection
-
-if TYPE_CHECKING:
-    from skillkit.disclosure.cost import CostReport
 
 _BAR = 24
 
@@ -41,7 +38,6 @@ def cost(
     json: Json = False,
 ) -> None:
     """Show what each skill costs in tokens, tier by tier, and what progressive disclosure saves."""
-
     enabled = enabled_skills(folders or (), selection=None if active else Selection("all-untrusted"))
     counter: TokenCounter = EncodingCounter.named() if exact else TokenEstimator()
     with Progress() as progress:
@@ -53,7 +49,7 @@ def cost(
     _show_cost(report)
 
 
-def _show_cost(report: "CostReport") -> None:
+def _show_cost(report: CostReport) -> None:
     if not report.skills:
         output.remark("No skills found. Name a folder with --in PATH.")
         return

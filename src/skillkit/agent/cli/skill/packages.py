@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,13 +19,10 @@ from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.granted_parts import npm_consent, packages_consent
 from skillkit.install.views import needed_package_view, node_project_view
 from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError
-from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, chosen_requirements, packages_of
+from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, NeededPackage, chosen_requirements, packages_of
 from skillkit.scripts.node_locks import locked_names
 from skillkit.scripts.node_packages import NodeProject, node_projects_of
 from skillkit.scripts.runner import LocalRunner
-
-if TYPE_CHECKING:
-    from skillkit.scripts.needed_packages import NeededPackage
 
 
 def register(app: typer.Typer) -> None:
@@ -61,7 +58,6 @@ def packages(  # noqa: PLR0917 -- the options of a command
     is ever installed by a guess. For Node.js they are those that its package.json names or its scripts
     import, from npm, whose scripts never run.
     """
-
     skill = get_loaded_skill(enabled_skills(), name)
     needed = packages_of(skill)
     projects = node_projects_of(skill)
@@ -123,7 +119,7 @@ def _lock(
     return given
 
 
-def _show(needed: "list[NeededPackage]") -> None:
+def _show(needed: list[NeededPackage]) -> None:
     rows = [
         (
             escape_hidden(each.module),
@@ -158,7 +154,7 @@ def _show_projects(projects: list[NodeProject]) -> None:
         output.remark(f"Not from the registry, so it cannot be taken: {escape_hidden(elsewhere)}", "yellow")
 
 
-def _reason(each: "NeededPackage") -> str:
+def _reason(each: NeededPackage) -> str:
     words = {KNOWN: "known", SAME_NAME: "a guess: the same name", "": "nobody knows"}
     because = words.get(each.source, f"named in {escape_hidden(each.source)}")
     return f"{because}, optional" if each.optional else because

@@ -21,7 +21,6 @@ def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> N
 
     Nothing is moved. Afterwards verify, outdated and update work on them.
     """
-
     with installer(trusted=trusted, full=full) as (opened, _):
         adopted = opened.adopt(Path.cwd())
     if json:

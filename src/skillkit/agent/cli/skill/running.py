@@ -52,7 +52,6 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a script of a skill as an agent would: in the sandbox, with what its trust grants."""
-
     # Naming the skill selects it; whether it is trusted is another question.
     selection = Selection("names", frozenset({canonical_name(name)}))
     enabled = enabled_skills(selection=selection, journal=open_journal())

@@ -2,11 +2,12 @@
 
 import asyncio
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.options import Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.skill.installing import installer
@@ -15,11 +16,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.packages import package_skill_folders
 from skillkit.core.text import escape_hidden
 from skillkit.install.added_sources import REMOTE_FOLDER, AddedSource, AddedSources, remote_folder
-from skillkit.integrations.mcp.client import MCPSkillSource
-
-if TYPE_CHECKING:
-    from skillkit.agent.cli.asking import Asker
-    from skillkit.integrations.mcp.client import RemoteSkill
+from skillkit.integrations.mcp.client import MCPSkillSource, RemoteSkill
 
 app = typer.Typer(name="source", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -48,7 +45,6 @@ def add(
     Each skill of a server is fetched after a question that shows its digest; add it again to see what is
     new. Skills of both are untrusted until you say otherwise.
     """
-
     if url and command:
         raise typer.BadParameter("a server has an address (--mcp) or a command, not both")
     source = AddedSource(name, url or "", tuple(shlex.split(command or "")))
@@ -99,16 +95,16 @@ def remove(name: Annotated[str, typer.Argument(help="The name of a source.")]) -
     output.say(f"Removed {escape_hidden(name)}.")
 
 
-def _sources() -> "AddedSources":
+def _sources() -> AddedSources:
     return AddedSources(agent_home())
 
 
-def _skills_of(source: "AddedSource") -> list[Any]:
+def _skills_of(source: AddedSource) -> list[Any]:
     label = f"{'package' if source.is_package else 'mcp'}-{source.name}"
     return [skill for skill in enabled_skills().manager.list_skills() if skill.source_label == label]
 
 
-async def _fetch(source: "AddedSource", asker: "Asker") -> None:
+async def _fetch(source: AddedSource, asker: Asker) -> None:
     """Ask about each skill that a server offers and fetch what the user agrees to."""
     try:
         from mcp import StdioServerParameters
@@ -123,7 +119,7 @@ async def _fetch(source: "AddedSource", asker: "Asker") -> None:
         await _offer(remote, skill, asker)
 
 
-async def _offer(remote: "MCPSkillSource", skill: "RemoteSkill", asker: "Asker") -> None:
+async def _offer(remote: MCPSkillSource, skill: RemoteSkill, asker: Asker) -> None:
     size = sum(file.size for file in skill.tree.files.values())
     described = output.summary(str(skill.frontmatter.get("description") or ""), 200)
     output.remark(f"{escape_hidden(skill.name)}: {described}")

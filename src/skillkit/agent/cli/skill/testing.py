@@ -3,7 +3,7 @@
 from difflib import unified_diff
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,7 +23,7 @@ from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import read_json
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.archive import ReportArchive
-from skillkit.evaluation.comparison import compare
+from skillkit.evaluation.comparison import Comparison, compare
 from skillkit.evaluation.discovery import find_suites
 from skillkit.evaluation.rendering.annotations import github_annotations
 from skillkit.evaluation.rendering.html import html_page
@@ -34,9 +34,6 @@ from skillkit.evaluation.script_runs import sandboxed_scripts
 from skillkit.evaluation.targets import Targets, find_targets
 from skillkit.evaluation.tester import SkillTester, skills_in
 from skillkit.evaluation.updating import updated_document, write_document
-
-if TYPE_CHECKING:
-    from skillkit.evaluation.comparison import Comparison
 
 _TIERS = ("static", "routing", "scripts", "behaviour")
 _WITHOUT_MODEL = _TIERS[:3]
@@ -179,7 +176,6 @@ def run_tests(
     json: Json = False,
 ) -> None:
     """Test skills: their files, the requests that should bring them, their scripts."""
-
     wanted = _tiers(tier, behaviour=replay or program is not None or provider is not None)
     paths = [Path(target) for target in targets or ["."] if Path(target).exists()]
     names = [target for target in targets or ["."] if not Path(target).exists()]
@@ -226,8 +222,7 @@ def _tester(
     *,
     mode: str | None,
     run: bool,
-) -> "SkillTester":
-
+) -> SkillTester:
     targets = find_targets(paths) if paths else Targets()
     skills, neighbours = list(targets.skills), []
     if names or targets.alone or folders:
@@ -252,16 +247,15 @@ def _tester(
     return tester
 
 
-def _named_skills(targets: "Targets", skill: str | None) -> set[str]:
+def _named_skills(targets: Targets, skill: str | None) -> set[str]:
     """The skills that files of cases are about, by name."""
     named = {suite.skill for suite in targets.suites.suites} | {skill}
     return {canonical(name) for name in named if name}
 
 
 def _run(
-    tester: "SkillTester", tiers: list[str], asker: Asker, options: "BehaviourOptions", *, update: bool
-) -> "Report":
-
+    tester: SkillTester, tiers: list[str], asker: Asker, options: BehaviourOptions, *, update: bool
+) -> Report:
     found: Report | None = None
     for name, work in (
         ("static", tester.run_static),
@@ -280,7 +274,7 @@ def _run(
     return found if found is not None else tester.report((), {})
 
 
-def _run_scripts(tester: "SkillTester", asker: Asker, *, update: bool) -> "Report":
+def _run_scripts(tester: SkillTester, asker: Asker, *, update: bool) -> Report:
     """Run the cases; with `update` show what would be written and write it when that is agreed to."""
     report, seen = tester.run_scripts()
     written = False
@@ -302,7 +296,7 @@ def _run_scripts(tester: "SkillTester", asker: Asker, *, update: bool) -> "Repor
     return report
 
 
-def _earlier(path: Path) -> "Report":
+def _earlier(path: Path) -> Report:
     try:
         return Report.from_data(read_json(path))
     except ValueError as error:
@@ -310,7 +304,7 @@ def _earlier(path: Path) -> "Report":
 
 
 def _finish(
-    found: "Report",
+    found: Report,
     *,
     junit: Path | None,
     html: Path | None,
@@ -345,7 +339,7 @@ def _finish(
     raise typer.Exit(_code(found, difference, under))
 
 
-def _record(found: "Report") -> None:
+def _record(found: Report) -> None:
     """Keep the report, and one event a skill in the journal, for whoever looks at tests over time."""
     try:
         kept = ReportArchive(agent_home() / "tests").keep(found)
@@ -368,7 +362,7 @@ def _record(found: "Report") -> None:
     journal.close()
 
 
-def _code(found: "Report", difference: "Comparison | None", under: float | None) -> int:
+def _code(found: Report, difference: Comparison | None, under: float | None) -> int:
     if difference is not None and difference.is_worse:
         return outcome.DRIFT
     if not found.complete:

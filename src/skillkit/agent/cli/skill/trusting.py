@@ -97,7 +97,7 @@ def disable(name: SkillName, json: Json = False) -> None:
     enabled = enabled_skills()
     everything = enabled.manager.list_skills()
 
-    def without_it(chosen: "Selection") -> "Selection":
+    def without_it(chosen: Selection) -> Selection:
         if chosen.mode != "names" or canonical_name(name) not in chosen.names:
             get_loaded_skill(enabled, name)  # one that was enabled and has gone can be disabled
         return chosen.without_skill(name, everything)

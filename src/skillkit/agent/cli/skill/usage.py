@@ -2,7 +2,7 @@
 
 import time
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,12 +11,9 @@ from skillkit.agent.cli.journal import days
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.journal import journal_path
-from skillkit.journal import JournalReader
+from skillkit.journal import JournalReader, SkillUsage
 from skillkit.journal.importers import IMPORTERS
 from skillkit.journal.usage import usage_in, usage_of
-
-if TYPE_CHECKING:
-    from skillkit.journal import SkillUsage
 
 
 def register(app: typer.Typer) -> None:
@@ -35,7 +32,6 @@ def usage(
     json: Json = False,
 ) -> None:
     """Show how often each skill was used, and which never was."""
-
     start = time.time() - days(since) * 86_400
     if of is None:
         names = [skill.canonical_name for skill in enabled_skills().manager.offered_skills()]
@@ -56,7 +52,7 @@ def usage(
         )
 
 
-def _show(rows: "list[SkillUsage]", *, unknown: bool) -> None:
+def _show(rows: list[SkillUsage], *, unknown: bool) -> None:
     """`unknown`: the log of another agent says when a skill was loaded and no more."""
     columns = ("Skill", "Matched", "Loaded", "Read", "Run", "Failed", "Tokens", "Last", "Remark")
     cells = []
@@ -75,7 +71,7 @@ def _show(rows: "list[SkillUsage]", *, unknown: bool) -> None:
         output.table(columns, cells, flexible="Remark")
 
 
-def _remark(row: "SkillUsage") -> str:
+def _remark(row: SkillUsage) -> str:
     if row.always_beaten_by:
         return f"always behind {row.always_beaten_by}"
     if row.missed:
