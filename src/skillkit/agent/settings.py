@@ -8,6 +8,7 @@ from typing import Any
 
 from skillkit.agent.exceptions import SettingsError
 from skillkit.agent.providers import PROVIDERS
+from skillkit.core.codec import decode
 from skillkit.core.disk import agent_home, locked, make_folder, replace_file
 from skillkit.core.foreign_json import read_json
 
@@ -109,16 +110,7 @@ class Settings:
 
     @classmethod
     def from_data(cls, data: object) -> "Settings":
-        if not isinstance(data, dict):
-            raise TypeError("not an object")
-        known = {option.name for option in fields(cls)}
-        given = {key: value for key, value in data.items() if key in known}
-        details = {option.name for option in fields(ProviderSettings)}
-        given["providers"] = {
-            name: ProviderSettings(**{key: value for key, value in part.items() if key in details})
-            for name, part in (given.get("providers") or {}).items()
-        }
-        return cls(**given)
+        return decode(cls, data, forgiving=True)
 
 
 class SettingsFile:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from threading import RLock
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 from uuid import uuid4
 
+from skillkit.core.codec import decode, encode
 from skillkit.core.names import canonical_name
 from skillkit.core.path_patterns import relative_name
 from skillkit.core.sources import project_root
@@ -48,20 +49,11 @@ class Activation:
         return self.origin is Origin.LOADED
 
 
-class ActivationData(TypedDict):
-    skill_id: str
-    nonce: str
-    origin: str
-    arguments: str
-    digest: str
-    anchor: NotRequired[str]
-
-
 class SessionData(TypedDict):
     """A session as data that `json.dumps` takes."""
 
     version: int
-    active: list[ActivationData]
+    active: list[dict[str, Any]]
     recent: list[str]
     past: dict[str, str]
     catalogue: str
@@ -254,17 +246,7 @@ class SkillSession:
         with self._lock:
             return SessionData(
                 version=VERSION,
-                active=[
-                    ActivationData(
-                        skill_id=activation.skill_id,
-                        nonce=activation.nonce,
-                        origin=activation.origin.value,
-                        arguments=activation.arguments,
-                        digest=activation.digest,
-                        anchor=activation.anchor,
-                    )
-                    for activation in self._active.values()
-                ],
+                active=[encode(activation) for activation in self._active.values()],
                 recent=list(self._recent),
                 past=dict(self._past),
                 catalogue=self.catalogue,
@@ -296,14 +278,7 @@ class SkillSession:
     def _restored(cls, data: Mapping[str, object]) -> "SkillSession":
         session = cls()
         for entry in _entries(data["active"]):
-            activation = Activation(
-                skill_id=_text(entry["skill_id"]),
-                nonce=_text(entry["nonce"]),
-                origin=Origin(entry["origin"]),
-                arguments=_text(entry["arguments"]),
-                digest=_text(entry["digest"]),
-                anchor=_text(entry.get("anchor", "")),
-            )
+            activation = decode(Activation, entry, forgiving=True)
             session._active[activation.skill_id] = activation
         past = data["past"]
         if not isinstance(past, Mapping):

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import cast
 
+from skillkit.core.codec import ShapeError, decode, encode
 from skillkit.core.exceptions import ConfigurationError
 
 FORMAT = "skillkit.evaluation"
@@ -130,10 +130,10 @@ class Report:
             "tool": self.tool,
             "pass_rate": self.pass_rate,
             "counts": self.counts,
-            "skills": [{"name": one.name, "path": one.path, "digest": one.digest} for one in self.skills],
+            "skills": [encode(skill) for skill in self.skills],
             "metrics": dict(self.metrics),
-            "results": [_result_data(result) for result in self.results],
-            "unreadable": [_problem_data(problem) for problem in self.unreadable],
+            "results": [{**encode(one), "seconds": round(one.seconds, 4)} for one in self.results],
+            "unreadable": [encode(problem) for problem in self.unreadable],
             "notes": list(self.notes),
         }
 
@@ -146,19 +146,8 @@ class Report:
         if not isinstance(version, int) or version > VERSION:
             raise ConfigurationError(f"The report has version {version}; this program reads up to {VERSION}")
         try:
-            return cls(
-                tuple(_result(each) for each in data["results"]),
-                tuple(
-                    SkillUnderTest(str(s["name"]), str(s["path"]), str(s.get("digest", "")))
-                    for s in data["skills"]
-                ),
-                tuple(_problem(each) for each in data.get("unreadable", ())),
-                tuple(map(str, data.get("notes", ()))),
-                cast("Mapping[str, object]", data.get("metrics", {})),
-                str(data.get("created", "")),
-                str(data.get("tool", "")),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            return decode(cls, data, forgiving=True)
+        except ShapeError as error:
             raise ConfigurationError(f"The report is damaged: {error}") from error
 
 
@@ -180,54 +169,4 @@ def merge(first: Report, second: Report) -> Report:
         unreadable=(*first.unreadable, *second.unreadable),
         notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
         metrics={**first.metrics, **second.metrics},
-    )
-
-
-def _result_data(result: Result) -> dict[str, object]:
-    return {
-        "tier": result.tier.value,
-        "skill": result.skill,
-        "id": result.id,
-        "title": result.title,
-        "outcome": result.outcome.value,
-        "message": result.message,
-        "problems": [_problem_data(problem) for problem in result.problems],
-        "suite": result.suite,
-        "seconds": round(result.seconds, 4),
-        "data": dict(result.data),
-    }
-
-
-def _problem_data(problem: Problem) -> dict[str, object]:
-    return {
-        "message": problem.message,
-        "path": problem.path,
-        "line": problem.line,
-        "warning": problem.warning,
-    }
-
-
-def _result(data: Mapping[str, object]) -> Result:
-    problems = cast("Iterable[Mapping[str, object]]", data.get("problems", ()))
-    return Result(
-        Tier(data["tier"]),
-        str(data["skill"]),
-        str(data["id"]),
-        Outcome(data["outcome"]),
-        str(data.get("title", "")),
-        str(data.get("message", "")),
-        tuple(_problem(each) for each in problems),
-        str(data.get("suite", "")),
-        float(cast("float", data.get("seconds", 0.0))),
-        cast("Mapping[str, object]", data.get("data", {})),
-    )
-
-
-def _problem(data: Mapping[str, object]) -> Problem:
-    line = data.get("line")
-    return Problem(
-        str(data.get("message", "")),
-        str(data.get("path", "")),
-        line if isinstance(line, int) else None,
-        bool(data.get("warning")),
     )

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from skillkit._version import __version__
+from skillkit.core.codec import encode
 from skillkit.core.digest import tree_digest
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import SkillsUseError
@@ -134,7 +135,7 @@ class SkillTester:
         if suggest:
             self.progress("Trying other wordings")
             found = suggest_wordings(self.matcher, cases, results)
-            measured["wordings"] = [wording.as_data() for wording in found]
+            measured["wordings"] = [encode(wording) for wording in found]
         return self.report(results, {Tier.ROUTING.value: measured})
 
     def run_scripts(self) -> tuple[Report, dict[Path, dict[str, Observed]]]:

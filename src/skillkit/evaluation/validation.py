@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from skillkit.core.codec import encode
 from skillkit.core.content import read_whole
 from skillkit.core.exceptions import ContentLoadError, SkillParsingError, SkillsUseError
 from skillkit.core.file_sharing import shared_files
@@ -71,10 +72,7 @@ class Validation:
             "valid": not self.errors,
             "errors": [_data(found) for found in self.errors],
             "warnings": [_data(found) for found in self.warnings],
-            "clients": [
-                {"client": verdict.client, "outcome": verdict.outcome, "reason": verdict.reason}
-                for verdict in self.verdicts
-            ],
+            "clients": [encode(verdict) for verdict in self.verdicts],
             "fields": {client: treatments(client, self.fields) for client in CLIENTS},
         }
 

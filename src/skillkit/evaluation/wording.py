@@ -30,15 +30,6 @@ class Wording:
     lost: tuple[str, ...]
     """Cases that no longer pass."""
 
-    def as_data(self) -> dict[str, object]:
-        return {
-            "skill": self.skill,
-            "description": self.description,
-            "added": list(self.added),
-            "gained": list(self.gained),
-            "lost": list(self.lost),
-        }
-
 
 def suggest_wordings(
     matcher: SkillMatcher, cases: Sequence[RoutedCase], results: Sequence[Result]

@@ -3,8 +3,9 @@
 import hashlib
 import re
 from collections.abc import Container, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
+from skillkit.core.codec import encode
 from skillkit.core.digest import FileDigest
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import hidden_in
@@ -42,122 +43,104 @@ _MENDED = frozenset({"unquoted-value", "missing-name", "name-separator", "grant-
 _MAX_SCANNED = 4 * 1024 * 1024
 
 
+def _fact(label: str, meaning: str = "") -> tuple[str, ...]:
+    """A field of the card: what it is called there, and what the name alone would not tell."""
+    values: tuple[str, ...] = field(default=(), metadata={"label": label, "meaning": meaning})
+    return values
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """Facts found in the files; each a sorted tuple, so that two cards can be compared."""
 
-    signed: tuple[str, ...] = ()
+    signed: tuple[str, ...] = _fact(
+        "signed by", "a name that anybody can choose; a policy trusts a certificate by its digest"
+    )
     """Certificates behind a signature that holds, or why it does not."""
-    scripts: tuple[str, ...] = ()
+    scripts: tuple[str, ...] = _fact("scripts")
     """`path (interpreter)` of everything that could be run."""
-    dependencies: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = _fact("dependencies")
     """What scripts want installed, and files that list such things."""
-    undeclared: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] = _fact(
+        "undeclared", "imported by scripts and not declared; installed only when you accept them"
+    )
     """Modules that scripts import without declaring a package, and the package that most likely has each."""
-    hosts: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = _fact("hosts named")
     """Hosts named anywhere in the text."""
-    network: tuple[str, ...] = ()
+    network: tuple[str, ...] = _fact(
+        "network", "wants to reach these hosts; 'everything' is whatever this machine can reach"
+    )
     """Hosts asked for, or `everything`; `$NAME` is the host of the address in that variable."""
-    environment: tuple[str, ...] = ()
+    environment: tuple[str, ...] = _fact(
+        "environment", "environment variables it asks for; their values do enter the sandbox"
+    )
     """Environment variables asked for."""
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = _fact(
+        "secrets", "put into requests to these hosts on the way; scripts never see them"
+    )
     """Keys it uses without seeing them."""
-    commands: tuple[str, ...] = ()
+    commands: tuple[str, ...] = _fact("commands", "must be installed on this machine")
     """Programs that must be on the machine."""
-    toolsets: tuple[str, ...] = ()
+    toolsets: tuple[str, ...] = _fact("toolsets", "would run inside the agent's own process!")
     """Python classes that would run inside the agent's own process."""
-    allowed_tools: tuple[str, ...] = ()
+    allowed_tools: tuple[str, ...] = _fact(
+        "tools", "the author wants them pre-approved; that is never granted"
+    )
     """Tools the author wants approved beforehand; shown, never granted."""
-    nested_skills: tuple[str, ...] = ()
-    binaries: tuple[str, ...] = ()
+    nested_skills: tuple[str, ...] = _fact("nested skills")
+    binaries: tuple[str, ...] = _fact("binary files")
     """Compiled programs and other files that are not text."""
-    hidden_characters: tuple[str, ...] = ()
+    hidden_characters: tuple[str, ...] = _fact("invisible", "characters that cannot be seen")
     """Text files with characters that cannot be seen."""
-    not_fetched: tuple[str, ...] = ()
+    not_fetched: tuple[str, ...] = _fact("not fetched", "Git LFS pointers; their content stays where it is")
     """Pointers to Git LFS content, which is left where it is."""
-    header: tuple[str, ...] = ()
+    header: tuple[str, ...] = _fact("header")
     """What is wrong with the header."""
-    automatic: tuple[str, ...] = ()
+    automatic: tuple[str, ...] = _fact(
+        "runs by itself", "other clients and tools run these without asking; skillkit does not"
+    )
     """What some client or tool runs by itself, without being told to."""
-    declared: tuple[str, ...] = ()
+    declared: tuple[str, ...] = _fact(
+        "to be run", "as the author wants it; models and effort count where the program has them"
+    )
     """How the author wants it run, and what of that is not done here."""
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = _fact("missing files", "named in the instructions and not there")
     """Files that the instructions name and that are not there."""
-    missing_skills: tuple[str, ...] = ()
+    missing_skills: tuple[str, ...] = _fact(
+        "missing skills", "it needs them or sends to them, and they are not installed"
+    )
     """Skills that it needs or sends to and that are not there."""
 
     def facts(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Label and values of everything that is there."""
-        for field in fields(self):
-            values: tuple[str, ...] = getattr(self, field.name)
+        for item in fields(self):
+            values: tuple[str, ...] = getattr(self, item.name)
             if values:
-                yield LABELS[field.name], values
+                yield item.metadata["label"], values
 
     def difference(self, newer: "Capabilities") -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
         """Label, gained and lost values of what `newer` has otherwise."""
         changed = []
-        for field in fields(self):
-            before, after = set(getattr(self, field.name)), set(getattr(newer, field.name))
+        for item in fields(self):
+            before, after = set(getattr(self, item.name)), set(getattr(newer, item.name))
             if before != after:
-                changed.append(
-                    (
-                        LABELS[field.name],
-                        tuple(sorted(after - before)),
-                        tuple(sorted(before - after)),
-                    )
-                )
+                label = item.metadata["label"]
+                changed.append((label, tuple(sorted(after - before)), tuple(sorted(before - after))))
         return changed
 
     def to_data(self) -> dict[str, list[str]]:
-        return {field.name: list(getattr(self, field.name)) for field in fields(self)}
+        return encode(self)
 
 
-LABELS = {
-    "signed": "signed by",
-    "scripts": "scripts",
-    "dependencies": "dependencies",
-    "undeclared": "undeclared",
-    "hosts": "hosts named",
-    "network": "network",
-    "environment": "environment",
-    "secrets": "secrets",
-    "commands": "commands",
-    "toolsets": "toolsets",
-    "allowed_tools": "tools",
-    "nested_skills": "nested skills",
-    "binaries": "binary files",
-    "hidden_characters": "invisible",
-    "not_fetched": "not fetched",
-    "header": "header",
-    "automatic": "runs by itself",
-    "declared": "to be run",
-    "missing": "missing files",
-    "missing_skills": "missing skills",
-}
-MEANINGS = {
-    "signed by": "a name that anybody can choose; a policy trusts a certificate by its digest",
-    "network": "wants to reach these hosts; 'everything' is whatever this machine can reach",
-    "environment": "environment variables it asks for; their values do enter the sandbox",
-    "undeclared": "imported by scripts and not declared; installed only when you accept them",
-    "secrets": "put into requests to these hosts on the way; scripts never see them",
-    "commands": "must be installed on this machine",
-    "toolsets": "would run inside the agent's own process!",
-    "tools": "the author wants them pre-approved; that is never granted",
-    "invisible": "characters that cannot be seen",
-    "not fetched": "Git LFS pointers; their content stays where it is",
-    "runs by itself": "other clients and tools run these without asking; skillkit does not",
-    "to be run": "as the author wants it; models and effort count where the program has them",
-    "missing files": "named in the instructions and not there",
-    "missing skills": "it needs them or sends to them, and they are not installed",
-}
-"""What a label alone would not tell."""
+MEANINGS = {item.metadata["label"]: item.metadata["meaning"] for item in fields(Capabilities)}
+"""What a label alone would not tell; empty where it tells everything."""
 
 
 def capabilities(
     tree: SkillTree, metadata: SkillMetadata, known: Container[str] | None = None
 ) -> Capabilities:
     """The card of a skill; skills that it names are missing unless they are among `known`."""
-    found: dict[str, set[str]] = {field.name: set() for field in fields(Capabilities)}
+    found: dict[str, set[str]] = {item.name: set() for item in fields(Capabilities)}
     for path, file in tree.files.items():
         name = path.rpartition("/")[2]
         if name == SKILL_FILE and path != SKILL_FILE:

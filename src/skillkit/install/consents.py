@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from skillkit.core.codec import decode
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_temporary, locked
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.install.older_consents import OlderConsents
@@ -55,13 +56,11 @@ class Consent:
 
     @staticmethod
     def from_data(data: Any) -> "Consent":
-        """Raises ValueError, KeyError or TypeError for anything that is not a consent of ours."""
-        texts = {key: data.get(key, "") for key in ("place", "server", "granted_at", "detail")}
-        if not all(isinstance(text, str) for text in (data["digest"], data["skill"], *texts.values())):
-            raise TypeError("a consent with something other than text in it")
-        if not data["digest"]:
+        """Raises ValueError for anything that is not a consent of ours."""
+        consent = decode(Consent, data, forgiving=True)
+        if not consent.digest:
             raise ValueError("a consent to no bytes")
-        return Consent(ConsentKind(data["kind"]), data["digest"], data["skill"], **texts)
+        return consent
 
 
 class _Known(NamedTuple):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.codec import encode
 from skillkit.core.diagnostics import Diagnostic
 from skillkit.core.digest import tree_digest
 from skillkit.core.discovery import Discovery
@@ -195,13 +196,5 @@ def diagnosis_data(diagnosis: Diagnosis) -> dict[str, object]:
             }
             for view in diagnosis.clients
         ],
-        "problems": [
-            {
-                "code": problem.code,
-                "client": problem.client,
-                "message": problem.message,
-                "remedy": problem.remedy,
-            }
-            for problem in diagnosis.problems
-        ],
+        "problems": [encode(problem) for problem in diagnosis.problems],
     }

@@ -63,7 +63,7 @@ class ProposedSkill:
             return
         yield "size", f"{self.file_count} files, {self.size:,} bytes", ""
         for label, values in self.capabilities.facts():
-            meaning = f" ({MEANINGS[label]})" if label in MEANINGS else ""
+            meaning = f" ({MEANINGS[label]})" if MEANINGS.get(label) else ""
             yield label, _listed(values, limit) + meaning, "loud" if label in _LOUD else ""
         for change in self.changes:
             yield "file", str(change), ""

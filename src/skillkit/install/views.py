@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skillkit.core.availability import Refusal
-from skillkit.core.models import Diagnostic, SkillMetadata, SourceType
+from skillkit.core.codec import encode
+from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import FileChange
 from skillkit.install.consents import Consent
@@ -84,7 +84,7 @@ def status_view(status: SkillStatus) -> Data:
         "path": str(skill.base_dir),
         "recovered": skill.recovered,
         "active": status.active,
-        "refusal": refusal_view(status.refusal),
+        "refusal": encode(status.refusal) if status.refusal else None,
         "trusted": status.standing.trusted,
         "git_url": record.git_url if record else None,
         "commit_sha": record.commit_sha if record else None,
@@ -101,13 +101,13 @@ def details_view(details: SkillDetails) -> Data:
         **status_view(details.status),
         "digest": None if details.problem else details.tree.digest.digest,
         "problem": details.problem or None,
-        "edits": edits_view(details.edits),
+        "edits": [encode(edit) for edit in details.edits],
         "scripts": [script.name for script in find_scripts(details.status.skill)],
         "toolsets": list(skill.toolsets),
         "tools": list(details.tools),
         "capabilities": details.card.to_data(),
         "files": {path: file.size for path, file in sorted(details.tree.digest.files.items())},
-        "diagnostics": [diagnostic_view(problem) for problem in skill.diagnostics],
+        "diagnostics": [encode(problem) for problem in skill.diagnostics],
     }
 
 
@@ -116,7 +116,7 @@ def report_view(report: ActivationReport) -> Data:
     return {
         "selection": str(report.selection),
         "skills": [status_view(status) for status in report.skills],
-        "failed": [diagnostic_view(found) for found in report.failed],
+        "failed": [encode(found) for found in report.failed],
         "hint": report.hint,
     }
 
@@ -135,7 +135,7 @@ def verification_view(check: Verification) -> Data:
         "intact": check.intact,
         "trusted": check.skill.trusted,
         "digest": check.skill.digest,
-        "edits": edits_view(check.edits),
+        "edits": [encode(edit) for edit in check.edits],
         "places": [place_view(place) for place in check.places],
     }
 
@@ -159,15 +159,7 @@ def freshness_view(item: Freshness) -> Data:
 
 def consent_view(consent: Consent) -> Data:
     """Return what the user said yes to, and when."""
-    return {
-        "kind": consent.kind.value,
-        "skill": consent.skill,
-        "digest": consent.digest,
-        "place": consent.place or None,
-        "server": consent.server or None,
-        "detail": consent.detail or None,
-        "granted_at": consent.granted_at or None,
-    }
+    return {name: value or None for name, value in encode(consent).items()}
 
 
 def match_view(match: "Match", enabled: EnabledSkills) -> Data:
@@ -180,30 +172,8 @@ def match_view(match: "Match", enabled: EnabledSkills) -> Data:
         "score": match.score,
         "reasons": list(match.reasons),
         "active": refusal is None,
-        "refusal": refusal_view(refusal),
+        "refusal": encode(refusal) if refusal else None,
     }
-
-
-def diagnostic_view(found: Diagnostic) -> Data:
-    """Return one problem and where it is."""
-    return {
-        "path": str(found.path),
-        "line": found.line,
-        "column": found.column,
-        "severity": found.severity.value,
-        "code": found.code,
-        "message": found.message,
-    }
-
-
-def edits_view(edits: Sequence[FileChange]) -> list[Data]:
-    """Return which files differ, and how."""
-    return [{"kind": edit.kind, "path": edit.path} for edit in edits]
-
-
-def refusal_view(refusal: Refusal | None) -> Data | None:
-    """Return why a skill is not used; None when it is."""
-    return None if refusal is None else {"code": refusal.code, "reason": refusal.reason}
 
 
 def node_project_view(project: NodeProject) -> dict[str, object]:
@@ -230,4 +200,4 @@ def needed_package_view(each: NeededPackage) -> dict[str, object]:
 
 def left_out_view(left_out: Iterable[LeftOut]) -> list[dict[str, object]]:
     """What was found and not taken."""
-    return [{"path": left.path, "reason": left.reason} for left in left_out]
+    return [encode(left, {"refused"}) for left in left_out]

@@ -8,17 +8,19 @@ from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.names import canonical_name, deviation
 from skillkit.core.text import escape_hidden
 
-_INSTRUCTIONS = """---
+_HEAD = """---
 name: {name}
 description: {description}
----
+{fields}---
 
 # {title}
 
 ## When to use
 
 Say which requests this skill is for, and which it is not for.
+"""
 
+_STEPS = """
 ## Steps
 
 1. Say what to do first.
@@ -26,43 +28,13 @@ Say which requests this skill is for, and which it is not for.
 3. Say what a good result looks like.
 """
 
-_WITH_SCRIPTS = """---
-name: {name}
-description: {description}
----
-
-# {title}
-
-## When to use
-
-Say which requests this skill is for, and which it is not for.
-
-## Scripts
-
-Do not read the scripts; ask them for `--help` first.
-
-### `scripts/greet.py`
-
-**When to use:** to greet somebody by name. `--json` prints JSON only.
-"""
-
-_HYBRID = """---
-name: {name}
-description: {description}
-toolsets:
-  - toolsets.tools:{class_name}
----
-
-# {title}
-
-## When to use
-
-Say which requests this skill is for, and which it is not for.
-
+_TOOLS = """
 ## Tools
 
 - `{tool}` greets somebody; it runs inside the agent, so keep it small.
+"""
 
+_SCRIPTS = """
 ## Scripts
 
 Do not read the scripts; ask them for `--help` first.
@@ -71,6 +43,8 @@ Do not read the scripts; ask them for `--help` first.
 
 **When to use:** to greet somebody by name. `--json` prints JSON only.
 """
+
+_SECTIONS = {"instructions": (_STEPS,), "scripts": (_SCRIPTS,), "hybrid": (_TOOLS, _SCRIPTS)}
 
 _SCRIPT = '''#!/usr/bin/env python3
 # /// script
@@ -166,11 +140,12 @@ def create_skill(
     }
     if words["class_name"][0].isdigit():
         words |= {"class_name": f"Skill{words['class_name']}", "tool": f"skill_{words['tool']}"}
+    words["fields"] = f"toolsets:\n  - toolsets.tools:{words['class_name']}\n" if template == "hybrid" else ""
     files = {
-        "SKILL.md": {"instructions": _INSTRUCTIONS, "scripts": _WITH_SCRIPTS, "hybrid": _HYBRID}[template]
+        "SKILL.md": _HEAD + "".join(_SECTIONS[template]),
+        "evals/triggers.json": _TRIGGERS,
+        "evals/evals.json": _EVALS,
     }
-    files["evals/triggers.json"] = _TRIGGERS
-    files["evals/evals.json"] = _EVALS
     if template in ("scripts", "hybrid"):
         files["scripts/greet.py"] = _SCRIPT.replace("{", "{{").replace("}", "}}")
         files["evals/scripts.json"] = _SCRIPT_CASES

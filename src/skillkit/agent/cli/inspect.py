@@ -26,7 +26,7 @@ def register(root: typer.Typer) -> None:
 def inspect(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(help="Folders to show besides the usual places.", show_default=False),
+        typer.Argument(help="Folders to show besides the usual places."),
     ] = None,
     port: Annotated[int, typer.Option(help="The port on this machine; 0 takes a free one.")] = DEFAULT_PORT,
     manage: Annotated[

@@ -24,7 +24,6 @@ Folders = Annotated[
         exists=True,
         file_okay=False,
         help="A folder to search besides the usual places; may be given again.",
-        show_default=False,
     ),
 ]
 MatchingMode = Annotated[
@@ -32,7 +31,6 @@ MatchingMode = Annotated[
     typer.Option(
         "--mode",
         help="keyword, lexical, semantic or hybrid; SKILL_MATCHING_MODE or lexical if not given.",
-        show_default=False,
     ),
 ]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from skillkit.agent.cli import output
 from skillkit.agent.remedies import advise
 from skillkit.agent.settings import SettingsFile
+from skillkit.core.codec import encode
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
 from skillkit.core.models import Diagnostic, SkillMetadata
@@ -24,12 +25,12 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
     manager = enabled.manager
     skills = manager.list_skills()
     if json:
-        from skillkit.install.views import diagnostic_view, status_view
+        from skillkit.install.views import status_view
 
         output.print_json(
             {
                 "skills": [status_view(enabled.status(skill)) for skill in skills],
-                "diagnostics": [diagnostic_view(found) for found in manager.diagnostics],
+                "diagnostics": [encode(found) for found in manager.diagnostics],
             }
         )
         return

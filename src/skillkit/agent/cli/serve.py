@@ -61,7 +61,7 @@ def register(app: typer.Typer) -> None:
 def serve(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(exists=True, file_okay=False, help="More folders to search.", show_default=False),
+        typer.Argument(exists=True, file_okay=False, help="More folders to search."),
     ] = None,
     *,
     mcp: Annotated[bool, typer.Option("--mcp", help="Speak the Model Context Protocol.")] = False,

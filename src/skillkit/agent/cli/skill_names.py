@@ -26,20 +26,15 @@ def complete_found(incomplete: str) -> list[str]:
 
 Installed = Annotated[
     str,
-    typer.Argument(
-        help="The name of an installed skill.", autocompletion=complete_installed, show_default=False
-    ),
+    typer.Argument(help="The name of an installed skill.", autocompletion=complete_installed),
 ]
-SkillName = Annotated[
-    str, typer.Argument(help="The name of a skill.", autocompletion=complete_found, show_default=False)
-]
+SkillName = Annotated[str, typer.Argument(help="The name of a skill.", autocompletion=complete_found)]
 ManyInstalled = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[NAME]...",
         help="Names of installed skills; all of them when none is given.",
         autocompletion=complete_installed,
-        show_default=False,
     ),
 ]
 SomeInstalled = Annotated[
@@ -48,6 +43,5 @@ SomeInstalled = Annotated[
         metavar="NAME...",
         help="Names of installed skills.",
         autocompletion=complete_installed,
-        show_default=False,
     ),
 ]

@@ -1,12 +1,13 @@
 """What one run did: the answer, the calls of tools, the files, and what it cost."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+
+from skillkit.core.codec import decode, encode
 
 MOST_FILES = 200
 LONGEST_FILE = 200_000
@@ -22,9 +23,6 @@ class ToolCall:
     name: str
     arguments: str = ""
     result: str = ""
-
-    def as_data(self) -> dict[str, str]:
-        return {"name": self.name, "arguments": self.arguments, "result": self.result}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +52,11 @@ class Transcript:
         return bool(self.error) and not self.timed_out
 
     def as_data(self) -> dict[str, object]:
-        return {
-            "answer": self.answer,
-            "calls": [call.as_data() for call in self.calls],
-            "skills": list(self.skills),
-            "files": dict(self.files),
-            "tokens": self.tokens,
-            "requests": self.requests,
-            "seconds": round(self.seconds, 3),
-            "cost": self.cost,
-            "error": self.error,
-            "timed_out": self.timed_out,
-        }
+        return {**encode(self), "seconds": round(self.seconds, 3)}
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> "Transcript":
-        calls = cast("Sequence[Mapping[str, str]]", data["calls"])
-        return cls(
-            str(data["answer"]),
-            tuple(ToolCall(call["name"], call["arguments"], call["result"]) for call in calls),
-            tuple(cast("Sequence[str]", data["skills"])),
-            cast("Mapping[str, str]", data["files"]),
-            int(cast("int", data["tokens"])),
-            int(cast("int", data["requests"])),
-            float(cast("float", data["seconds"])),
-            cast("float | None", data["cost"]),
-            str(data["error"]),
-            bool(data.get("timed_out", False)),
-        )
+        return decode(cls, data, forgiving=True)
 
 
 def files_in(folder: Path) -> dict[str, str]:

@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
 
 def create(
-    name: Annotated[str, typer.Argument(help="Lower-case letters, digits and hyphens.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Lower-case letters, digits and hyphens.")],
     *,
     template: Annotated[
         Template, typer.Option(help="Instructions only, with scripts, or with a toolset as well.")
@@ -56,12 +56,9 @@ def create(
         typer.Option(
             "--from",
             help="Copy a bundled skill, or the skill in a folder, instead of a template.",
-            show_default=False,
         ),
     ] = None,
-    description: Annotated[
-        str | None, typer.Option(help="What the skill does and when to use it.", show_default=False)
-    ] = None,
+    description: Annotated[str | None, typer.Option(help="What the skill does and when to use it.")] = None,
     into: Annotated[Path, typer.Option(help="The folder that gets the skill's folder.")] = Path("skills"),
     json: Json = False,
 ) -> None:
@@ -85,9 +82,7 @@ def create(
 def validate(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            exists=True, help="SKILL.md files, folders of a skill, or folders of skills.", show_default=False
-        ),
+        typer.Argument(exists=True, help="SKILL.md files, folders of a skill, or folders of skills."),
     ],
     client: Annotated[
         str | None,
@@ -95,7 +90,6 @@ def validate(
             "--for",
             metavar="CLIENT",
             help="What becomes of each field there: claude-code, codex, claude.ai, spec or all.",
-            show_default=False,
         ),
     ] = None,
     json: Json = False,

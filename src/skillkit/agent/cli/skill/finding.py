@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def search(
-    words: Annotated[list[str], typer.Argument(help="What to look for.", show_default=False)],
+    words: Annotated[list[str], typer.Argument(help="What to look for.")],
     folders: Folders = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many to show.")] = 10,
     mode: MatchingMode = None,
@@ -71,9 +71,7 @@ def search(
 
 
 def match(
-    words: Annotated[
-        list[str], typer.Argument(help="What a user would say to the agent.", show_default=False)
-    ],
+    words: Annotated[list[str], typer.Argument(help="What a user would say to the agent.")],
     folders: Folders = None,
     limit: Annotated[
         int | None,
@@ -82,7 +80,6 @@ def match(
             "-n",
             min=1,
             help="How many skills a request may bring in; SKILL_MAX_PER_REQUEST or 3 if not given.",
-            show_default=False,
         ),
     ] = None,
     mode: MatchingMode = None,

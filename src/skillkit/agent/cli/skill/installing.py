@@ -133,7 +133,6 @@ def add(
         str,
         typer.Argument(
             help="owner/repo[/path][@ref], an https, ssh or file address, a site, an archive or ./folder.",
-            show_default=False,
         ),
     ],
     *,

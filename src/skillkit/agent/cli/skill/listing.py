@@ -29,7 +29,6 @@ def list_skills(
             exists=True,
             file_okay=False,
             help="More folders to search, besides the usual places.",
-            show_default=False,
         ),
     ] = None,
     json: Json = False,

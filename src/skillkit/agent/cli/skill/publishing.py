@@ -24,7 +24,7 @@ def publish(
     *,
     well_known: Annotated[
         Path,
-        typer.Option("--well-known", file_okay=False, help="The folder the site serves.", show_default=False),
+        typer.Option("--well-known", file_okay=False, help="The folder the site serves."),
     ],
     json: Json = False,
 ) -> None:

@@ -44,10 +44,10 @@ def register(app: typer.Typer) -> None:
 def run(
     name: SkillName,
     script: Annotated[
-        str | None, typer.Argument(help="The script; without it, the scripts are listed.", show_default=False)
+        str | None, typer.Argument(help="The script; without it, the scripts are listed.")
     ] = None,
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Everything behind goes to the script.", show_default=False)
+        list[str] | None, typer.Argument(help="Everything behind goes to the script.")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -59,7 +59,6 @@ def run_tests(
             metavar="[PATH|NAME]...",
             help="Skills, folders of skills, files of cases, or names; this folder if none is given.",
             autocompletion=complete_found,
-            show_default=False,
         ),
     ] = None,
     *,
@@ -68,7 +67,6 @@ def run_tests(
         typer.Option(
             "--tier",
             help="static, routing, scripts or behaviour; may be given again. The first three if not given.",
-            show_default=False,
         ),
     ] = None,
     skill: Annotated[
@@ -77,7 +75,6 @@ def run_tests(
             "--skill",
             help="The skill that cases are about which do not say so.",
             autocompletion=complete_found,
-            show_default=False,
         ),
     ] = None,
     among: Annotated[
@@ -87,7 +84,6 @@ def run_tests(
             exists=True,
             file_okay=False,
             help="A folder of skills that compete for the requests; may be given again.",
-            show_default=False,
         ),
     ] = None,
     folders: Folders = None,
@@ -104,23 +100,20 @@ def run_tests(
         bool, typer.Option("--yes", "-y", help="Write what --update shows without asking.")
     ] = False,
     provider: Annotated[
-        str | None, typer.Option("--provider", help="Run behaviour with this provider.", show_default=False)
+        str | None, typer.Option("--provider", help="Run behaviour with this provider.")
     ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", help="The provider's model.", show_default=False)
-    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="The provider's model.")] = None,
     program: Annotated[
         str | None,
         typer.Option(
             "--with",
             metavar="PROGRAM",
             help="Run behaviour with another program: claude, codex, or a command with {prompt}.",
-            show_default=False,
         ),
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option("--judge", metavar="PROVIDER[:MODEL]", help="Who judges sentences.", show_default=False),
+        typer.Option("--judge", metavar="PROVIDER[:MODEL]", help="Who judges sentences."),
     ] = None,
     runs: Annotated[int, typer.Option("--runs", min=1, help="How often each case is run.")] = 1,
     baseline: Annotated[
@@ -160,7 +153,6 @@ def run_tests(
             min=0,
             max=100,
             help="Exit 1 only when less than this share (%) passes.",
-            show_default=False,
         ),
     ] = None,
     against: Annotated[
@@ -170,7 +162,6 @@ def run_tests(
             exists=True,
             dir_okay=False,
             help="An earlier report; exit 3 when something got worse.",
-            show_default=False,
         ),
     ] = None,
     json: Json = False,
