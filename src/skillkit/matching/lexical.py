@@ -1,17 +1,17 @@
 """Scores by shared words: of name, description and triggers, and of the instructions."""
 
-import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Callable, Iterable, Set
+from typing import NamedTuple
 
+from skillkit.core.content import read_whole
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.header import split
 from skillkit.core.models import SkillMetadata
-from skillkit.core.skill import read_document
 from skillkit.matching.calibration import CALIBRATIONS, LEXICAL, Calibration, LexicalWeights
 from skillkit.matching.description import Description, exclusions_of_body
 from skillkit.matching.request import Request
+from skillkit.matching.sentences import Kind, SentenceIndex
 from skillkit.matching.terms import count_terms, terms
 from skillkit.matching.word_index import WordIndex
 
@@ -29,27 +29,19 @@ BodyReader = Callable[[SkillMetadata], str]
 
 
 def read_body(skill: SkillMetadata) -> str:
-    """The instructions as they are on disk."""
-    return read_document(skill).body
+    """The instructions as they are on disk: their words only, so the header is not judged again."""
+    data, _ = read_whole(skill.skill_path)
+    text = data[split(data).body_start :].decode("utf-8")
+    return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
 
 
-@dataclass(slots=True)
-class _Document:
-    """What is known of one skill beside the words in the indexes."""
+class _Answers(NamedTuple):
+    """Which of the best skills have each word of a request, kept for the reasons."""
 
-    name: tuple[str, ...]
-    phrases: tuple[tuple[str, ...], ...]
-    exclusions: list[tuple[str, ...]]
-    lacking: float = 0.0
-    """How much of usual instructions it lacks, 0 to 1."""
-    judged: frozenset[str] = frozenset()
-    """The terms of name, phrases and exclusions: where none is asked for, they say nothing."""
-
-    def __post_init__(self) -> None:
-        self.gather()
-
-    def gather(self) -> None:
-        self.judged = frozenset((*self.name, *chain(*self.phrases), *chain(*self.exclusions)))
+    request: Request
+    best: frozenset[int]
+    in_words: dict[str, Set[int]]
+    in_bodies: dict[str, Set[int]]
 
 
 class LexicalScorer:
@@ -62,8 +54,11 @@ class LexicalScorer:
         self._read = read_body
         self._words = WordIndex(weights.words)
         self._bodies = WordIndex(weights.body)
-        self._documents: dict[int, _Document] = {}
+        self._sentences = SentenceIndex()
+        self._lacking: dict[int, float] = {}
+        """How much of usual instructions a skill lacks, 0 to 1; only those that lack any."""
         self._unread: dict[int, SkillMetadata] = {}
+        self._answers: _Answers | None = None
 
     @property
     def calibration(self) -> Calibration:
@@ -81,17 +76,19 @@ class LexicalScorer:
         for term in name:
             counts[term] = counts.get(term, 0.0) + self.weights.name
         self._words.add(key, counts)
-        self._documents[key] = _Document(
-            tuple(dict.fromkeys(name)),
-            _term_sets((*description.phrases, *triggers)),
-            list(_term_sets(description.exclusions)),
-        )
+        if name:
+            self._sentences.add(key, Kind.NAME, [tuple(dict.fromkeys(name))])
+        self._sentences.add(key, Kind.PHRASE, _term_sets((*description.phrases, *triggers)))
+        self._sentences.add(key, Kind.EXCLUSION, _term_sets(description.exclusions))
+        self._answers = None
         if self._read:
             self._unread[key] = skill
 
     def remove(self, key: int) -> None:
+        self._answers = None
         self._words.remove(key)
-        del self._documents[key]
+        self._sentences.remove(key)
+        self._lacking.pop(key, None)
         if self._read and self._unread.pop(key, None) is None:
             self._bodies.remove(key)
 
@@ -116,69 +113,80 @@ class LexicalScorer:
                 total.setdefault(key, 0.0)
         self._bodies.add_scores(in_bodies, total, share)
         if len(total) > CANDIDATES:
-            best = sorted(total, key=total.__getitem__, reverse=True)[:CANDIDATES]
-            total = {key: total[key] for key in best}
+            total = _best(total, CANDIDATES)
         self._words.add_common(weighed, total, scale)
         self._bodies.add_common(in_bodies, total, share)
-        asked = dict(weighed)
-        for key in total:
-            document = self._documents[key]
-            if not document.judged.isdisjoint(asked):
-                total[key] += self._judgement(document, asked, scale)
-            if document.lacking:
-                total[key] *= 1 + self.weights.body_expected * document.lacking
-        self._prefer_answered(weighed, total)
+        self._judge(dict(weighed), total, scale)
+        self._prefer_answered(request, weighed, total)
         return {key: value for key, value in total.items() if value > 0}
 
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
+        in_words, in_bodies = self._answered_by(request, key)
         found = []
-        for text, index in (("shares the words", self._words), ("its instructions mention", self._bodies)):
-            shared = index.shared(request, key)
-            words = tuple(dict.fromkeys(request.words[term] for term in shared))[:MOST_WORDS]
+        for text, index, terms_found in (
+            ("shares the words", self._words, in_words),
+            ("its instructions mention", self._bodies, in_bodies),
+        ):
+            telling = index.most_telling(terms_found, request)
+            words = tuple(dict.fromkeys(request.words[term] for term in telling))[:MOST_WORDS]
             if words:
                 found.append(f"{text} {', '.join(words)}")
         return tuple(found)
 
-    def _prefer_answered(self, weighed: list[tuple[str, float]], total: dict[int, float]) -> None:
+    def _answered_by(self, request: Request, key: int) -> tuple[Set[str], Set[str]]:
+        """The terms of a request that a skill has, in its description and in its instructions."""
+        known = self._answers
+        if known is None or known.request is not request or key not in known.best:
+            return self._words.shared(request, key), self._bodies.shared(request, key)
+        return (
+            {term for term, keys in known.in_words.items() if key in keys},
+            {term for term, keys in known.in_bodies.items() if key in keys},
+        )
+
+    def _judge(self, asked: dict[str, float], total: dict[int, float], scale: float) -> None:
+        """Add what name, quoted phrases and exclusions say, and what usual instructions would."""
+        settings = self.weights
+        names: dict[int, float] = {}
+        phrases: dict[int, float] = {}
+        exclusions: dict[int, float] = {}
+        for sentence, shared in self._sentences.shared(asked, total).items():
+            whole, key = self._words.weight_of_all(sentence.terms), sentence.key
+            if sentence.kind is Kind.NAME:  # an ordinary word is less than a name
+                names[key] = settings.name_covered * shared / max(whole, 1.0)
+                continue
+            best = phrases if sentence.kind is Kind.PHRASE else exclusions
+            value = shared * shared / whole  # what it shares, times how much of it is shared
+            if value > best.get(key, 0.0):
+                best[key] = value
+        for key in {**names, **phrases, **exclusions}:
+            value = names.get(key, 0.0) + settings.phrase * scale * phrases.get(key, 0.0)
+            total[key] += value - settings.excluded * scale * exclusions.get(key, 0.0)
+        for key in total.keys() & self._lacking.keys():
+            total[key] *= 1 + settings.body_expected * self._lacking[key]
+
+    def _prefer_answered(
+        self, request: Request, weighed: list[tuple[str, float]], total: dict[int, float]
+    ) -> None:
         """Raise the skills that answer more of the request than half, and lower the others; only the best,
         since it moves none by more than a share of its score."""
         asked = ONE_MORE_WORD + sum(weight for _, weight in weighed)
-        best = frozenset(heapq.nlargest(CLOSEST, total, key=total.__getitem__))
+        best = frozenset(sorted(total, key=total.__getitem__, reverse=True)[:CLOSEST])
+        answers = _Answers(request, best, {}, {})
         answered = dict.fromkeys(best, 0.0)
         for term, weight in weighed:
-            for key in self._words.having(term, best) | self._bodies.having(term, best):
+            answers.in_words[term] = in_words = self._words.having(term, best)
+            answers.in_bodies[term] = in_bodies = self._bodies.having(term, best)
+            for key in in_words | in_bodies:
                 answered[key] += weight
         for key, total_weight in answered.items():
             total[key] *= 1 + self.weights.answered * (total_weight / asked - 0.5)
-
-    def _judgement(self, document: _Document, asked: dict[str, float], scale: float) -> float:
-        """What name, quoted phrases and exclusions add to a skill's score."""
-        settings = self.weights
-        value = 0.0
-        said = sum(asked[term] for term in document.name if term in asked)
-        if said:
-            whole = self._words.weight_of_all(document.name)
-            value += settings.name_covered * said / max(whole, 1.0)  # an ordinary word is less than a name
-        value += settings.phrase * scale * self._best_shared(document.phrases, asked)
-        if document.exclusions:
-            value -= settings.excluded * scale * self._best_shared(document.exclusions, asked)
-        return value
-
-    def _best_shared(self, sentences: Iterable[tuple[str, ...]], asked: dict[str, float]) -> float:
-        """Of the best one: what it shares with the request, times how much of it is shared."""
-        best = 0.0
-        for sentence in sentences:
-            if not asked.keys().isdisjoint(sentence):
-                shared = sum([asked[term] for term in sentence if term in asked])
-                if shared:
-                    best = max(best, shared * shared / self._words.weight_of_all(sentence))
-        return best
+        self._answers = answers if len(weighed) == len(request.words) else None
 
     def _text_of(self, skill: SkillMetadata) -> str:
         assert self._read is not None
         try:
             return self._read(skill)[:LONGEST_BODY]
-        except (SkillsUseError, OSError):
+        except (SkillsUseError, OSError, UnicodeDecodeError):
             return ""
 
     def _add_body(self, key: int, text: str) -> None:
@@ -186,13 +194,19 @@ class LexicalScorer:
         whole = sum(counts.values())
         length = self.weights.body.relative_length(whole)
         self._bodies.add(key, counts, length)
-        document = self._documents[key]
-        if excluded := _term_sets(exclusions_of_body(text)):
-            document.exclusions.extend(excluded)
-            document.gather()
-        document.lacking = max(0.0, 1 - whole / ENOUGH_TERMS)
+        self._sentences.add(key, Kind.EXCLUSION, _term_sets(exclusions_of_body(text)))
+        if whole < ENOUGH_TERMS:
+            self._lacking[key] = 1 - whole / ENOUGH_TERMS
 
 
 def _term_sets(texts: Iterable[str]) -> tuple[tuple[str, ...], ...]:
     found = (tuple(dict.fromkeys(terms(text))) for text in texts)
     return tuple(each for each in found if each)
+
+
+def _best(total: dict[int, float], count: int) -> dict[int, float]:
+    """The best so many, best first; of equals the earlier."""
+    least = sorted(total.values(), reverse=True)[count - 1]
+    near = [key for key, value in total.items() if value >= least]
+    near.sort(key=total.__getitem__, reverse=True)
+    return {key: total[key] for key in near[:count]}

@@ -237,36 +237,32 @@ class SkillMatcher:
         keys = {*ordered, *declared, *(key for key, value in raw.items() if value >= floor)}
         if at_least:
             keys.update(heapq.nlargest(at_least + len(keys), raw, key=raw.__getitem__))
-        found = [
-            _Candidate(
-                key,
-                max(calibration.confidence(raw[key], line) if key in raw else 0.0, declared.get(key, 0.0)),
-                raw.get(key, 0.0),
-                ordered.get(key),
-                key in said,
-                key in ruled_out,
-                key in declared,
-            )
-            for key in keys
-        ]
+        found = []
+        for key in keys:
+            value, trigger = raw.get(key), declared.get(key)
+            score = 0.0 if value is None else calibration.confidence(value, line)
+            if trigger is not None and trigger > score:
+                score = trigger
+            call, out = ordered.get(key), key in ruled_out
+            score = _final_score(score, call, out)
+            found.append(_Candidate(key, score, value or 0.0, call, key in said, out, trigger is not None))
         return self._sorted(found)
 
     def _triggered(
         self, request: Request, ordered: Mapping[int, bool], ruled_out: Collection[int]
     ) -> list["_Candidate"]:
         """The same by declared triggers alone, whose scores are confidences already."""
-        scores = self._triggers.scores(request)
-        return self._sorted(
-            _Candidate(
-                key, scores.get(key, 0.0), 0.0, ordered.get(key), False, key in ruled_out, key in scores
-            )
-            for key in {*ordered, *scores}
-        )
+        found = []
+        for key in {*ordered, *(scores := self._triggers.scores(request))}:
+            call, out = ordered.get(key), key in ruled_out
+            score = _final_score(scores.get(key, 0.0), call, out)
+            found.append(_Candidate(key, score, 0.0, call, False, out, key in scores))
+        return self._sorted(found)
 
-    def _sorted(self, found: Iterable["_Candidate"]) -> list["_Candidate"]:
-        final = [one._replace(score=one.final_score) for one in found]
-        final.sort(key=lambda one: (not one.ordered, -one.score, self._library[one.key].skill.canonical_name))
-        return final
+    def _sorted(self, found: list["_Candidate"]) -> list["_Candidate"]:
+        library = self._library
+        found.sort(key=lambda one: (one.call is None, -one.score, library[one.key].skill.canonical_name))
+        return found
 
     def _offered(self, found: "_Candidate") -> bool:
         """Whether a skill may come without being called by name."""
@@ -325,12 +321,12 @@ class _Candidate(NamedTuple):
     def ordered(self) -> bool:
         return self.call is not None
 
-    @property
-    def final_score(self) -> float:
-        """The score, considering what the request says of the skill by name."""
-        if self.call is not None:
-            return max(self.score, MARKED if self.call else ORDERED)
-        return UNWANTED if self.ruled_out else self.score
+
+def _final_score(score: float, call: bool | None, ruled_out: bool) -> float:
+    """The score, considering what the request says of the skill by name."""
+    if call is not None:
+        return max(score, MARKED if call else ORDERED)
+    return UNWANTED if ruled_out else score
 
 
 def _identity(skill: SkillMetadata) -> tuple[str, str]:

@@ -1,7 +1,6 @@
 """Porter's stemmer: `optimises`, `optimised` and `optimising` are one word to a search."""
 
 import string
-from functools import lru_cache
 
 _LETTERS = str.maketrans(string.ascii_lowercase, "vcccvcccvcccccvcccccvcccyc")
 
@@ -40,13 +39,14 @@ _STEP_4 = tuple(
     "ement able ance ence ible ment ant ate ent ion ism iti ive ize ous al er ic ou".split()
 )  # the longest first
 _ENDINGS = (*_STEP_2, *_STEP_3)
+_ANY_ENDING = tuple("s ed ing y e ll al er ic ant ent ion ism ou ator ful ci li ti".split())
+"""One of these ends every word that any step changes."""
 _LONGEST = 7
 
 
-@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """The stem of a lower-case word; a word that is not plain ASCII letters stays as it is."""
-    if len(word) < 3 or not (word.isascii() and word.isalpha()):
+    if len(word) < 3 or not (word.endswith(_ANY_ENDING) and word.isascii() and word.isalpha()):
         return word
     word = _plural(word)
     word = _past_and_gerund(word)
@@ -124,6 +124,8 @@ def _tidy(word: str) -> str:
 def _shape(word: str) -> str:
     """`v` for each vowel and `c` for each consonant; `y` is a vowel after a consonant."""
     shape = word.translate(_LETTERS)
+    if "y" not in shape:
+        return shape
     while (place := shape.find("y")) >= 0:
         vowel = place > 0 and shape[place - 1] == "c"
         shape = f"{shape[:place]}{'v' if vowel else 'c'}{shape[place + 1 :]}"

@@ -74,27 +74,37 @@ def terms(text: str) -> list[str]:
 
 
 def count_terms(text: str) -> dict[str, int]:
-    """How often each search term occurs in a long text, names of files only by their parts: it has few
-    different words, and each is split once."""
-    counts: dict[str, int] = {}
-    known = counts.get
+    """How often each search term occurs in a long text, names of files only by their parts."""
     pieces = text.encode("utf-8", "surrogatepass").translate(_ASCII_GAPS).split()
-    found = Counter(pieces)
-    for some, count in zip(map(_terms_of_piece, found), found.values(), strict=True):
-        for term in some:
-            counts[term] = known(term, 0) + count
+    counts = Counter(map(_PIECES.__getitem__, pieces))  # no loop of ours over every word
+    counts.pop("", None)
+    for several in [joined for joined in counts if " " in joined]:
+        count = counts.pop(several)
+        for term in several.split(" "):
+            counts[term] = counts.get(term, 0) + count
     return counts
 
 
-@lru_cache(maxsize=131_072)
-def _terms_of_piece(piece: bytes) -> tuple[str, ...]:
-    """The terms between two gaps; beyond ASCII there may be several words."""
-    return tuple(terms(piece.decode("utf-8", "surrogatepass")))
+class _Pieces(dict[bytes, str]):
+    """What stands between two gaps → its terms, with a space between them: mostly one, none for a stop word,
+    beyond ASCII those of several words. Libraries have few different words, and each is split once."""
+
+    def __missing__(self, piece: bytes) -> str:
+        text = piece.decode("utf-8", "surrogatepass")
+        joined = " ".join(_terms_of_word(text) if piece.isalnum() else terms(text))
+        if len(self) >= MOST_PIECES:
+            self.clear()
+        self[piece] = joined
+        return joined
+
+
+MOST_PIECES = 131_072
+_PIECES = _Pieces()
 
 
 @lru_cache(maxsize=65_536)
 def _terms_of_word(word: str) -> tuple[str, ...]:
-    if len(word) <= LONGEST_WORD and word.isascii() and word[1:].islower() and word.isalpha():
+    if len(word) <= LONGEST_WORD and word.isascii() and word.isalpha() and not _has_humps(word):
         whole = word.lower()  # as most words are: one part, nothing to fold
         return () if whole in STOP_WORDS else (_stem(whole),)
     if not word.isascii() and _UNSPACED_RUN.search(folded := fold(word)):
@@ -113,6 +123,10 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
         parts = (hump.lower() for hump in humps if len(hump) > 1 and not hump.isdigit())
         found.extend(_stem(part) for part in parts if part not in STOP_WORDS)
     return tuple(found)
+
+
+def _has_humps(word: str) -> bool:
+    return not (word.islower() or word[1:].islower() or word.isupper())
 
 
 def _stem(word: str) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from skillkit.matching.calibration import WordWeights
@@ -72,9 +72,12 @@ class WordIndex:
         self._weighed.clear()
         self._weighed_all.clear()
 
-    def shared(self, request: Request, key: int) -> list[str]:
-        """The request's terms that a text has, the most telling first."""
-        terms = request.words.keys() & self._terms.get(key, ())
+    def shared(self, request: Request, key: int) -> Set[str]:
+        """The request's terms that a text has."""
+        return request.words.keys() & self._terms.get(key, ())
+
+    def most_telling(self, terms: Iterable[str], request: Request) -> list[str]:
+        """Terms of a request, those first that say most."""
         counts = request.emphasis.get
         return sorted(terms, key=lambda term: (self.weight(term) * counts(term, 1.0), term), reverse=True)
 
