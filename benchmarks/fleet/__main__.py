@@ -19,9 +19,12 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 from fleet_machines import Fleet, running_fleet
 from ray_cluster import INSIDE, namespace_command, processes, why_no_namespace
 
+from skillkit.core.authority import Requester, asking_for
 from skillkit.scripts import LocalRunner, Outcome, ScriptRequest, ScriptRunner
 
 SLOTS = 8
+TENANTS = 20
+"""Of which each may have a thousand runs waiting."""
 
 
 def main(arguments: list[str]) -> int:
@@ -108,17 +111,16 @@ async def waiting(fleet: Fleet, count: int) -> dict[str, float]:
     os.environ["SKILLKIT_FLEET_POLICY"] = ""
     sleeping = [fleet.request("import time; time.sleep(600)") for _ in range(SLOTS)]
     runner = fleet.runner(tenant="waiting")
+    served = fleet.runner()
     blocked = [asyncio.ensure_future(runner.arun(request)) for request in sleeping]
     for request in sleeping:
         await asyncio.to_thread(fleet.wait_for_start, request)
     dispatcher = get_dispatcher(fleet.ray)
     pid = next(pid for pid, line in processes().items() if line.startswith("ray::Dispatcher"))
     before = resident(pid) + resident(os.getpid())
-    tenants = 20  # of which each may have a thousand waiting
-    runners = [fleet.runner(tenant=f"waiting-{number}") for number in range(tenants)]
     request = fleet.request("print(1)", write_paths=())
     began = time.perf_counter()
-    tasks = [asyncio.ensure_future(runners[number % tenants].arun(request)) for number in range(count)]
+    tasks = [asyncio.ensure_future(for_tenant(served, request, number % TENANTS)) for number in range(count)]
     while True:
         status = await dispatcher.status.remote()
         if sum(each["waiting"] for each in status["tenants"].values()) >= count:
@@ -130,6 +132,12 @@ async def waiting(fleet: Fleet, count: int) -> dict[str, float]:
         task.cancel()
     await asyncio.wait([*tasks, *blocked])
     return {"waiting_submitted_a_second": count / spent, "kilobytes_a_waiting_run": size / count / 1000}
+
+
+async def for_tenant(runner: ScriptRunner, request: ScriptRequest, tenant: int) -> None:
+    """Run a request as a server does for one of many tenants."""
+    with asking_for(Requester(tenant=f"waiting-{tenant}")):
+        await runner.arun(request)
 
 
 def idle(seconds: float = 5.0) -> float:

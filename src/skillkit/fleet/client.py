@@ -61,6 +61,7 @@ class FleetClient:
         self._name = f"client-{uuid.uuid4().hex}"
         self._links: dict[int, DispatcherLink] = {}
         self._dispatchers: int | None = None
+        self._counting = asyncio.Lock()
         self._workers: OrderedDict[str, Any] = OrderedDict()
         self._packed: OrderedDict[str, Any] = OrderedDict()
         self._stored: set[str] = set()
@@ -227,8 +228,9 @@ class FleetClient:
     # Where things are
 
     async def _link(self, tenant: str) -> DispatcherLink:
-        if self._dispatchers is None:
-            self._dispatchers = await self._count_dispatchers()
+        async with self._counting:  # thousands that begin together ask once
+            if self._dispatchers is None:
+                self._dispatchers = await self._count_dispatchers()
         number = number_of(tenant, self._dispatchers)
         if number not in self._links:
             self._links[number] = DispatcherLink(

@@ -9,9 +9,10 @@ from typing import Any
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.fleet.fair_queue import FairQueue, QueueFullError
 from skillkit.fleet.policy import Policy, policy_path, read_policy
-from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL, SILENCE, STRANDED, Message
+from skillkit.fleet.protocol import CLIENT_SILENCE, HEARTBEAT, PROTOCOL, SILENCE, STRANDED, Message
 
 _POLL = 2.0
+UNKNOWN: Message = ("unknown", "")
 
 
 @dataclass(slots=True)
@@ -51,6 +52,7 @@ class Dispatcher:
     async def greet(self, client: str, protocol: int) -> dict[str, Any]:
         """Say who serves whom, before anything else is said."""
         self._tend()
+        self._clients.setdefault(client, _Client(0.0)).heard = time.monotonic()
         return {"protocol": PROTOCOL, "dispatchers": self._queue.policy.dispatchers}
 
     # Clients
@@ -58,14 +60,12 @@ class Dispatcher:
     async def exchange(self, client: str, messages: list[Message]) -> list[Message]:
         """Take what a client says and return what there is to say to it."""
         self._tend()
-        known = self._client(client)
+        if (known := self._known(client)) is None:
+            return [UNKNOWN]
         now = time.monotonic()
         for kind, run, *rest in messages:
             if kind == "submit":
-                try:
-                    self._queue.submit(run, rest[0], client, now, rest[1])
-                except QueueFullError as error:
-                    known.events.append(("refused", run, str(error)))
+                self._submit(client, run, *rest)
             elif kind == "adopt":
                 self._queue.adopt(run, rest[0], rest[1], client, now)
             elif kind == "withdraw":
@@ -80,7 +80,8 @@ class Dispatcher:
 
     async def poll(self, client: str) -> list[Message]:
         """Return what there is to say to a client, at the latest after two seconds: a sign of life."""
-        known = self._client(client)
+        if (known := self._known(client)) is None:
+            return [UNKNOWN]
         if not known.events:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(known.woken.wait(), _POLL)
@@ -152,10 +153,20 @@ class Dispatcher:
 
     # Inside
 
-    def _client(self, name: str) -> _Client:
-        known = self._clients.setdefault(name, _Client(0.0))
-        known.heard = time.monotonic()
+    def _known(self, name: str) -> _Client | None:
+        """Return a client that was greeted; one that was forgotten has to say again what it waits for."""
+        if (known := self._clients.get(name)) is not None:
+            known.heard = time.monotonic()
         return known
+
+    def _submit(self, client: str, run: str, tenant: str, priority: int) -> None:
+        if (worker := self._queue.worker_of(run)) is not None:  # the answer that said so did not arrive
+            self._say(client, ("granted", run, worker))
+            return
+        try:
+            self._queue.submit(run, tenant, client, time.monotonic(), priority)
+        except QueueFullError as error:
+            self._say(client, ("refused", run, str(error)))
 
     def _collect(self, client: _Client) -> list[Message]:
         events, client.events = client.events, []
@@ -218,7 +229,7 @@ class Dispatcher:
                 member.state = "silent"
                 self._tell_lost(name)
         for name, client in list(self._clients.items()):
-            if now - client.heard > SILENCE:
+            if now - client.heard > CLIENT_SILENCE:
                 for grant in self._queue.drop_client(name):
                     if grant.worker in self._members:
                         self._members[grant.worker].ending.append(grant.run)

@@ -121,6 +121,10 @@ class FairQueue:
 
     # Runs
 
+    def worker_of(self, run: str) -> str | None:
+        """Return where a run has its slot, None for one that has none."""
+        return self._running[run].worker if run in self._running else None
+
     def submit(self, run: str, tenant: str, client: str, now: float, priority: int = 0) -> None:
         """Let a run wait; QueueFullError if its tenant has too many waiting. Higher priorities go first."""
         if run in self._waiting or run in self._running:

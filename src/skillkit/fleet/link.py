@@ -15,6 +15,8 @@ logger = logging.getLogger(__name__)
 
 _PATIENCE = 4.0
 """Seconds for one answer."""
+_LOOKS = 8
+"""How often an answer is looked for in that time: a program too busy to look blames nobody."""
 _FIRST_PATIENCE = 30.0
 """Seconds for the first, of a dispatcher that has to be started."""
 _GIVES_UP = 8.0
@@ -25,6 +27,10 @@ _AGAIN = 0.2
 
 class NotStartedError(FleetError):
     """A run that got no slot; its script was not started."""
+
+
+class _ForgottenError(FleetError):
+    """The dispatcher heard nothing of this client for so long that it counted it as ended."""
 
 
 @dataclass(slots=True)
@@ -107,7 +113,7 @@ class DispatcherLink:
             try:
                 dispatcher = await self._connected()
                 messages, self._outbox = self._outbox, []
-                self._take(await self._answer(dispatcher.exchange.remote(self._client, messages)))
+                self._take(await _answer(dispatcher.exchange.remote(self._client, messages)))
             except (TimeoutError, self._ray.exceptions.RayError, FleetError) as error:
                 await self._start_over(generation, error)
 
@@ -121,24 +127,19 @@ class DispatcherLink:
             generation = self._generation
             try:
                 dispatcher = await self._connected()
-                self._take(await self._answer(dispatcher.poll.remote(self._client)))
-                self._failing_since = None
+                self._take(await _answer(dispatcher.poll.remote(self._client)))
             except (TimeoutError, self._ray.exceptions.RayError, FleetError) as error:
                 await self._start_over(generation, error)
         if self._dispatcher is not None:
             self._dispatcher.leave.remote(self._client)
-
-    async def _answer(self, reference: Any) -> Any:
-        return await asyncio.wait_for(_value(reference), _PATIENCE)
+            self._dispatcher = None
 
     async def _connected(self) -> Any:
         async with self._connecting:
             if self._dispatcher is None:
                 found = await asyncio.wait_for(ray_call(self._find), _PATIENCE)
                 patience = _PATIENCE if self._was_connected else _FIRST_PATIENCE
-                greeting = await asyncio.wait_for(
-                    _value(found.greet.remote(self._client, PROTOCOL)), patience
-                )
+                greeting = await _answer(found.greet.remote(self._client, PROTOCOL), patience)
                 if greeting["protocol"] != PROTOCOL:
                     raise FleetError(f"The dispatcher speaks version {greeting['protocol']}, not {PROTOCOL}")
                 self._dispatcher, self._was_connected = found, True
@@ -147,8 +148,12 @@ class DispatcherLink:
     def _take(self, events: list[Message]) -> None:
         self._failing_since = None
         for kind, run, *rest in events:
+            if kind == "unknown":
+                raise _ForgottenError("It has forgotten this program, which was silent for too long")
             asked = self._asked.pop(run, None) if kind != "lost" else None
             if kind == "granted":
+                if run in self._leases:  # said twice, because it was asked for twice
+                    continue
                 if asked is None or asked.answer.done():
                     self._say(("release", run))
                     continue
@@ -168,11 +173,9 @@ class DispatcherLink:
         now = time.monotonic()
         if self._failing_since is None:
             self._failing_since = now
-            logger.warning(
-                "The dispatcher does not answer (%s); %d waiting runs are asked for again",
-                type(error).__name__,
-                len(self._asked),
-            )
+            forgot = isinstance(error, _ForgottenError)
+            what = "has forgotten this program" if forgot else f"does not answer ({type(error).__name__})"
+            logger.warning("The dispatcher %s; %d waiting runs are asked for again", what, len(self._asked))
         self._generation += 1
         self._dispatcher = None
         if now - self._failing_since > _GIVES_UP:
@@ -190,6 +193,18 @@ class DispatcherLink:
             if not asked.answer.done():
                 asked.answer.set_exception(NotStartedError(f"{why}, so the script was not started"))
         self._asked.clear()
+
+
+async def _answer(reference: Any, seconds: float | None = None) -> Any:
+    """Return what a dispatcher says; TimeoutError when it is silent while this loop listens."""
+    waiting = asyncio.ensure_future(_value(reference))
+    try:
+        for _ in range(_LOOKS):
+            if waiting in (await asyncio.wait({waiting}, timeout=(seconds or _PATIENCE) / _LOOKS))[0]:
+                return await waiting
+        raise TimeoutError
+    finally:
+        waiting.cancel()
 
 
 async def _value(reference: Any) -> Any:

@@ -7,10 +7,12 @@ PROTOCOL = 1
 HEARTBEAT = 1.0
 """Seconds between two signs of life of a worker or a client."""
 SILENCE = 5.0
-"""Seconds without one after which it counts as lost."""
+"""Seconds without one after which a worker counts as lost."""
+CLIENT_SILENCE = 7.0
+"""Seconds without one after which a client counts as ended; a busy program may pause for some."""
 STRANDED = 60.0
 """Seconds without any machine that takes runs after which what waits is refused."""
 Message = tuple[Any, ...]
 """`("submit", run, tenant, priority)`, `("adopt", run, tenant, worker)`, `("withdraw", run)`,
 `("release", run)`, `("lost", run, worker)` from a client; `("granted", run, worker)`,
-`("refused", run, why)`, `("lost", run)` to it."""
+`("refused", run, why)`, `("lost", run)` to it, and `("unknown", "")` when it has to say everything again."""

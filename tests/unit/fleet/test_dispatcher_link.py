@@ -1,0 +1,101 @@
+"""A client and a dispatcher that lose sight of each other: nothing waits for ever, nothing starts twice."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from skillkit.fleet import link as links
+from skillkit.fleet.client import FleetClient
+from skillkit.fleet.dispatcher import Dispatcher
+from skillkit.fleet.link import DispatcherLink
+from skillkit.fleet.protocol import CLIENT_SILENCE, PROTOCOL
+
+RAY = SimpleNamespace(exceptions=SimpleNamespace(RayError=ConnectionError))
+
+
+class Actor:
+    """The real dispatcher, reached as Ray's handle of an actor is; `drop` loses one answer of a method."""
+
+    def __init__(self):
+        self.real, self.calls, self.drop = Dispatcher(0), [], set()
+
+    def __getattr__(self, method):
+        return SimpleNamespace(remote=lambda *arguments: self._call(method, *arguments))
+
+    def _call(self, method, *arguments):
+        async def answer():
+            self.calls.append(method)
+            found = await getattr(self.real, method)(*arguments)
+            if method in self.drop:
+                self.drop.discard(method)
+                await asyncio.Event().wait()
+            return found
+
+        return asyncio.ensure_future(answer())
+
+
+@pytest.fixture
+async def actor():
+    found = Actor()
+    yield found
+    found.real._tending.cancel()
+
+
+@pytest.fixture
+async def link(actor):
+    found = DispatcherLink(RAY, lambda: actor, "client")
+    yield found
+    await found.close()
+
+
+def beat(actor):
+    return actor.real.beat("worker", {"protocol": PROTOCOL, "slots": 1, "place": "here"})
+
+
+async def test_a_client_that_was_forgotten_says_again_what_it_waits_for(actor, link):
+    waiting = asyncio.ensure_future(link.lease("run", "tenant"))
+    await asyncio.sleep(0)
+    await link._sending
+    for client in actor.real._clients.values():
+        client.heard -= CLIENT_SILENCE + 1
+    actor.real._forget_silent(asyncio.get_running_loop().time())
+    assert actor.real._clients == {}
+    await beat(actor)
+    assert (await asyncio.wait_for(waiting, 20)).worker == "worker"
+
+
+async def test_a_slot_whose_answer_was_lost_is_given_again_and_not_twice(actor, link, monkeypatch):
+    monkeypatch.setattr(links, "_PATIENCE", 0.2)
+    await beat(actor)
+    actor.drop = {"exchange"}
+    lease = await asyncio.wait_for(link.lease("run", "tenant"), 20)
+    assert (lease.worker, actor.real._queue.used("worker")) == ("worker", 1)
+    link.release(lease)
+    other = await asyncio.wait_for(link.lease("other", "tenant"), 20)
+    assert (other.worker, actor.real._queue.used("worker")) == ("worker", 1)
+
+
+async def test_a_slot_that_is_granted_again_to_a_run_that_has_it_stays_its_own(actor, link):
+    await beat(actor)
+    lease = await asyncio.wait_for(link.lease("run", "tenant"), 20)
+    link._say(("submit", "run", "tenant", 0))
+    await link._sending
+    assert not link._outbox
+    assert actor.real._queue.used(lease.worker) == 1
+
+
+async def test_a_client_that_comes_back_after_a_pause_is_greeted_and_not_unknown(actor, link, monkeypatch):
+    monkeypatch.setattr(links, "_IDLE", 0.0)
+    await beat(actor)
+    link.release(await asyncio.wait_for(link.lease("run", "tenant"), 20))
+    await asyncio.wait_for(link._listening, 20)
+    await asyncio.wait_for(link.lease("other", "tenant"), 20)
+    assert link._generation == 0
+
+
+async def test_thousands_that_begin_together_ask_once_who_serves_them(actor, monkeypatch):
+    monkeypatch.setattr("skillkit.fleet.client.get_dispatcher", lambda ray, number=0: actor)
+    client = FleetClient(RAY, None, None)
+    found = await asyncio.gather(*(client._link(f"tenant-{number}") for number in range(2000)))
+    assert (len(set(map(id, found))), actor.calls) == (1, ["greet"])
