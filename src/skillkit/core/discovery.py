@@ -29,7 +29,7 @@ from skillkit.core.older_names import older_names
 from skillkit.core.parser import SkillParser
 from skillkit.core.plugins import MANIFEST, PluginManifest, parse_plugin_manifest
 from skillkit.core.text import escape_hidden, has_control
-from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, Met, SkillFile, SkillWalk
+from skillkit.core.walk import MAX_DEPTH, MAX_FOLDERS, SKILL_FILE, Met, SkillFile, SkillWalk
 
 logger = logging.getLogger(__name__)
 
@@ -246,12 +246,15 @@ def folders_of(source: SkillSource) -> tuple[list[Path], list[Diagnostic]]:
     root = real_path(source.directory)
     folders: list[Path] = []
     problems: list[Diagnostic] = []
-    for name in source.plugin_manifest.skills:
+    # What a manifest lists is searched beside the folder that every plugin has.
+    for name in dict.fromkeys(("skills", *source.plugin_manifest.skills)):
         folder = source.directory / name
         if not real_path(folder).is_relative_to(root):
             problems.append(_failure(folder, "plugin-folder", "The folder leaves the plugin"))
-        elif os.path.isdir(folder):
+        elif os.path.isdir(folder) and not any(folder.is_relative_to(other) for other in folders):
             folders.append(folder)
+    if not folders and os.path.lexists(root / SKILL_FILE):
+        folders = [source.directory]  # a plugin that is one skill
     return folders, problems
 
 

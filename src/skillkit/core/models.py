@@ -55,6 +55,8 @@ class SkillSource:
     plugin_manifest: PluginManifest | None = None
     label: str = ""
     """What stands before the colon in `label:skill`; the plugin's name or the kind of source."""
+    plugin_id: str = ""
+    """`plugin@marketplace`."""
 
     def __post_init__(self) -> None:
         if self.priority <= 0:
@@ -172,6 +174,8 @@ class SkillMetadata:
     source: SourceType | None = None
     plugin_name: str | None = None
     plugin_root: Path | None = None
+    plugin_id: str = ""
+    """`plugin@marketplace`, which names the folder of the plugin's data."""
     source_label: str = ""
     license: str | None = None
     compatibility: str | None = None

@@ -113,6 +113,7 @@ class _Parse:
             values["plugin_name"] = self.source.plugin_name
             if self.source.plugin_name is not None:
                 values["plugin_root"] = self.source.directory
+                values["plugin_id"] = self.source.plugin_id
         if values.get("when_to_use") and not self.strict:
             description = f"{description} {values['when_to_use']}"
         values["name"], values["description"] = name, description

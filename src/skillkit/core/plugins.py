@@ -1,4 +1,4 @@
-"""`.claude-plugin/plugin.json`: what a plugin is called and where its skills are."""
+"""`.claude-plugin/plugin.json`: what a plugin is called, where its skills are, which marketplace has it."""
 
 import json
 import os
@@ -19,6 +19,7 @@ from skillkit.core.path_resolver import open_file
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
 
 MANIFEST = Path(".claude-plugin", "plugin.json")
+MARKETPLACE = Path(".claude-plugin", "marketplace.json")
 MAX_MANIFEST_SIZE = 1_000_000
 _REQUIRED = ("name", "version", "description", "author")
 _VERSIONS = ("0.1", "0.3")
@@ -101,6 +102,30 @@ def parse_plugin_manifest(manifest_path: Path, *, strict: bool = True) -> Plugin
         homepage=data.get("homepage"),
         repository=data.get("repository"),
     )
+
+
+def plugin_id(root: Path, name: str) -> str:
+    """`plugin@marketplace`, as Claude Code calls a plugin by the place that it lies in."""
+    return f"{name}@{_marketplace(root, name)}"
+
+
+def _marketplace(root: Path, name: str) -> str:
+    """The marketplace of a plugin, or the word that Claude Code has for a place without one."""
+    above = [folder.name for folder in root.parents]
+    if above[2:4] == ["cache", "plugins"]:  # plugins/cache/MARKETPLACE/PLUGIN/VERSION
+        return above[1]
+    if above[:2] == ["synced", "plugins"]:
+        return "synced"
+    for folder in (root, *root.parents):
+        try:
+            data = _read(folder / MARKETPLACE)
+        except (ManifestNotFoundError, ManifestParseError, ManifestValidationError):
+            continue
+        entries, market = data.get("plugins"), data.get("name")
+        listed = entries if isinstance(entries, list) else []
+        if isinstance(market, str) and any(isinstance(e, dict) and e.get("name") == name for e in listed):
+            return market
+    return "skills-dir" if above[:2] == ["skills", ".claude"] else "inline"
 
 
 def _completed(data: Mapping[str, Any]) -> Mapping[str, Any]:

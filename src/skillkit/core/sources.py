@@ -12,6 +12,7 @@ from skillkit.core.disk import agent_home, real_path, user_home
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import Diagnostic, SkillSource, SourceType
 from skillkit.core.packages import missing_packages, package_skill_folders
+from skillkit.core.plugins import plugin_id
 from skillkit.core.text import escape_hidden, shown
 
 logger = logging.getLogger(__name__)
@@ -132,6 +133,7 @@ def _plugins(folders: Iterable[Folder]) -> list[SkillSource]:
                 escape_hidden(str(path)),
                 escape_hidden(name),
             )
+        identity = plugin_id(path, name)
         counts[name] = counts.get(name, 0) + 1
         if counts[name] > 1:
             other = f"{name}-{counts[name]}"
@@ -142,7 +144,9 @@ def _plugins(folders: Iterable[Folder]) -> list[SkillSource]:
                 escape_hidden(str(path)),
             )
             name = other
-        sources.append(SkillSource(SourceType.PLUGIN, path, PRIORITY_PLUGIN, name, manifest))
+        sources.append(
+            SkillSource(SourceType.PLUGIN, path, PRIORITY_PLUGIN, name, manifest, plugin_id=identity)
+        )
     return sources
 
 

@@ -35,7 +35,7 @@ class Surroundings:
 
     @staticmethod
     def of(skill: SkillMetadata, project_dir: Path, session_id: str = "") -> "Surroundings":
-        plugin = re.sub(r"[^A-Za-z0-9_-]", "-", skill.plugin_name) if skill.plugin_name else ""
+        plugin = re.sub(r"[^A-Za-z0-9_-]", "-", skill.plugin_id or skill.plugin_name or "")
         return Surroundings(
             skill.argument_names,
             str(skill.base_dir),

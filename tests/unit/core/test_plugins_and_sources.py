@@ -16,6 +16,7 @@ from skillkit.core.exceptions import (
     ManifestParseError,
     ManifestValidationError,
 )
+from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillSource, SourceType
 from skillkit.core.packages import package_skill_folders
 from skillkit.core.plugins import MAX_MANIFEST_SIZE, parse_plugin_manifest
@@ -320,3 +321,57 @@ def test_a_plugin_with_nothing_but_a_name_is_found_as_clients_find_it(fields, tm
     assert found.skills == (["more/"] if "skills" in fields else ["skills/"])
     with pytest.raises(ManifestValidationError):
         parse_plugin_manifest(manifest)
+
+
+def plugin_at(folder, name="office", **fields):
+    manifest = folder / ".claude-plugin" / "plugin.json"
+    manifest.parent.mkdir(parents=True, exist_ok=True)
+    manifest.write_text(json.dumps({"name": name, **fields}))
+    return folder
+
+
+def skill_at(folder, name, body="Text."):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Does {name}.\n---\n{body}\n")
+
+
+@pytest.mark.parametrize(
+    ("place", "market", "expected"),
+    [
+        ("plugins/cache/acme.tools/office/1.2.0", None, "office-acme-tools"),
+        ("market/plugins/office", "Acme Tools", "office-Acme-Tools"),
+        ("market", "acme", "office-acme"),
+        ("home/.claude/skills/office", None, "office-skills-dir"),
+        ("plugins/synced/office", None, "office-synced"),
+        ("elsewhere/office", None, "office-inline"),
+        ("market/unlisted", "other", "office-inline"),
+    ],
+)
+def test_the_data_folder_of_a_plugin_is_named_after_plugin_and_marketplace(place, market, expected, tmp_path):
+    plugin = plugin_at(tmp_path / place)
+    skill_at(plugin / "skills" / "letters", "letters", "Keep drafts in ${CLAUDE_PLUGIN_DATA}/drafts.")
+    if market:
+        manifest = tmp_path / "market" / ".claude-plugin" / "marketplace.json"
+        manifest.parent.mkdir(exist_ok=True)
+        listed = [] if market == "other" else [{"name": "office", "source": "./plugins/office"}]
+        manifest.write_text(json.dumps({"name": market, "owner": {"name": "A"}, "plugins": listed}))
+    manager = SkillManager("", "", plugin_dirs=[plugin])
+    manager.discover()
+    assert f"/.claude/plugins/data/{expected}/drafts." in manager.invoke_skill("letters")
+
+
+def test_a_plugin_is_searched_in_its_skills_folder_and_in_what_its_manifest_lists(tmp_path):
+    plugin = plugin_at(tmp_path / "office", skills=["./more", "./skills/letters"])
+    for folder in ("skills/letters", "skills/notes", "more/tables"):
+        skill_at(plugin / folder, folder.rpartition("/")[2])
+    manager = SkillManager("", "", plugin_dirs=[plugin])
+    manager.discover()
+    assert sorted(skill.name for skill in manager.list_skills()) == ["letters", "notes", "tables"]
+
+
+def test_a_plugin_without_a_skills_folder_is_one_skill(tmp_path):
+    plugin = plugin_at(tmp_path / "office")
+    skill_at(plugin, "letters")
+    manager = SkillManager("", "", plugin_dirs=[plugin])
+    manager.discover()
+    assert [skill.name for skill in manager.list_skills()] == ["letters"]
