@@ -37,7 +37,7 @@ _REQUIRED = re.compile(
     r"(?:(?<!if\s)\brequires?\b(?:\s+(?:sub-?)?skills?)?|\brequired(?:\s+(?:sub-?)?skills?)?\W{0,3}:|\bdepends?\s+on\b|\bbuilds?\s+on\b|\brelies\s+on\b"
     r"|\bprerequisites?:|\bmust\s+(?:first\s+)?(?:run|invoke|load|use|have\s+run)\b"
     r"|\bproceed\s+to(?=\s+(?:the\s+)?§)|\bdelegates?\s+to\b|\bdispatch(?:es)?\s+to\b)"
-    r"\W{0,6}(?:\w+\W{1,3}){0,3}?§",
+    r"[^\w,]{0,6}(?:\w+[^\w,]{1,3}){0,3}?§",
     re.IGNORECASE,
 )
 _IF_NOT_YET = re.compile(
@@ -45,7 +45,7 @@ _IF_NOT_YET = re.compile(
 )
 _PARTS = re.compile(
     r"\b(?:composes(?!\s+with)|orchestrates|delegates?\s+to|dispatch(?:es)?\s+to|feeds?\s+(?:\w+\s+){0,3}to)\b[^§.;]{0,60}§"
-    r"|\bREQUIRED\s+(?:SUB-?)?SKILLS?\b[^§.]*§|\b(?:via|using)\s+the\s+§\s+skill\b|\bSkill\s+tool\s+with\s+§",
+    r"|\bREQUIRED\s+(?:SUB-?)?SKILLS?\b[^§.]*§|\b(?:via|using|per)\s+the\s+§\s+skill\b|\bSkill\s+tool\s+with\s+§",
     re.IGNORECASE,
 )
 _NEEDED_HEADING = re.compile(
@@ -60,7 +60,7 @@ _CALL = (
 _OTHER_HEADING = re.compile(
     r"\brelated\b|\badjacent\b|\bsiblings?\b|\bsee\s+also\b|\bwhen\b|\bcross-|\balternatives?\b|\bcompos(?:e|ability|es?\s+with)\b|\bworks?\s+(?:together|with)\b|\bintegrations?\b"
     r"|\bnext\b|\bhand-?offs?\b|\blimitations?\b|\btriggers?\b|\brouting\b|\breferences?\b|\bchaining\b"
-    r"|\bexamples?\b|\boverview\b|\bout\s+of\s+scope\b|\bremediat|\bescalat|\bfollow-?ups?\b|\bnot\b|\bnever\b|\bdon['’]t\b|\bavoid\b|\boptional\b|\btroubleshoot|\bpairs?\b",
+    r"|\bexamples?\b|\boverview\b|\bout\s+of\s+scope\b|\bremediat|\bescalat|\bfollow-?ups?\b|\bnot\b|\bnever\b|\bdon['’]t\b|\bavoid\b|\boptional\b|\btroubleshoot|\bpairs?\b|\bboundar|\broute\b|\bfailures?\b",
     re.IGNORECASE,
 )
 _NOT_ITS_WORK = re.compile(
@@ -74,23 +74,36 @@ _LACKING = (
     r"(?:[^§,]*\b(?:missing|absent|(?:does|do|has|have|is|are)\s+not|(?:does|do|has|have|is|are)n['’]t|no)\b"
     r"|\s+(?:all|everything)\b)"
 )
-_ADVICE = re.compile(r"\brecommend|\bsuggest|\bthe\s+user\b", re.IGNORECASE)
+_ADVICE = re.compile(
+    r"\brecommend|\bsuggest|\bthe\s+user\b|\boffer|\boptions?\b|\bchosen\b|\bon\s+selection\b", re.IGNORECASE
+)
 _ELSEWHERE = re.compile(
     r"(?:\A|:\**\s)\W*for\b[^§]*,[^§]*§|\b(?:if|when(?:ever)?|unless)\b(?!"
     + _LACKING
     + r")[^§]*§|§[^§]*\bonly\s+(?:when|if|for|at|before)\b"
-    r"|\([^()]*\buse\s+(?:the\s+)?§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing)?\b[^§]*§"
-    r"|\((?:(?:which|that|who)\b[^§)]*|delegates?\s+to\s+)§|\bnext\s+steps?\b|§\W*\s+(?:on|in)\s+(?:the\s+)?PATH\b|§\W*\s+(?:is\s+)?installed\b|\brelated\b|§(?:\s+skill)?\s+for\s+(?:full|more|detail|complete|further|additional|deeper)"
+    r"|\([^()]*\buse\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing)?\b[^§]*§"
+    r"|\((?:(?:which|that|who)\b[^§)]*|delegates?\s+to\s+)§|\bnext\s+steps?\b|§\W*\s+(?:on|in)\s+(?:the\s+)?PATH\b|§\W*\s+(?:is\s+)?installed\b|\brelated\b|§(?:\s+skill)?\s+for\s+(?:the\s+)?(?:full|more|detail|complete|further|additional|deeper)"
+    r"|§(?:\s+skill)?\s+for\b[^.;]{0,60}\b(?:guidance|details|background|reference)\b"
     r"|\b(?:use|run)\s+(?:the\s+)?§(?:\s+skill)?(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
     r"|(?:\bif\s+you\s+(?:need|want|prefer)\b|\b(?:do|does|is|are|will)\s+not\b|\bn['’]t\b|\bdon['’]t\b|\bnever\b"
     r"|\bconsider\b|\bmay\b|\bcan(?:not)?\b)[^§]*§"
-    r"|§\s+(?:patterns?|conventions?|guidelines?|style)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
+    r"|§\s+(?:patterns?|conventions?|guidelines?|style|best\s+practices)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
     r"|§[^§]*\bif\s+(?:available|installed|you|needed|necessary|desired)\b",
     re.IGNORECASE,
 )
 # A row of a table, or one of several options, says what to do in one case.
 _CHOICE = re.compile(r"\A(?:\||(?:>\s*)?(?:[-*]\s+)?\**[A-H]\)\s)")
-_IN_A_CASE = re.compile(r"§(?:\s+skill)?\s+(?:when(?:ever)?|where)\b", re.IGNORECASE)
+_IN_A_CASE = re.compile(
+    r"§(?:\s+skill)?(?:\s+(?:first|before\b[^§.;]*?))?\s+(?:when(?:ever)?|where)\b|§[^§.;]*\bwhere\s+available\b",
+    re.IGNORECASE,
+)
+# What is said in quotes, or in code of several words, is somebody else's message.
+_SAID = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
+_CASE_OF_LIST = re.compile(r"\A\s*(?:[-*+]|\d+[.)])\s+\*\*[^*]+\*\*\s+[—–-]\s")
+_PLAIN_END = (
+    r"(?=\s+(?:sub-?)?skills?\b|\s*(?:[.,;:)*\"'(—–]|$)"
+    r"|\s+(?:to|for|with|on|in|at|as|first|before|after|against|and|or|when|if|via|over|from|inline|now|once)\b)"
+)
 _TO_DO = re.compile(r"§\W{0,3}\s+to\s", re.IGNORECASE)
 
 
@@ -159,8 +172,9 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _sentences(text: str, name: str) -> Iterator[tuple[str, str, str]]:
-    """Heading, line before the list, and sentence of each mention; code and the header are left out."""
-    heading, lead, fenced, header = "", "", False, text.startswith("---")
+    """Heading, lines before the lists, and sentence of each mention; code and the header are left out."""
+    heading, fenced, header = "", False, text.startswith("---")
+    leads: list[tuple[int, str]] = []
     paragraph: list[str] = []
     for number, line in enumerate((*text.splitlines(), "")):
         if header:
@@ -169,25 +183,41 @@ def _sentences(text: str, name: str) -> Iterator[tuple[str, str, str]]:
         fence = line.lstrip().startswith(("```", "~~~"))
         match = None if fenced else _HEADING.match(line)
         if fence or match or not line.strip() or _STARTS_ITEM.match(line):
-            whole = " ".join(paragraph)
-            yield from ((heading, lead, sentence) for sentence in _naming(name, whole))
-            if paragraph and not _STARTS_ITEM.match(whole):
-                lead = whole[-80:] if whole.rstrip("*").endswith(":") else ""  # what a list is about
+            if paragraph:
+                whole = " ".join(part.strip() for part in paragraph)
+                indent = _indent(paragraph[0]) if _STARTS_ITEM.match(paragraph[0]) else -1
+                leads = [(outer, text) for outer, text in leads if outer < indent]
+                lead = " ".join(text for _, text in leads)
+                yield from ((heading, lead, sentence) for sentence in _naming(name, whole))
+                if whole.rstrip("*").endswith(":"):
+                    leads.append((indent, f"{whole[:60]} {whole[-80:]}"))
             paragraph = []
         fenced ^= fence
         if match:
-            heading, lead = match[1], ""
+            heading, leads = match[1], []
         elif not fenced and not fence and line.strip():
-            paragraph.append(line.strip())
+            paragraph.append(line)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _naming(name: str, paragraph: str) -> Iterator[str]:
+    if name not in paragraph.lower():
+        return
     before = ""
-    for sentence in _SENTENCE_END.split(paragraph) if name in paragraph.lower() else ():
-        # "Is the idea not clear yet? Use X." is for another case.
-        if name in sentence.lower() and len(sentence) <= _LONGEST_SENTENCE and not before.endswith("?"):
+    in_a_case = _CASE_OF_LIST.match(paragraph)
+    for sentence in _SENTENCE_END.split(_SAID.sub(_without_words, paragraph)):
+        # "Is the idea not clear yet? Use X." and "- **No idea** — it is open. Use X." are for another case.
+        other = before.endswith("?") or (in_a_case and before)
+        if name in sentence.lower() and len(sentence) <= _LONGEST_SENTENCE and not other:
             yield sentence
         before = sentence.rstrip("\"'”’)* ")
+
+
+def _without_words(said: re.Match[str]) -> str:
+    return f"{said[0][0]}…{said[0][-1]}" if " " in said[0] else said[0]
 
 
 def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
@@ -199,7 +229,7 @@ def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
         return item.startswith("§")
     if _IN_A_CASE.search(marked):
         return False
-    if _OTHER_HEADING.search(heading) or _OTHER_HEADING.search(lead):
+    if _OTHER_HEADING.search(heading) or _OTHER_HEADING.search(lead) or _ADVICE.search(lead):
         return False
     return bool(
         _DO.match(item) or any(rule.search(marked) for rule in (_REQUIRED, _PARTS, _IF_NOT_YET, _SUB_SKILLS))
@@ -222,5 +252,5 @@ def _with_mention(name: str, sentence: str) -> str | None:
     if "-" not in name:
         return None
     sentence = _CODE.sub("` `", sentence)  # what is beside other words in code is a command, not a skill
-    plain = re.compile(_PLAIN.format(name=re.escape(name)), re.IGNORECASE)
+    plain = re.compile(_PLAIN.format(name=re.escape(name)) + _PLAIN_END, re.IGNORECASE)
     return plain.sub("§", sentence.replace("§", " ")) if plain.search(sentence) else None
