@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.evaluation import judging, routing, scripts, skills
 from benchmarks.evaluation.planting import KINDS, Kind
 from benchmarks.measure import record, table
-from skillkit.evaluation import Outcome, SkillTester, find_targets
+from skillkit.evaluation import CaseOutcome, SkillTester, find_targets
 from skillkit.evaluation.report import Result
 from skillkit.evaluation.script_runs import sandboxed_scripts
 
@@ -126,7 +126,7 @@ def alarms(folder: Path) -> set[str]:
 
 
 def _says_something(result: Result) -> bool:
-    if result.outcome is Outcome.PASSED:
+    if result.outcome is CaseOutcome.PASSED:
         return False
     # Fields that the specification does not know are worth a word and no defect.
     return any(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.measure import table
 from skillkit.agent.authoring.templates import create_skill
-from skillkit.evaluation import Outcome, SkillTester, find_targets
+from skillkit.evaluation import CaseOutcome, SkillTester, find_targets
 from skillkit.evaluation.script_runs import sandboxed_scripts
 from skillkit.evaluation.updating import updated_document, write_document
 
@@ -79,4 +79,4 @@ def _write_cases(folder: Path, name: str) -> None:
 
 def _failures(folder: Path) -> int:
     report, _ = _tester(folder).run_scripts()
-    return sum(result.outcome is Outcome.FAILED for result in report.results)
+    return sum(result.outcome is CaseOutcome.FAILED for result in report.results)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from skillkit.core.events import Json
 from skillkit.evaluation.archive import ReportArchive
-from skillkit.evaluation.report import Outcome, Report, Result, SkillUnderTest, Tier
+from skillkit.evaluation.report import CaseOutcome, Report, Result, SkillUnderTest, Tier
 from skillkit.journal import Event, Kind, SqliteJournal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,7 +120,7 @@ def _run() -> dict[str, Json]:
 
 def _tests(folder: Path) -> list[Event]:
     events = []
-    for number, outcome in enumerate((Outcome.FAILED, Outcome.PASSED)):
+    for number, outcome in enumerate((CaseOutcome.FAILED, CaseOutcome.PASSED)):
         result = Result(Tier.ROUTING, "csv-report", "totals of a column", outcome)
         skills = (SkillUnderTest("csv-report", "csv-report"),)
         report = Report((result,), skills, created=f"2026-01-0{number + 1}T12:00:00Z")

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from skillkit.evaluation.report import BAD, Outcome, Report, merge
+from skillkit.evaluation.report import BAD, GOOD, Report, merge
 from skillkit.evaluation.script_runs import sandboxed_scripts
 from skillkit.evaluation.targets import find_targets
 from skillkit.evaluation.tester import SkillTester
@@ -33,7 +33,7 @@ def run_model_free(folder: Path) -> Report:
 
 def _notes(report: Report) -> Iterator[str]:
     bad = [result for result in report.results if result.outcome in BAD]
-    passed = sum(result.outcome in (Outcome.PASSED, Outcome.WARNED) for result in report.results)
+    passed = sum(result.outcome in GOOD for result in report.results)
     yield f"tests of the new version: {passed} passed, {len(bad)} failed"
     for result in bad[:MOST_FAILURES]:
         yield f"failed: {result.tier.value} {result.id}: {result.message}"

@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from skillkit.evaluation.comparison import Comparison, compare
     from skillkit.evaluation.discovery import FoundSuites, find_suites
     from skillkit.evaluation.formats import read_cases_file
-    from skillkit.evaluation.report import Outcome, Problem, Report, Result, Tier
+    from skillkit.evaluation.report import CaseOutcome, Problem, Report, Result, Tier
     from skillkit.evaluation.targets import Targets, find_targets
     from skillkit.evaluation.tester import SkillTester, skills_in
 
 __all__ = [
     "Case",
+    "CaseOutcome",
     "Check",
     "CheckKind",
     "Comparison",
     "FoundSuites",
-    "Outcome",
     "Problem",
     "Report",
     "Result",
@@ -44,7 +44,7 @@ __getattr__ = lazy_names(
         "comparison": "Comparison compare",
         "discovery": "FoundSuites find_suites",
         "formats": "read_cases_file",
-        "report": "Outcome Problem Report Result Tier",
+        "report": "CaseOutcome Problem Report Result Tier",
         "targets": "Targets find_targets",
         "tester": "SkillTester skills_in",
     },

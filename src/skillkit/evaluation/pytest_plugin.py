@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from skillkit.evaluation.report import BAD, Outcome, Result
+from skillkit.evaluation.report import BAD, CaseOutcome, Result
 
 if TYPE_CHECKING:
     from skillkit.evaluation.behaviour.runs import BehaviourRunner
@@ -75,7 +75,7 @@ class SkillItem(pytest.Item):
         result = self.test.run()
         if result.outcome in BAD:
             raise SkillCaseError(result)
-        if result.outcome in (Outcome.SKIPPED, Outcome.NOT_JUDGED):
+        if result.outcome in (CaseOutcome.SKIPPED, CaseOutcome.NOT_JUDGED):
             pytest.skip(result.message)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:

@@ -23,7 +23,7 @@ class Tier(str, Enum):
     BEHAVIOUR = "behaviour"
 
 
-class Outcome(str, Enum):
+class CaseOutcome(str, Enum):
     """How one case ended. What nobody could judge is neither passed nor failed."""
 
     PASSED = "passed"
@@ -34,8 +34,8 @@ class Outcome(str, Enum):
     SKIPPED = "skipped"
 
 
-BAD = frozenset({Outcome.FAILED, Outcome.ERROR})
-GOOD = frozenset({Outcome.PASSED, Outcome.WARNED})
+BAD = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
+GOOD = frozenset({CaseOutcome.PASSED, CaseOutcome.WARNED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Result:
     tier: Tier
     skill: str
     id: str
-    outcome: Outcome
+    outcome: CaseOutcome
     title: str = ""
     message: str = ""
     """One sentence: what happened instead."""
@@ -106,7 +106,7 @@ class Report:
     @property
     def counts(self) -> dict[str, int]:
         counted = Counter(result.outcome for result in self.results)
-        return {outcome.value: counted[outcome] for outcome in Outcome}
+        return {outcome.value: counted[outcome] for outcome in CaseOutcome}
 
     @property
     def pass_rate(self) -> float | None:
@@ -120,7 +120,7 @@ class Report:
     @property
     def complete(self) -> bool:
         """Whether no limit and nobody ended the run before every case was asked of the model."""
-        return all(result.outcome is not Outcome.SKIPPED for result in self.of(Tier.BEHAVIOUR))
+        return all(result.outcome is not CaseOutcome.SKIPPED for result in self.of(Tier.BEHAVIOUR))
 
     def as_data(self) -> dict[str, object]:
         return {

@@ -7,7 +7,7 @@ from pathlib import Path
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.evaluation.cases import Case, Routing
-from skillkit.evaluation.report import Outcome, Result, Tier
+from skillkit.evaluation.report import CaseOutcome, Result, Tier
 from skillkit.matching import Match, SkillMatcher
 
 DEEP = 10
@@ -68,7 +68,7 @@ def run_routing(matcher: SkillMatcher, cases: Iterable[RoutedCase], *, where: st
 
 def metrics(results: Sequence[Result]) -> dict[str, object]:
     """Precision, recall and ranks over results of this tier, None where no case says anything."""
-    asked = [result for result in results if result.outcome is not Outcome.SKIPPED]
+    asked = [result for result in results if result.outcome is not CaseOutcome.SKIPPED]
     wanted = [result for result in asked if result.data.get("wanted")]
     unwanted = [result for result in asked if not result.data.get("wanted")]
     matched = [bool(result.data.get("matched")) for result in wanted]
@@ -91,7 +91,7 @@ def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str
     missing = [name for name in case.wanted if name not in known]
     if case.wanted and len(missing) == len(case.wanted):
         message = f"There is no skill {' or '.join(missing)} in the library"
-        return _made(case, Outcome.SKIPPED, message, where, {})
+        return _made(case, CaseOutcome.SKIPPED, message, where, {})
     explained = matcher.explain(case.request)
     matches = list(explained.matches)
     fired = [match for match in matches if _is_wrong(match, case)]
@@ -114,16 +114,18 @@ def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str
     if fired:
         return _made(case, _severity(case), _fired(case, fired), where, data)
     if own is not None and matches[0] is not own:
-        return _made(case, Outcome.WARNED, f"matched, but behind {_shown(matches[0])}", where, data)
-    return _made(case, Outcome.PASSED, "", where, data)
+        return _made(case, CaseOutcome.WARNED, f"matched, but behind {_shown(matches[0])}", where, data)
+    return _made(case, CaseOutcome.PASSED, "", where, data)
 
 
-def _severity(case: RoutedCase) -> Outcome:
+def _severity(case: RoutedCase) -> CaseOutcome:
     """Nobody said that an implied request brings the skill by itself: a user may name the skill too."""
-    return Outcome.WARNED if case.implied else Outcome.FAILED
+    return CaseOutcome.WARNED if case.implied else CaseOutcome.FAILED
 
 
-def _made(case: RoutedCase, outcome: Outcome, message: str, where: str, data: Mapping[str, object]) -> Result:
+def _made(
+    case: RoutedCase, outcome: CaseOutcome, message: str, where: str, data: Mapping[str, object]
+) -> Result:
     identity = f"{case.case.id}@{where}" if where else case.case.id
     title = case.case.name or case.request[:80]
     return Result(Tier.ROUTING, case.skill, identity, outcome, title, message, suite=case.suite, data=data)

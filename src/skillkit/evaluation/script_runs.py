@@ -15,7 +15,7 @@ from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.behaviour.transcript import plain_files
 from skillkit.evaluation.cases import Case, ScriptCall
 from skillkit.evaluation.json_values import UnknownSchemaError, schema_differences, subset_differences
-from skillkit.evaluation.report import Outcome, Problem, Result, Tier
+from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
 from skillkit.evaluation.routing import canonical
 from skillkit.evaluation.workspace import workspace
 from skillkit.scripts.models import ScriptRunner
@@ -106,7 +106,7 @@ def run_script_case(
         raise ConfigurationError(f"The case {case.id} runs no script")
     begun = perf_counter()
 
-    def made(outcome: Outcome, problems: Sequence[str], seen: Observed | None) -> Result:
+    def made(outcome: CaseOutcome, problems: Sequence[str], seen: Observed | None) -> Result:
         return Result(
             Tier.SCRIPTS,
             skill.canonical_name,
@@ -129,13 +129,13 @@ def run_script_case(
         with workspace(case.files, (skill.base_dir, suite.parent)) as folder:
             seen = _observe(call, skill, folder, runner, {file.path for file in case.files})
             if seen.error in ("permission_denied", "dependency_failed"):
-                return made(Outcome.SKIPPED, [seen.message], seen), seen
+                return made(CaseOutcome.SKIPPED, [seen.message], seen), seen
             problems = list(_differences(call, seen, folder))
     except ConfigurationError as error:
-        return made(Outcome.ERROR, [str(error)], None), None
+        return made(CaseOutcome.ERROR, [str(error)], None), None
     except UnknownSchemaError as error:
-        return made(Outcome.NOT_JUDGED, [str(error)], None), None
-    return made(Outcome.FAILED if problems else Outcome.PASSED, problems, seen), seen
+        return made(CaseOutcome.NOT_JUDGED, [str(error)], None), None
+    return made(CaseOutcome.FAILED if problems else CaseOutcome.PASSED, problems, seen), seen
 
 
 def _observe(

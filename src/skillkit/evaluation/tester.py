@@ -19,7 +19,7 @@ from skillkit.evaluation.behaviour.runs import BehaviourCase, BehaviourRunner
 from skillkit.evaluation.cases import Case, Suite
 from skillkit.evaluation.discovery import FoundSuites, folder_around
 from skillkit.evaluation.formats import read_cases_file
-from skillkit.evaluation.report import Outcome, Problem, Report, Result, SkillUnderTest, Tier
+from skillkit.evaluation.report import CaseOutcome, Problem, Report, Result, SkillUnderTest, Tier
 from skillkit.evaluation.routing import RoutedCase, canonical, routed_cases
 from skillkit.evaluation.script_runs import Observed, run_script_case
 from skillkit.evaluation.static.checks import RULES, Examination, examine
@@ -305,8 +305,9 @@ def _behaviour_result(runner: BehaviourRunner, case: BehaviourCase) -> Result:
 def _unloadable(found: Diagnostic) -> Result:
     problem = Problem(f"{found.code}: {found.message}", found.path.name, found.line)
     name = canonical(found.path.parent.name)
+    said = str(problem)
     return Result(
-        Tier.STATIC, name, "loads", Outcome.FAILED, "loads", str(problem), (problem,), suite=str(found.path)
+        Tier.STATIC, name, "loads", CaseOutcome.FAILED, "loads", said, (problem,), suite=str(found.path)
     )
 
 

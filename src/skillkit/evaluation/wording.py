@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from skillkit.core.models import SkillMetadata
-from skillkit.evaluation.report import BAD, Outcome, Result
+from skillkit.evaluation.report import BAD, CaseOutcome, Result
 from skillkit.evaluation.routing import RoutedCase, run_routing
 from skillkit.matching.matcher import SkillMatcher
 from skillkit.matching.terms import terms
@@ -125,7 +125,7 @@ def _with(description: str, words: Sequence[str]) -> str:
 def _improved(old: Result, new: Result) -> bool:
     def bad(result: Result) -> bool:
         return result.outcome in BAD or (
-            result.outcome is Outcome.WARNED and result.data.get("matched") is False
+            result.outcome is CaseOutcome.WARNED and result.data.get("matched") is False
         )
 
     return bad(old) and not bad(new)

@@ -13,7 +13,7 @@ from openai_server import CallTool, OpenAIServer, Say
 from skillkit.agent.behaviour_tests import AGREEMENTS, BehaviourOptions, run_behaviour
 from skillkit.agent.settings import SettingsFile
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.evaluation import Outcome, SkillTester, find_targets
+from skillkit.evaluation import CaseOutcome, SkillTester, find_targets
 
 CASE = {
     "id": 1,
@@ -38,7 +38,7 @@ def test_a_skill_is_compared_with_its_absence(online: OpenAIServer, tmp_path: Pa
     online.replies = [CallTool("load_skill", {"skill_id": "sales"}), Say("It is 7."), Say("No idea.")]
     report = run_behaviour(tester, BehaviourOptions(provider="openai"), lambda estimate: False, print)
     (result,) = report.results
-    assert result.outcome is Outcome.PASSED, result.problems
+    assert result.outcome is CaseOutcome.PASSED, result.problems
     measured = report.metrics["behaviour"]
     assert (measured["with_skill"], measured["without_skill"]) == (1.0, 0.0)
     assert "may,7" in json.dumps(online.requests[0].body)
@@ -147,6 +147,6 @@ def test_a_limit_in_money_needs_a_price_and_then_holds(
     report = run_behaviour(tester, options, lambda estimate: True, print)
     cost = 2 * (USAGE_IN * 1 + USAGE_OUT * 2) / 1_000_000
     assert report.metrics["behaviour"]["spent"]["cost"] == pytest.approx(cost, abs=1e-4)
-    assert [result.outcome is Outcome.SKIPPED for result in report.results] == [False, False, True]
+    assert [result.outcome is CaseOutcome.SKIPPED for result in report.results] == [False, False, True]
     assert len(online.requests) == 2
     assert any("limit of 0.0002 cost" in note for note in report.notes)

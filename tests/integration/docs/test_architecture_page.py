@@ -57,5 +57,6 @@ def test_every_word_of_the_glossary_is_something_and_is_there_once():
     rows = table("Glossary")
     words = [row[0] for row in rows]
     assert len(words) == len(set(words)) > 25
+    assert [row[0] for row in rows if row[2].count("`skillkit") != 1] == []
     for name in re.findall(r"`(skillkit[\w.]+)`", " ".join(row[2] for row in rows)):
         assert resolve_name(name), name

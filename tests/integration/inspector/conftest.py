@@ -8,7 +8,7 @@ from inspecting import CHROMIUM, FLAGS, Inspecting, inspecting
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from skillkit.evaluation.archive import ReportArchive
-from skillkit.evaluation.report import Outcome, Report, Result, SkillUnderTest, Tier
+from skillkit.evaluation.report import CaseOutcome, Report, Result, SkillUnderTest, Tier
 from skillkit.journal import Event, Kind, SqliteJournal
 
 
@@ -35,7 +35,7 @@ def matched(conversation: str, turn: int) -> Event:
 def tested(folder: Path) -> list[Event]:
     """Two runs of the tests of one skill, the second worse than the first."""
     events = []
-    for number, outcome in enumerate((Outcome.PASSED, Outcome.FAILED)):
+    for number, outcome in enumerate((CaseOutcome.PASSED, CaseOutcome.FAILED)):
         result = Result(Tier.ROUTING, "csv-report", "sums", outcome, message="<b>release-notes won</b>")
         under_test = SkillUnderTest("csv-report", "csv-report", "d")
         report = Report((result,), (under_test,), created=f"2026-01-0{number + 1}T00:00:00Z")

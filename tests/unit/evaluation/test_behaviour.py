@@ -14,7 +14,7 @@ from skillkit.evaluation.behaviour.runs import BehaviourRunner
 from skillkit.evaluation.behaviour.statistics import difference, pass_rate
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript
 from skillkit.evaluation.cases import Check, CheckKind
-from skillkit.evaluation.report import Outcome
+from skillkit.evaluation.report import CaseOutcome
 
 PROGRAM = """
 import pathlib, sys
@@ -62,7 +62,7 @@ def test_the_skill_is_compared_with_its_absence(case, program, tmp_path, log):
     runner = BehaviourRunner(Recordings(tmp_path / "rec"), program, runs=2)
     report = case().run_behaviour(runner)
     (result,) = report.results
-    assert (result.outcome, result.message) == (Outcome.PASSED, "2 checks not judged")
+    assert (result.outcome, result.message) == (CaseOutcome.PASSED, "2 checks not judged")
     measured = report.metrics["behaviour"]
     assert (measured["with_skill"], measured["without_skill"]) == (1.0, 0.0)
     assert measured["difference"]["delta"] == 1.0
@@ -81,10 +81,10 @@ def test_a_recording_of_another_version_is_refused_unless_accepted(case, program
     manifest = skills_dir / "sales" / "SKILL.md"
     manifest.write_text(manifest.read_text() + "More.\n")
     (refused,) = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec", replay=True))).results
-    assert (refused.outcome, "another skill" in refused.message) == (Outcome.ERROR, True)
+    assert (refused.outcome, "another skill" in refused.message) == (CaseOutcome.ERROR, True)
     stale = Recordings(tmp_path / "rec", replay=True, accept_stale=True)
     report = case().run_behaviour(BehaviourRunner(stale))
-    assert report.results[0].outcome is Outcome.PASSED
+    assert report.results[0].outcome is CaseOutcome.PASSED
     assert "another version" in report.notes[-1]
 
 
@@ -95,11 +95,11 @@ def test_an_interrupted_run_is_resumed_without_asking_again(case, program, tmp_p
 
     recordings = Recordings(tmp_path / "rec")
     stopped = case().run_behaviour(BehaviourRunner(recordings, program, runs=3, progress=interrupt))
-    assert [result.outcome for result in stopped.results] == [Outcome.SKIPPED]
+    assert [result.outcome for result in stopped.results] == [CaseOutcome.SKIPPED]
     assert "interrupted" in stopped.notes[-1]
     resumed = BehaviourRunner(Recordings(tmp_path / "rec", resume=True), program, runs=3)
     assert resumed.estimate(case().behaviour_cases()).recorded == 1
-    assert case().run_behaviour(resumed).results[0].outcome is Outcome.PASSED
+    assert case().run_behaviour(resumed).results[0].outcome is CaseOutcome.PASSED
     assert log.read_text() == "x" * 6
 
 
@@ -107,7 +107,7 @@ def test_a_budget_ends_a_run_and_keeps_what_is_done(case, program, tmp_path, log
     runner = BehaviourRunner(Recordings(tmp_path / "rec"), program, runs=5, budget=Budget(max_calls=3))
     report = case().run_behaviour(runner)
     assert "limit of 3 calls" in report.notes[-1]
-    assert [result.outcome for result in report.results] == [Outcome.SKIPPED]
+    assert [result.outcome for result in report.results] == [CaseOutcome.SKIPPED]
     assert log.read_text() == "xxx"
 
 
@@ -117,7 +117,7 @@ def test_each_skill_keeps_its_own_recordings(case, program, write_skill, skills_
     (other / "evals" / "evals.json").write_text(json.dumps({"skill_name": "taxes", "evals": [CASE]}))
     case().run_behaviour(BehaviourRunner(Recordings(), program))
     alone = case(other).run_behaviour(BehaviourRunner(Recordings(replay=True)))
-    assert [result.outcome for result in alone.results] == [Outcome.PASSED]
+    assert [result.outcome for result in alone.results] == [CaseOutcome.PASSED]
     assert len(list((skills_dir / "sales" / "evals" / "recordings").glob("*.json"))) == 2
 
 
@@ -130,16 +130,16 @@ def test_a_run_that_broke_off_says_nothing_of_the_skill_and_is_tried_again(case,
     )
     limited = ProgramExecutor((sys.executable, str(file), "{prompt}"), paid=False)
     first = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec"), limited, baseline=False))
-    assert first.results[0].outcome is Outcome.ERROR
+    assert first.results[0].outcome is CaseOutcome.ERROR
     assert "429 too many requests" in first.results[0].message
     assert first.metrics["behaviour"]["with_skill"] is None
     resuming = BehaviourRunner(Recordings(tmp_path / "rec", resume=True), limited, baseline=False)
     assert resuming.estimate(case().behaviour_cases()).runs == 1
-    assert case().run_behaviour(resuming).results[0].outcome is Outcome.PASSED
+    assert case().run_behaviour(resuming).results[0].outcome is CaseOutcome.PASSED
     assert log.read_text() == "xx"
 
 
-@pytest.mark.parametrize(("text", "outcome"), [("MAY", Outcome.PASSED), ("JUNE", Outcome.FAILED)])
+@pytest.mark.parametrize(("text", "outcome"), [("MAY", CaseOutcome.PASSED), ("JUNE", CaseOutcome.FAILED)])
 def test_a_checker_of_the_skill_reads_the_files_of_the_run(text, outcome, tester, write_skill, tmp_path):
     folder = write_skill("sales", "Add up.\n", description="Adds up CSV files of sales by month.")
     (folder / "scripts").mkdir()

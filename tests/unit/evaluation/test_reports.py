@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.evaluation import Outcome, Problem, Report, Result, Tier, compare
+from skillkit.evaluation import CaseOutcome, Problem, Report, Result, Tier, compare
 from skillkit.evaluation.rendering.annotations import github_annotations
 from skillkit.evaluation.rendering.html import html_page
 from skillkit.evaluation.rendering.junit import junit_xml
@@ -20,10 +20,10 @@ def result(identity, outcome, **more):
 
 REPORT = Report(
     (
-        result("a", Outcome.PASSED),
-        result("b", Outcome.FAILED, message="x \x1b[31m<&>", problems=(Problem("p", "SKILL.md", 3),)),
-        result("c", Outcome.NOT_JUDGED),
-        result("d", Outcome.WARNED, message="w"),
+        result("a", CaseOutcome.PASSED),
+        result("b", CaseOutcome.FAILED, message="x \x1b[31m<&>", problems=(Problem("p", "SKILL.md", 3),)),
+        result("c", CaseOutcome.NOT_JUDGED),
+        result("d", CaseOutcome.WARNED, message="w"),
     ),
     (SkillUnderTest("csv", "/skills/csv", "sha256:1"),),
     metrics={"routing": {"recall": 0.5}},
@@ -45,12 +45,12 @@ def test_a_report_of_another_kind_is_refused(change, message):
 
 
 def test_what_nobody_judged_counts_as_neither():
-    assert Report((result("a", Outcome.NOT_JUDGED),)).pass_rate is None
+    assert Report((result("a", CaseOutcome.NOT_JUDGED),)).pass_rate is None
 
 
 def test_comparison_names_what_got_worse_and_better():
     now = Report(
-        (result("a", Outcome.FAILED), result("b", Outcome.PASSED), result("e", Outcome.FAILED)),
+        (result("a", CaseOutcome.FAILED), result("b", CaseOutcome.PASSED), result("e", CaseOutcome.FAILED)),
         metrics={"routing": {"recall": 0.25}},
     )
     found = compare(REPORT, now)
@@ -93,7 +93,7 @@ def test_the_page_has_the_whole_transcript_and_says_how_good_the_judge_is():
         "error": "",
     }
     data = {"prompts": ["Add up sales.csv"], "with": [run], "without": []}
-    result = Result(Tier.BEHAVIOUR, "sales", "1", Outcome.NOT_JUDGED, data=data)
+    result = Result(Tier.BEHAVIOUR, "sales", "1", CaseOutcome.NOT_JUDGED, data=data)
     judge = {"model": "local", "kinds": {"format": {"right": 4, "asked": 8, "used": False}}}
     page = html_page(Report((result,), metrics={"behaviour": {"flaky": ["sums"], "judge": judge}}))
     for text in ("Add up sales.csv", "may,7", "Total: &lt;7&gt;", "not judged", "sometimes: sums", "4 of 8"):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from skillkit.evaluation.report import Outcome
+from skillkit.evaluation.report import CaseOutcome
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def test_results_say_who_won_and_by_which_words(tester, library):
     report = tester().run_routing(suggest=False)
     outcomes = {result.id: result.outcome for result in report.results}
     assert outcomes == {
-        "hit": Outcome.PASSED,
-        "miss": Outcome.FAILED,
-        "quiet": Outcome.PASSED,
-        "loud": Outcome.FAILED,
+        "hit": CaseOutcome.PASSED,
+        "miss": CaseOutcome.FAILED,
+        "quiet": CaseOutcome.PASSED,
+        "loud": CaseOutcome.FAILED,
     }
     missed = next(result for result in report.results if result.id == "miss")
     assert "translate (" in missed.message
@@ -65,7 +65,7 @@ def test_a_wording_that_turns_a_miss_is_tried_on_all_cases(tester, library):
 def test_a_prompt_of_an_evaluation_warns_when_it_does_not_trigger(tester, library):
     wrote(library, {"skill_name": "csv-report", "evals": [{"id": 1, "prompt": "Do the usual"}]}, "evals.json")
     (result,) = tester().run_routing().results
-    assert result.outcome is Outcome.WARNED
+    assert result.outcome is CaseOutcome.WARNED
 
 
 def test_cases_of_nobody_are_told_and_not_guessed(tester, tmp_path):

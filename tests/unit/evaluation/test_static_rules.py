@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillkit.evaluation.report import Outcome
+from skillkit.evaluation.report import CaseOutcome
 
 DESCRIPTION = "Summarises CSV files as tables with totals. Use for spreadsheets, sales figures and columns."
 BODY = """# Sales
@@ -44,7 +44,7 @@ def failures(tester):
     return {
         result.id: result.problems
         for result in tester().run_static().results
-        if result.outcome in (Outcome.FAILED, Outcome.WARNED)
+        if result.outcome in (CaseOutcome.FAILED, CaseOutcome.WARNED)
     }
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.core.text import escape_hidden
-from skillkit.evaluation.report import BAD, Outcome, Report, Tier, pass_rate
+from skillkit.evaluation.report import BAD, CaseOutcome, Report, Tier, pass_rate
 
 if TYPE_CHECKING:
     from skillkit.evaluation.comparison import Comparison
@@ -49,23 +49,23 @@ def show_report(found: Report) -> None:
         results = found.of(tier)
         if not results:
             continue
-        counts = {each: sum(result.outcome is each for result in results) for each in Outcome}
+        counts = {each: sum(result.outcome is each for result in results) for each in CaseOutcome}
         rate = pass_rate(results)
         rows.append(
             (
                 tier.value,
                 len(results),
-                counts[Outcome.PASSED],
-                counts[Outcome.WARNED],
-                counts[Outcome.FAILED] + counts[Outcome.ERROR],
-                counts[Outcome.NOT_JUDGED] + counts[Outcome.SKIPPED],
+                counts[CaseOutcome.PASSED],
+                counts[CaseOutcome.WARNED],
+                counts[CaseOutcome.FAILED] + counts[CaseOutcome.ERROR],
+                counts[CaseOutcome.NOT_JUDGED] + counts[CaseOutcome.SKIPPED],
                 "-" if rate is None else f"{rate:.1%}",
             )
         )
     if rows:
         output.table(("Tier", "Cases", "Passed", "Warned", "Failed", "Open", "Rate"), rows, flexible="Tier")
     bad = [result for result in found.results if result.outcome in BAD]
-    warned = [result for result in found.results if result.outcome is Outcome.WARNED]
+    warned = [result for result in found.results if result.outcome is CaseOutcome.WARNED]
     for title, some in (("Failed", bad), ("Warned", warned)):
         if some:
             output.say(f"\n{title}")

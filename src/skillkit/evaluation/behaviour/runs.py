@@ -21,7 +21,7 @@ from skillkit.evaluation.behaviour.recording import (
 from skillkit.evaluation.behaviour.statistics import difference, pass_rate
 from skillkit.evaluation.behaviour.transcript import Transcript
 from skillkit.evaluation.cases import Case, Check, CheckKind
-from skillkit.evaluation.report import Outcome, Problem, Result, Tier
+from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
 from skillkit.evaluation.workspace import workspace
 
 WITH, WITHOUT = "with", "without"
@@ -89,7 +89,7 @@ class BehaviourRunner:
                     self.stopped = str(error)
                 except KeyboardInterrupt:
                     self.stopped = "interrupted"
-            results.append(self._result(case, Outcome.SKIPPED, f"not run: {self.stopped}", {}, {}))
+            results.append(self._result(case, CaseOutcome.SKIPPED, f"not run: {self.stopped}", {}, {}))
         return results
 
     def _run_case(self, case: BehaviourCase) -> Result:
@@ -99,15 +99,15 @@ class BehaviourRunner:
                 for variant in self._variants()
             }
         except ConfigurationError as error:
-            return self._result(case, Outcome.ERROR, str(error), {}, {})
+            return self._result(case, CaseOutcome.ERROR, str(error), {}, {})
         grades = {
             variant: [self._graded(case, run, variant, number) for number, run in enumerate(made)]
             for variant, made in runs.items()
         }
         outcome, message = _outcome(grades[WITH])
         broken = next((run for made in runs.values() for run in made if run.broken), None)
-        if broken is not None and outcome is not Outcome.FAILED:
-            outcome, message = Outcome.ERROR, f"a run broke off: {broken.error}"
+        if broken is not None and outcome is not CaseOutcome.FAILED:
+            outcome, message = CaseOutcome.ERROR, f"a run broke off: {broken.error}"
         return self._result(case, outcome, message, runs, grades)
 
     def _transcript(self, case: BehaviourCase, variant: str, number: int) -> Transcript:
@@ -208,7 +208,7 @@ class BehaviourRunner:
     def _result(
         self,
         case: BehaviourCase,
-        outcome: Outcome,
+        outcome: CaseOutcome,
         message: str,
         runs: dict[str, list[Transcript]],
         grades: dict[str, list[list[Grade]]],
@@ -254,19 +254,19 @@ def _passed(grades: Sequence[Grade]) -> bool | None:
     return True if any(made.passed for made in grades) else None
 
 
-def _outcome(runs: Sequence[Sequence[Grade]]) -> tuple[Outcome, str]:
+def _outcome(runs: Sequence[Sequence[Grade]]) -> tuple[CaseOutcome, str]:
     passes = [_passed(grades) for grades in runs]
     judged = [passed for passed in passes if passed is not None]
     open_checks = sum(made.passed is None for grades in runs for made in grades)
     left = f"; {open_checks} checks not judged" if open_checks else ""
     if not judged:
-        return Outcome.NOT_JUDGED, f"nothing could be judged{left}"
+        return CaseOutcome.NOT_JUDGED, f"nothing could be judged{left}"
     if all(judged):
-        return Outcome.PASSED, left.removeprefix("; ")
+        return CaseOutcome.PASSED, left.removeprefix("; ")
     first = next(made for grades in runs for made in grades if made.passed is False)
     share = f"{sum(judged)} of {len(judged)} runs passed" if len(judged) > 1 else ""
     text = f"{first.check.text or first.check.shown}: {first.evidence}"
-    return Outcome.FAILED, "; ".join(part for part in (share, text) if part) + left
+    return CaseOutcome.FAILED, "; ".join(part for part in (share, text) if part) + left
 
 
 def metrics(results: Sequence[Result]) -> dict[str, object]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from skillkit.core.disk import real_path
 from skillkit.core.text import escape_hidden
-from skillkit.evaluation.report import BAD, Outcome, Report, Result
+from skillkit.evaluation.report import BAD, CaseOutcome, Report, Result
 
 
 def github_annotations(report: Report, base: Path) -> list[str]:
@@ -13,7 +13,7 @@ def github_annotations(report: Report, base: Path) -> list[str]:
     folders = {skill.name: Path(skill.path) for skill in report.skills}
     lines: list[str] = []
     for result in report.results:
-        if result.outcome in BAD or result.outcome is Outcome.WARNED:
+        if result.outcome in BAD or result.outcome is CaseOutcome.WARNED:
             lines.extend(_of(result, folders.get(result.skill), base))
     return lines
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from skillkit.core.text import escape_hidden
-from skillkit.evaluation.report import BAD, Outcome, Report, Result, Tier, pass_rate
+from skillkit.evaluation.report import BAD, CaseOutcome, Report, Result, Tier, pass_rate
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8886; --good: #2a7f4f; --bad: #b3362b; --open: #8a6d1a; }
@@ -47,10 +47,10 @@ def _totals(report: Report, tiers: Sequence[Tier]) -> str:
     rows = []
     for tier in tiers:
         results = report.of(tier)
-        counts = [sum(result.outcome is outcome for result in results) for outcome in Outcome]
+        counts = [sum(result.outcome is outcome for result in results) for outcome in CaseOutcome]
         rate = pass_rate(results)
         rows.append((tier.value, len(results), *counts, "-" if rate is None else f"{rate:.1%}"))
-    heads = ("tier", "cases", *(outcome.value for outcome in Outcome), "pass rate")
+    heads = ("tier", "cases", *(outcome.value for outcome in CaseOutcome), "pass rate")
     bars = [(tier.value, pass_rate(report.of(tier)) or 0.0, "") for tier in tiers]
     return "<h2>Totals</h2>" + _table(heads, rows) + _plot("Pass rate", bars, 1.0)
 

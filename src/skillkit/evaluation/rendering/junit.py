@@ -3,7 +3,7 @@
 import re
 from xml.etree import ElementTree
 
-from skillkit.evaluation.report import BAD, Outcome, Report, Result, Tier
+from skillkit.evaluation.report import BAD, CaseOutcome, Report, Result, Tier
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -20,8 +20,8 @@ def junit_xml(report: Report) -> str:
             "testsuite",
             name=_clean(f"{skill}.{tier.value}"),
             tests=str(len(results)),
-            failures=str(sum(result.outcome is Outcome.FAILED for result in results)),
-            errors=str(sum(result.outcome is Outcome.ERROR for result in results)),
+            failures=str(sum(result.outcome is CaseOutcome.FAILED for result in results)),
+            errors=str(sum(result.outcome is CaseOutcome.ERROR for result in results)),
             skipped=str(sum(result.outcome in _SKIPPED for result in results)),
             time=f"{sum(result.seconds for result in results):.3f}",
         )
@@ -31,7 +31,7 @@ def junit_xml(report: Report) -> str:
     return ElementTree.tostring(top, encoding="unicode", xml_declaration=True) + "\n"
 
 
-_SKIPPED = frozenset({Outcome.SKIPPED, Outcome.NOT_JUDGED})
+_SKIPPED = frozenset({CaseOutcome.SKIPPED, CaseOutcome.NOT_JUDGED})
 
 
 def _add(suite: ElementTree.Element, result: Result) -> None:
@@ -44,11 +44,11 @@ def _add(suite: ElementTree.Element, result: Result) -> None:
     )
     details = "\n".join(str(problem) for problem in result.problems) or result.message
     if result.outcome in BAD:
-        tag = "error" if result.outcome is Outcome.ERROR else "failure"
+        tag = "error" if result.outcome is CaseOutcome.ERROR else "failure"
         ElementTree.SubElement(case, tag, message=_clean(result.message)).text = _clean(details)
     elif result.outcome in _SKIPPED:
         ElementTree.SubElement(case, "skipped", message=_clean(result.message or result.outcome.value))
-    elif result.outcome is Outcome.WARNED:
+    elif result.outcome is CaseOutcome.WARNED:
         ElementTree.SubElement(case, "system-out").text = _clean(f"warning: {details}")
 
 

@@ -8,7 +8,7 @@ from time import perf_counter
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import list_resources
-from skillkit.evaluation.report import Outcome, Problem, Result, Tier
+from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
 from skillkit.evaluation.static import references, script_sources, texts
 from skillkit.evaluation.static.data_files import broken_data
 from skillkit.evaluation.static.descriptions import description_room
@@ -194,9 +194,9 @@ def _asked(examined: Examination, rule: str) -> Result:
     try:
         problems = tuple(RULES[rule](examined))
     except (OSError, SkillsUseError) as error:
-        return Result(Tier.STATIC, examined.skill.canonical_name, rule, Outcome.ERROR, rule, str(error))
+        return Result(Tier.STATIC, examined.skill.canonical_name, rule, CaseOutcome.ERROR, rule, str(error))
     hard = [problem for problem in problems if not problem.warning]
-    outcome = Outcome.FAILED if hard else Outcome.WARNED if problems else Outcome.PASSED
+    outcome = CaseOutcome.FAILED if hard else CaseOutcome.WARNED if problems else CaseOutcome.PASSED
     first = (hard or problems)[0] if problems else None
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     message = f"{first}{more}" if first else ""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from skillkit.core.events import Event, Json
 from skillkit.evaluation.comparison import compare
 from skillkit.evaluation.rendering.html import html_page
-from skillkit.evaluation.report import Outcome, Report, Result
+from skillkit.evaluation.report import Report, Result
 from skillkit.inspector.html import Markup, link, table, tag
 from skillkit.inspector.layout import badge, facts, nothing, page, section
 from skillkit.inspector.library import Library
@@ -15,7 +15,7 @@ from skillkit.journal import EventFilter, Kind
 from skillkit.journal.reading import StoredEvent
 
 MAX_CASES = 500
-_BADGES = {Outcome.PASSED: "good", Outcome.FAILED: "bad", Outcome.ERROR: "bad", Outcome.WARNED: "warn"}
+_BADGES = {"passed": "good", "failed": "bad", "error": "bad", "warned": "warn"}
 
 
 def show(library: Library) -> str:
@@ -102,7 +102,7 @@ def _difference(before: Report, now: Report, skill: str) -> Markup:
 def _row(result: Result) -> list[object]:
     problems = [tag("div", str(problem)) for problem in result.problems[:20]]
     title = result.title or result.id
-    return [title, result.tier.value, badge(result.outcome.value, _BADGES.get(result.outcome, "")),
+    return [title, result.tier.value, badge(result.outcome.value, _BADGES.get(result.outcome.value, "")),
             [result.message, problems]]  # fmt: skip
 
 

@@ -28,7 +28,7 @@ from skillkit.evaluation.discovery import find_suites
 from skillkit.evaluation.rendering.annotations import github_annotations
 from skillkit.evaluation.rendering.html import html_page
 from skillkit.evaluation.rendering.junit import junit_xml
-from skillkit.evaluation.report import BAD, Outcome, Report, merge, pass_rate
+from skillkit.evaluation.report import BAD, GOOD, CaseOutcome, Report, merge, pass_rate
 from skillkit.evaluation.routing import canonical
 from skillkit.evaluation.script_runs import sandboxed_scripts
 from skillkit.evaluation.targets import Targets, find_targets
@@ -342,9 +342,9 @@ def _record(found: Report) -> None:
         results = [result for result in found.results if result.skill == skill.name]
         if results:
             data: dict[str, JsonValue] = {
-                "passed": sum(result.outcome in (Outcome.PASSED, Outcome.WARNED) for result in results),
+                "passed": sum(result.outcome in GOOD for result in results),
                 "failed": sum(result.outcome in BAD for result in results),
-                "not_judged": sum(result.outcome is Outcome.NOT_JUDGED for result in results),
+                "not_judged": sum(result.outcome is CaseOutcome.NOT_JUDGED for result in results),
                 "pass_rate": pass_rate(results),
                 "tiers": [*sorted({result.tier.value for result in results})],
                 "report": kept,
