@@ -9,6 +9,11 @@ from typing import Protocol
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
+def entries_of(found: Json) -> list[dict[str, Json]]:
+    """Return the objects of a list, whatever else another writer may have put into an event."""
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
 class Kind(StrEnum):
     """What can happen. The values are stored: add, never rename."""
 

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from skillkit.core.events import Event, Json, Kind
+from skillkit.core.events import Event, Json, Kind, entries_of
 from skillkit.journal.reading import EventFilter, JournalReader
 
 ALWAYS_BEATEN_FROM = 3
@@ -133,6 +133,5 @@ def _count(
 
 
 def _ids(found: Json) -> list[str]:
-    """Return the ids in `[{"id": …}, …]`, whatever else another writer may have put there."""
-    entries = found if isinstance(found, list) else []
-    return [entry["id"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]  # type: ignore[misc]
+    """Return the ids in `[{"id": …}, …]`."""
+    return [name for entry in entries_of(found) if isinstance(name := entry.get("id"), str)]

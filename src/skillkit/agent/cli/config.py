@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.skill_names import SkillName
@@ -23,11 +24,7 @@ from skillkit.install.granted_parts import project_consent
 from skillkit.install.views import consent_view
 from skillkit.scripts.inputs import check_project
 
-app = typer.Typer(name="config", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-def register(root: typer.Typer) -> None:
-    root.add_typer(app, name="config", help="Settings, the model provider, what you approved.")
+app = group("config", "Settings, the model provider, what you approved.")
 
 
 @app.command()

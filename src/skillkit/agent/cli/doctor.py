@@ -5,17 +5,17 @@ from pathlib import Path
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.remedies import advise
 from skillkit.core.text import escape_hidden
 from skillkit.install.doctor import diagnose, diagnosis_data
 from skillkit.install.inspection import InstallInspector
 
-
-def register(app: typer.Typer) -> None:
-    app.command("doctor", epilog=examples("agent doctor", "agent doctor --json"))(doctor)
+app = commands()
 
 
+@app.command("doctor", epilog=examples("agent doctor", "agent doctor --json"))
 def doctor(json: Json = False) -> None:
     """Show what other clients here see, and what is wrong.
 

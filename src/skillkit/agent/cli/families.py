@@ -8,8 +8,18 @@ import typer
 from typer.core import TyperGroup
 
 
+def commands(**settings: Any) -> typer.Typer:
+    """Commands that are decorated into a family: what its module calls `app`."""
+    return typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
+
+
+def group(name: str, help: str, **settings: Any) -> typer.Typer:
+    """Commands behind a word of their own; without one of them, the word shows what there is."""
+    return commands(name=name, help=help, no_args_is_help=True, **settings)
+
+
 class FamilyGroup(TyperGroup):
-    """A group that starts fast: `families` says which module registers which commands."""
+    """A group that starts fast: `families` says which module has which commands in its `app`."""
 
     families: Mapping[str, tuple[str, ...]] = {}
 
@@ -48,12 +58,14 @@ class _Commands(MutableMapping[str, Any]):
     def _import(self, modules: list[str]) -> None:
         for module in modules:
             del self._waiting[module]
-            family = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-            import_module(module).register(family)
-            commands = typer.main.get_group(family).commands
-            for command in commands.values():
+            family = import_module(module).app
+            if family.info.name:  # a group of its own
+                group_alone, family = family, commands()
+                family.add_typer(group_alone)
+            found = typer.main.get_group(family).commands
+            for command in found.values():
                 _skip_what_is_not_given(command)
-            self._known.update(commands)
+            self._known.update(found)
 
 
 def _skip_what_is_not_given(command: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.text import escape_hidden
@@ -18,15 +19,11 @@ from skillkit.fleet.sealing import add_key, keys_path
 from skillkit.scripts.runners import SETTING
 from skillkit.scripts.tools import ScriptTools
 
-app = typer.Typer(name="fleet", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = group("fleet", "Run scripts on many machines, through Ray.")
 
 Address = Annotated[
     str, typer.Option("--address", metavar="ray://HOST:PORT", help=f"The head; {SETTING} names it, too.")
 ]
-
-
-def register(root: typer.Typer) -> None:
-    root.add_typer(app, name="fleet", help="Run scripts on many machines, through Ray.")
 
 
 @app.command(

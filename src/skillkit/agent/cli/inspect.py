@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.instructions import INSTRUCTIONS
@@ -15,14 +16,17 @@ from skillkit.agent.journal import journal_path, open_journal
 from skillkit.inspector.library import Library
 from skillkit.inspector.managing import Managing
 
+app = commands()
+
 DEFAULT_PORT = 0
 
 
-def register(root: typer.Typer) -> None:
-    lines = ("agent inspect", "agent inspect ./skills --port 8765 --no-open", "agent inspect --manage")
-    root.command(name="inspect", epilog=examples(*lines))(inspect)
-
-
+@app.command(
+    name="inspect",
+    epilog=examples(
+        "agent inspect", "agent inspect ./skills --port 8765 --no-open", "agent inspect --manage"
+    ),
+)
 def inspect(
     paths: Annotated[
         list[Path] | None,

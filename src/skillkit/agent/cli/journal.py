@@ -9,19 +9,16 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.journal import journal_path
 from skillkit.core.names import canonical_name
 from skillkit.journal import EventFilter, JournalReader, sqlite
 
-app = typer.Typer(name="journal", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = group("journal", "Export, shorten and measure the record of what skills did.")
 
 _AGE = re.compile(r"(\d{1,5})([dhw])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7}
-
-
-def register(root: typer.Typer) -> None:
-    root.add_typer(app, name="journal", help="Export, shorten and measure the record of what skills did.")
 
 
 def days(text: str) -> float:

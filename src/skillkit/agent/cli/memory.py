@@ -6,14 +6,11 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json
 from skillkit.agent.memory import Fact, Memory
 
-app = typer.Typer(name="memory", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-def register(root: typer.Typer) -> None:
-    root.add_typer(app, name="memory", help="Look at, search and delete what the agent remembers.")
+app = group("memory", "Look at, search and delete what the agent remembers.")
 
 
 @app.command("list")

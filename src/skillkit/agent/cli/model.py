@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.exceptions import ModelFileError, ProviderError
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import ProgressColumn, TaskID
 
-app = typer.Typer(name="model", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-def register(root: typer.Typer) -> None:
-    root.add_typer(app, name="model", help="Fetch, check and remove the embedded model.")
+app = group("model", "Fetch, check and remove the embedded model.")
 
 
 @app.command(epilog=examples("agent model install", "agent model install --from ./model.gguf"))

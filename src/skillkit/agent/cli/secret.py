@@ -7,16 +7,13 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.core.text import escape_hidden
 from skillkit.scripts.secret_store import SecretStore
 
-app = typer.Typer(name="secret", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = group("secret", "Keys that scripts use without seeing them.")
 Name = Annotated[str, typer.Argument(help="As the skill's header calls it, such as KALSHI_KEY.")]
-
-
-def register(root: typer.Typer) -> None:
-    root.add_typer(app, name="secret", help="Keys that scripts use without seeing them.")
 
 
 @app.command(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.outcome import INTERRUPTED, hanging_up_terminates
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.journal import open_journal
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from socket import socket
 
     from skillkit.integrations.mcp import SkillServer
+
+app = commands()
 
 DEFAULT_PORT = 8765
 SERVED_BY = (
@@ -54,10 +57,7 @@ Examples:
 """
 
 
-def register(app: typer.Typer) -> None:
-    app.command("serve", epilog=SERVE_EXAMPLES)(serve)
-
-
+@app.command("serve", epilog=SERVE_EXAMPLES)
 def serve(
     paths: Annotated[
         list[Path] | None,

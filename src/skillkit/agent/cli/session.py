@@ -6,16 +6,13 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.conversations import ConversationStore, active_skills, as_markdown
 from skillkit.core.text import escape_hidden
 
-app = typer.Typer(name="session", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = group("session", "Look at, export and delete saved conversations.")
 Id = Annotated[str, typer.Argument(help="The id of a conversation, or the beginning of one.")]
-
-
-def register(root: typer.Typer) -> None:
-    root.add_typer(app, name="session", help="Look at, export and delete saved conversations.")
 
 
 @app.command("list")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from urllib.parse import quote
 
-from skillkit.core.events import Event, Json, Kind
+from skillkit.core.events import Event, Json, Kind, entries_of
 from skillkit.inspector.html import Markup, link, tag
 from skillkit.inspector.pages.skills import address
 from skillkit.journal.reading import StoredEvent
@@ -95,16 +95,13 @@ def written(data: Mapping[str, Json]) -> str:
 
 def _because(found: Json) -> str:
     """Return the reasons of what matched, the first skill's first."""
-    entries = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    reasons = [reason for one in entries if isinstance(reason := one.get("reasons"), list)]
+    reasons = [reason for one in entries_of(found) if isinstance(reason := one.get("reasons"), list)]
     said = ["; ".join(map(str, each)) for each in reasons if each]
     return f", because of {' | '.join(said)}" if said else ""
 
 
 def _ids(found: Json) -> list[str]:
-    entries = found if isinstance(found, list) else []
     return [
         f"{one.get('id')} ({one.get('score')})" if "score" in one else str(one.get("id"))
-        for one in entries
-        if isinstance(one, dict)
+        for one in entries_of(found)
     ]

@@ -10,7 +10,7 @@ from skillkit.evaluation.cases import Case
 from skillkit.evaluation.routing import RoutedCase, run_routing
 from skillkit.evaluation.wording import suggest_wordings
 from skillkit.inspector.html import Markup, bar, link, table, tag
-from skillkit.inspector.layout import badge, legend, nothing, page, section
+from skillkit.inspector.layout import badge, choice, legend, nothing, page, section
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.skills import address
 from skillkit.matching import Match, MatchResult, SkillMatcher
@@ -55,9 +55,8 @@ def _form(text: str, modes: list[Mode]) -> Markup:
 
 
 def _choice(name: str, chosen: list[Mode], otherwise: str) -> Markup:
-    options = [tag("option", otherwise, value="")]
-    options += [tag("option", mode.value, value=mode.value, selected=mode in chosen) for mode in Mode]
-    return tag("select", options, name=name)
+    modes = {mode.value: mode.value for mode in Mode}
+    return choice(name, modes, chosen[0].value if chosen else "", otherwise)
 
 
 def _mode(name: str) -> Mode | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from skillkit.core.events import Json
+from skillkit.core.events import Json, entries_of
 from skillkit.inspector.html import Markup, link, table, tag
 from skillkit.inspector.layout import badge, facts, nothing, page, section
 from skillkit.inspector.library import Library
@@ -118,7 +118,7 @@ def _shown(value: Json) -> str:
 
 def _network(attempts: Json) -> Markup | None:
     """Return every host that was tried, and what the sandbox refused."""
-    tried = [one for one in attempts if isinstance(one, dict)] if isinstance(attempts, list) else []
+    tried = entries_of(attempts)
     if not tried:
         return None
     rows = [
@@ -147,10 +147,9 @@ def _memory(size: Json, unknown: str = "unknown: it ended before somebody looked
 def _hosts(attempts: Json) -> str:
     """Return what a script tried to reach, a refused host with that word."""
     tried: dict[str, None] = {}
-    for attempt in attempts if isinstance(attempts, list) else ():
-        if isinstance(attempt, dict):
-            refused = "" if attempt.get("allowed") else " (refused)"
-            tried[f"{attempt.get('host', '?')}{refused}"] = None
+    for attempt in entries_of(attempts):
+        refused = "" if attempt.get("allowed") else " (refused)"
+        tried[f"{attempt.get('host', '?')}{refused}"] = None
     return ", ".join([*tried][:6])
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from skillkit.core.events import Event, Json, Kind
+from skillkit.core.events import Event, Json, Kind, entries_of
 from skillkit.core.names import canonical_name
 from skillkit.inspector.html import Markup, tag
 from skillkit.journal import JournalReader
@@ -32,7 +32,7 @@ def _answer(journal: JournalReader, wanted: str, matched: Sequence[Event]) -> st
     identity = canonical_name(wanted)
     for event in matched:
         for place, words in _PLACES:
-            for one in _entries(event.data.get(place)):
+            for one in entries_of(event.data.get(place)):
                 if one.get("id") == identity:
                     line = event.data.get("line")
                     behind = place == "near" and _reached(one, line)
@@ -63,7 +63,7 @@ def _behind(data: Mapping[str, Json]) -> str:
     scores = [
         score
         for place, _ in _PLACES
-        for one in _entries(data.get(place))
+        for one in entries_of(data.get(place))
         if isinstance(score := one.get("score"), int | float)
     ]
     if not scores:
@@ -81,10 +81,6 @@ def _score(one: Mapping[str, Json], line: Json) -> str:
     because = f", because of {', '.join(map(str, reasons))}" if isinstance(reasons, list) and reasons else ""
     needed = "an unknown line" if line is None else line
     return f"{one.get('score', 'unknown')} where {needed} is needed{because}"
-
-
-def _entries(found: Json) -> list[dict[str, Json]]:
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def _texts(found: Json) -> frozenset[str]:

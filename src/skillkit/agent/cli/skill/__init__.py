@@ -1,8 +1,6 @@
 """`agent skill …`: one file for each family of commands."""
 
-import typer
-
-from skillkit.agent.cli.families import FamilyGroup
+from skillkit.agent.cli.families import FamilyGroup, group
 
 
 class SkillCommands(FamilyGroup):
@@ -27,15 +25,4 @@ class SkillCommands(FamilyGroup):
     }
 
 
-app = typer.Typer(
-    name="skill",
-    cls=SkillCommands,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    help="Find, install, check and write skills.",
-)
-
-
-def register(root: typer.Typer) -> None:
-    root.add_typer(app)
+app = group("skill", "Find, install, check and write skills.", cls=SkillCommands)

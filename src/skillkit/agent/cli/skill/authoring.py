@@ -9,10 +9,13 @@ import typer
 from skillkit.agent.authoring.copying import copy_skill
 from skillkit.agent.authoring.templates import create_skill
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, examples
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.clients import CLIENTS, treatments
 from skillkit.evaluation.validation import Validation, validate_paths
+
+app = commands()
 
 
 class Template(str, Enum):
@@ -23,28 +26,15 @@ class Template(str, Enum):
     HYBRID = "hybrid"
 
 
-def register(app: typer.Typer) -> None:
-    app.command(
-        "create",
-        epilog=examples(
-            "agent skill create release-notes",
-            "agent skill create csv-report --template scripts",
-            "agent skill create mailer --template hybrid --into .agents/skills",
-            "agent skill create weather --from kalshi-markets",
-        ),
-    )(create)
-    app.command(
-        "validate",
-        short_help="Check skills by the specification, and what clients make of them.",
-        epilog=examples(
-            "agent skill validate ./skills/pdf",
-            "agent skill validate skills examples/skills/*/SKILL.md",
-            "agent skill validate ./skills/pdf --for codex",
-            "agent skill validate . --json",
-        ),
-    )(validate)
-
-
+@app.command(
+    "create",
+    epilog=examples(
+        "agent skill create release-notes",
+        "agent skill create csv-report --template scripts",
+        "agent skill create mailer --template hybrid --into .agents/skills",
+        "agent skill create weather --from kalshi-markets",
+    ),
+)
 def create(
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits and hyphens.")],
     *,
@@ -79,6 +69,16 @@ def create(
     )
 
 
+@app.command(
+    "validate",
+    short_help="Check skills by the specification, and what clients make of them.",
+    epilog=examples(
+        "agent skill validate ./skills/pdf",
+        "agent skill validate skills examples/skills/*/SKILL.md",
+        "agent skill validate ./skills/pdf --for codex",
+        "agent skill validate . --json",
+    ),
+)
 def validate(
     paths: Annotated[
         list[Path],

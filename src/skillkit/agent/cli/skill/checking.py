@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import MAX_BYTES, MAX_FILES, Json, MaxBytes, MaxFiles, Trusted, Yes, examples
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill_names import ManyInstalled
@@ -15,21 +16,10 @@ from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import TreeLimits
 from skillkit.install.views import freshness_view, installed_view, left_out_view, verification_view
 
-
-def register(app: typer.Typer) -> None:
-    app.command("verify", epilog=examples("agent skill verify", "agent skill verify pdf --json"))(verify)
-    app.command("outdated", epilog=examples("agent skill outdated", "agent skill outdated --json"))(outdated)
-    app.command(
-        "sync",
-        epilog=examples(
-            "agent skill sync                 (install what the lock says)",
-            "agent skill sync --frozen --yes  (in CI: refuse anything that differs)",
-            "agent skill sync --write         (lock what is installed now)",
-            "agent skill sync --write pdf     (lock only this one)",
-        ),
-    )(sync)
+app = commands()
 
 
+@app.command("verify", epilog=examples("agent skill verify", "agent skill verify pdf --json"))
 def verify(names: ManyInstalled = None, json: Json = False) -> None:
     """Check that installed skills are byte for byte what was approved. Exit code 3 if not."""
     with installer() as (opened, _):
@@ -52,6 +42,7 @@ def verify(names: ManyInstalled = None, json: Json = False) -> None:
     raise typer.Exit(outcome.OK if intact else outcome.DRIFT)
 
 
+@app.command("outdated", epilog=examples("agent skill outdated", "agent skill outdated --json"))
 def outdated(names: ManyInstalled = None, json: Json = False) -> None:
     """Show which skills have changed at their source. Changes nothing; exit code 3 if any has."""
     with installer() as (opened, _):
@@ -77,6 +68,15 @@ def outdated(names: ManyInstalled = None, json: Json = False) -> None:
     raise typer.Exit(outcome.merge_exit_codes(codes))
 
 
+@app.command(
+    "sync",
+    epilog=examples(
+        "agent skill sync                 (install what the lock says)",
+        "agent skill sync --frozen --yes  (in CI: refuse anything that differs)",
+        "agent skill sync --write         (lock what is installed now)",
+        "agent skill sync --write pdf     (lock only this one)",
+    ),
+)
 def sync(
     names: ManyInstalled = None,
     *,

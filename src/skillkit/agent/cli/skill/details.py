@@ -1,22 +1,20 @@
 """Looking at one skill: info."""
 
-import typer
-
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill, show_problems
 from skillkit.agent.cli.skill_names import SkillName
 from skillkit.install.views import SkillDetails, details_view
 
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        "info",
-        short_help="Show where a skill is from, what it can do, and its trust.",
-        epilog=examples("agent skill info pdf", "agent skill info pdf --json"),
-    )(info)
+app = commands()
 
 
+@app.command(
+    "info",
+    short_help="Show where a skill is from, what it can do, and its trust.",
+    epilog=examples("agent skill info pdf", "agent skill info pdf --json"),
+)
 def info(name: SkillName, json: Json = False) -> None:
     """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
     enabled = enabled_skills()

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.text import escape_hidden
@@ -14,26 +15,17 @@ from skillkit.install.enabled import EnabledSkills
 from skillkit.install.views import match_view
 from skillkit.matching import Match, SkillMatcher
 
+app = commands()
+
 WORTH_SHOWING = 0.02
 """Below it a search result is noise; the threshold for matching is far above."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command(
-        "search",
-        epilog=examples('agent skill search "pdf forms"', "agent skill search deploy --limit 20 --json"),
-    )(search)
-    app.command("find", hidden=True)(search)
-    app.command(
-        "match",
-        epilog=examples(
-            'agent skill match "Turn this CSV into a report"',
-            'agent skill match "What is 2+2?" --mode lexical',
-            'agent skill match "Write the release notes" --in ./my-skills --json',
-        ),
-    )(match)
-
-
+@app.command("find", hidden=True)
+@app.command(
+    "search",
+    epilog=examples('agent skill search "pdf forms"', "agent skill search deploy --limit 20 --json"),
+)
 def search(
     words: Annotated[list[str], typer.Argument(help="What to look for.")],
     folders: Folders = None,
@@ -70,6 +62,14 @@ def search(
     output.table(("Skill", "Score", "Description"), rows, flexible="Description")
 
 
+@app.command(
+    "match",
+    epilog=examples(
+        'agent skill match "Turn this CSV into a report"',
+        'agent skill match "What is 2+2?" --mode lexical',
+        'agent skill match "Write the release notes" --in ./my-skills --json',
+    ),
+)
 def match(
     words: Annotated[list[str], typer.Argument(help="What a user would say to the agent.")],
     folders: Folders = None,

@@ -9,6 +9,7 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import (
     MAX_BYTES,
     MAX_FILES,
@@ -36,43 +37,7 @@ from skillkit.install.results import Updated
 from skillkit.install.tree import TreeLimits
 from skillkit.install.views import installed_view, left_out_view
 
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        "add",
-        short_help="Install skills, after showing what they can do.",
-        epilog=examples(
-            "agent skill add owner/repo",
-            "agent skill add owner/repo --list             (what it holds, installing nothing)",
-            "agent skill add owner/repo/skills/pdf@v1.2.0",
-            "agent skill add https://git.example.com/team/skills.git --skill pdf --ref main",
-            "agent skill add ./my-skill --name my-copy",
-            "agent skill add owner/repo --skill pdf --for claude-code,codex",
-            "agent skill add owner/repo --ref FULL_COMMIT --yes      (in a script)",
-        ),
-    )(add)
-    app.command(
-        "update",
-        epilog=examples(
-            "agent skill update pdf",
-            "agent skill update",
-            "agent skill update pdf --ref v2.0.0",
-            "agent skill update pdf --overwrite-edits",
-        ),
-    )(update)
-    app.command(
-        "remove",
-        epilog=examples(
-            "agent skill remove pdf", "agent skill remove pdf csv", "agent skill remove pdf --yes"
-        ),
-    )(remove)
-    app.command("install", hidden=True)(add)
-    app.command("uninstall", hidden=True)(remove)
-    app.command(
-        "rollback",
-        short_help="Go back to the version before, or take a skill out of the trash.",
-        epilog=examples("agent skill rollback pdf", "agent skill rollback pdf --json"),
-    )(rollback)
+app = commands()
 
 
 @contextmanager
@@ -128,6 +93,20 @@ def _origin_of_missing(name: str) -> str | None:
     )
 
 
+@app.command("install", hidden=True)
+@app.command(
+    "add",
+    short_help="Install skills, after showing what they can do.",
+    epilog=examples(
+        "agent skill add owner/repo",
+        "agent skill add owner/repo --list             (what it holds, installing nothing)",
+        "agent skill add owner/repo/skills/pdf@v1.2.0",
+        "agent skill add https://git.example.com/team/skills.git --skill pdf --ref main",
+        "agent skill add ./my-skill --name my-copy",
+        "agent skill add owner/repo --skill pdf --for claude-code,codex",
+        "agent skill add owner/repo --ref FULL_COMMIT --yes      (in a script)",
+    ),
+)
 def add(
     source: Annotated[
         str,
@@ -251,6 +230,15 @@ def _list_source(
         output.remark(f"Would be left out: {left}", "yellow")
 
 
+@app.command(
+    "update",
+    epilog=examples(
+        "agent skill update pdf",
+        "agent skill update",
+        "agent skill update pdf --ref v2.0.0",
+        "agent skill update pdf --overwrite-edits",
+    ),
+)
 def update(
     names: ManyInstalled = None,
     *,
@@ -318,6 +306,11 @@ def _say_updated(done: Updated) -> None:
         output.say(f"{after.name} is up to date ({after.version})")
 
 
+@app.command("uninstall", hidden=True)
+@app.command(
+    "remove",
+    epilog=examples("agent skill remove pdf", "agent skill remove pdf csv", "agent skill remove pdf --yes"),
+)
 def remove(names: SomeInstalled, yes: Yes = False, quiet: Quiet = False, json: Json = False) -> None:
     """Remove installed skills; they stay in the trash for 7 days."""
     gone = []
@@ -342,6 +335,11 @@ def remove(names: SomeInstalled, yes: Yes = False, quiet: Quiet = False, json: J
         )
 
 
+@app.command(
+    "rollback",
+    short_help="Go back to the version before, or take a skill out of the trash.",
+    epilog=examples("agent skill rollback pdf", "agent skill rollback pdf --json"),
+)
 def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
     """Go back to the version before the last update, or take a skill out of the trash."""
     with installer(yes=yes) as (opened, _), naming_missing_skill(name):

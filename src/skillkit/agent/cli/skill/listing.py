@@ -5,23 +5,23 @@ from typing import Annotated
 
 import typer
 
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import show_list
 
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        "list",
-        short_help="List the skills, and what is wrong with those left out.",
-        epilog=examples(
-            "agent skill list",
-            "agent skill list ./my-skills",
-            "agent skill list --json | jq '.skills[].name'",
-        ),
-    )(list_skills)
-    app.command("ls", hidden=True)(list_skills)
+app = commands()
 
 
+@app.command("ls", hidden=True)
+@app.command(
+    "list",
+    short_help="List the skills, and what is wrong with those left out.",
+    epilog=examples(
+        "agent skill list",
+        "agent skill list ./my-skills",
+        "agent skill list --json | jq '.skills[].name'",
+    ),
+)
 def list_skills(
     paths: Annotated[
         list[Path] | None,

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Folders, Json, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
@@ -13,19 +14,16 @@ from skillkit.disclosure.cost import CostReport, cost_report
 from skillkit.disclosure.tokens import EncodingCounter, TokenCounter, TokenEstimator
 from skillkit.install.selection import Selection
 
+app = commands()
+
 _BAR = 24
 
 
-def register(app: typer.Typer) -> None:
-    app.command(
-        "cost",
-        short_help="Show what skills cost in tokens, and what is saved.",
-        epilog=examples(
-            "agent skill cost", "agent skill cost --budget 1000 --active", "agent skill cost --json"
-        ),
-    )(cost)
-
-
+@app.command(
+    "cost",
+    short_help="Show what skills cost in tokens, and what is saved.",
+    epilog=examples("agent skill cost", "agent skill cost --budget 1000 --active", "agent skill cost --json"),
+)
 def cost(
     budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens the catalogue may take.")] = 300,
     active: Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.cli.skill_names import SkillName
@@ -24,19 +25,18 @@ from skillkit.scripts.node_locks import locked_names
 from skillkit.scripts.node_packages import NodeProject, node_projects_of
 from skillkit.scripts.runner import LocalRunner
 
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        "packages",
-        short_help="Accept or correct the packages of a skill's scripts.",
-        epilog=examples(
-            "agent skill packages pdf",
-            "agent skill packages pdf --with 'pypdf<6' --without cv2",
-            "agent skill packages pdf --yes --before 2026-01-31",
-        ),
-    )(packages)
+app = commands()
 
 
+@app.command(
+    "packages",
+    short_help="Accept or correct the packages of a skill's scripts.",
+    epilog=examples(
+        "agent skill packages pdf",
+        "agent skill packages pdf --with 'pypdf<6' --without cv2",
+        "agent skill packages pdf --yes --before 2026-01-31",
+    ),
+)
 def packages(  # noqa: PLR0917 -- the options of a command
     name: SkillName,
     with_: Annotated[

@@ -5,41 +5,16 @@ from pathlib import Path
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Full, Json, Trusted, examples
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill_names import ManyInstalled
 from skillkit.install.views import installed_view, left_out_view, place_view
 
-
-def register(app: typer.Typer) -> None:
-    app.command("where", epilog=examples("agent skill where", "agent skill where pdf --json"))(where)
-    app.command("adopt", epilog=examples("agent skill adopt", "agent skill adopt --trusted --json"))(adopt)
+app = commands()
 
 
-def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> None:
-    """Take over skills that other tools installed, where they are.
-
-    Nothing is moved. Afterwards verify, outdated and update work on them.
-    """
-    with installer(trusted=trusted, full=full) as (opened, _):
-        adopted = opened.adopt(Path.cwd())
-    if json:
-        output.print_json(
-            {
-                "adopted": [installed_view(item) for item in adopted],
-                "left_out": left_out_view(adopted.left_out),
-            }
-        )
-    else:
-        for item in adopted:
-            output.say(f"Adopted {item.name} from {item.origin}", "green", whole=True)
-        for left in adopted.left_out:
-            output.remark(f"Left alone {left}", "yellow")
-        if not adopted and not adopted.left_out:
-            output.say("There is nothing that other tools installed.")
-    raise typer.Exit(outcome.PARTIAL if adopted and adopted.left_out else outcome.OK)
-
-
+@app.command("where", epilog=examples("agent skill where", "agent skill where pdf --json"))
 def where(names: ManyInstalled = None, json: Json = False) -> None:
     """Show which clients see installed skills, and in which folders."""
     with installer() as (opened, _):
@@ -67,3 +42,28 @@ def where(names: ManyInstalled = None, json: Json = False) -> None:
         output.remark("To show one to others: agent skill add SOURCE --for CLIENT")
     if not checks:
         output.remark("No skills are installed.")
+
+
+@app.command("adopt", epilog=examples("agent skill adopt", "agent skill adopt --trusted --json"))
+def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> None:
+    """Take over skills that other tools installed, where they are.
+
+    Nothing is moved. Afterwards verify, outdated and update work on them.
+    """
+    with installer(trusted=trusted, full=full) as (opened, _):
+        adopted = opened.adopt(Path.cwd())
+    if json:
+        output.print_json(
+            {
+                "adopted": [installed_view(item) for item in adopted],
+                "left_out": left_out_view(adopted.left_out),
+            }
+        )
+    else:
+        for item in adopted:
+            output.say(f"Adopted {item.name} from {item.origin}", "green", whole=True)
+        for left in adopted.left_out:
+            output.remark(f"Left alone {left}", "yellow")
+        if not adopted and not adopted.left_out:
+            output.say("There is nothing that other tools installed.")
+    raise typer.Exit(outcome.PARTIAL if adopted and adopted.left_out else outcome.OK)

@@ -6,19 +6,19 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import outcome, output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, examples
 from skillkit.install.publishing import publish as write_site
 from skillkit.install.publishing import published_view
 from skillkit.install.views import left_out_view
 
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        "publish",
-        epilog=examples("agent skill publish ./skills --well-known ./public"),
-    )(publish)
+app = commands()
 
 
+@app.command(
+    "publish",
+    epilog=examples("agent skill publish ./skills --well-known ./public"),
+)
 def publish(
     skills: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="The folder with the skills.")],
     *,

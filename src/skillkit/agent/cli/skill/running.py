@@ -7,6 +7,7 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.cli.progress import Progress
@@ -26,21 +27,20 @@ from skillkit.scripts.runner import LocalRunner
 from skillkit.scripts.runners import can_show_folders, default_runner
 from skillkit.scripts.tools import ScriptTools
 
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        "run",
-        short_help="Run a skill's script as an agent would, in the sandbox.",
-        context_settings={"allow_interspersed_args": False},
-        epilog=examples(
-            "agent skill run hello-extended",
-            "agent skill run hello-extended advanced_greeting --help",
-            "agent skill run --json kalshi-markets status",
-            "agent skill run pdf extract @report.pdf   (@: a file of yours that the script may read)",
-        ),
-    )(run)
+app = commands()
 
 
+@app.command(
+    "run",
+    short_help="Run a skill's script as an agent would, in the sandbox.",
+    context_settings={"allow_interspersed_args": False},
+    epilog=examples(
+        "agent skill run hello-extended",
+        "agent skill run hello-extended advanced_greeting --help",
+        "agent skill run --json kalshi-markets status",
+        "agent skill run pdf extract @report.pdf   (@: a file of yours that the script may read)",
+    ),
+)
 def run(
     name: SkillName,
     script: Annotated[

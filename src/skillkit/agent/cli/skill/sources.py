@@ -8,6 +8,7 @@ import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.asking import Asker
+from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.skill.installing import installer
@@ -18,13 +19,11 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.added_sources import REMOTE_FOLDER, AddedSource, AddedSources, remote_folder
 from skillkit.integrations.mcp.client import MCPSkillSource, RemoteSkill
 
-app = typer.Typer(name="source", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-def register(root: typer.Typer) -> None:
-    lines = ("agent skill source add some_package", "agent skill source list")
-    words = "Add and remove places that skills come from."
-    root.add_typer(app, name="source", help=words, epilog=examples(*lines))
+app = group(
+    "source",
+    "Add and remove places that skills come from.",
+    epilog=examples("agent skill source add some_package", "agent skill source list"),
+)
 
 
 @app.command(

@@ -11,6 +11,7 @@ from skillkit.agent.behaviour_tests import BehaviourOptions, run_behaviour
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.evaluations import show_difference, show_discovered, show_report
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill.finding import remembered
@@ -35,23 +36,22 @@ from skillkit.evaluation.targets import Targets, find_targets
 from skillkit.evaluation.tester import SkillTester, skills_in
 from skillkit.evaluation.updating import updated_document, write_document
 
+app = commands()
+
 _TIERS = ("static", "routing", "scripts", "behaviour")
 _WITHOUT_MODEL = _TIERS[:3]
 
 
-def register(app: typer.Typer) -> None:
-    app.command(
-        "test",
-        short_help="Test skills: files, routing of requests, scripts, behaviour.",
-        epilog=examples(
-            "agent skill test ./my-skill",
-            "agent skill test ./skills --among ~/.agents/skills --junit report.xml",
-            "agent skill test triggers.json --skill csv-report --tier routing",
-            "agent skill test . --discover",
-        ),
-    )(run_tests)
-
-
+@app.command(
+    "test",
+    short_help="Test skills: files, routing of requests, scripts, behaviour.",
+    epilog=examples(
+        "agent skill test ./my-skill",
+        "agent skill test ./skills --among ~/.agents/skills --junit report.xml",
+        "agent skill test triggers.json --skill csv-report --tier routing",
+        "agent skill test . --discover",
+    ),
+)
 def run_tests(
     targets: Annotated[
         list[str] | None,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
 from skillkit.agent.cli.skill.installing import installer
@@ -16,28 +17,17 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection, change_selection
 
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        "trust",
-        epilog=examples(
-            "agent skill trust pdf",
-            "agent skill trust pdf --revoke",
-            "agent skill trust pdf --yes --digest sha256:…   (in a script)",
-        ),
-    )(trust)
-    app.command(
-        "enable",
-        short_help="Make a skill active from now on, unless AGENT_SKILLS decides.",
-        epilog=examples("agent skill enable pdf", "agent skill enable all"),
-    )(enable)
-    app.command(
-        "disable",
-        short_help="Make a skill inactive from now on, unless AGENT_SKILLS decides.",
-        epilog=examples("agent skill disable pdf", "agent skill disable all"),
-    )(disable)
+app = commands()
 
 
+@app.command(
+    "trust",
+    epilog=examples(
+        "agent skill trust pdf",
+        "agent skill trust pdf --revoke",
+        "agent skill trust pdf --yes --digest sha256:…   (in a script)",
+    ),
+)
 def trust(
     name: SkillName,
     revoke: Annotated[bool, typer.Option("--revoke", help="Take the approval back.")] = False,
@@ -71,6 +61,11 @@ def trust(
         output.say(f"{escape_hidden(skill.name)} is {'trusted' if standing.trusted else 'not trusted'}")
 
 
+@app.command(
+    "enable",
+    short_help="Make a skill active from now on, unless AGENT_SKILLS decides.",
+    epilog=examples("agent skill enable pdf", "agent skill enable all"),
+)
 def enable(name: SkillName, json: Json = False) -> None:
     """Make a skill active from now on, where AGENT_SKILLS does not say otherwise."""
     if name.lower() in ("all", "all-untrusted", "none"):
@@ -89,6 +84,11 @@ def enable(name: SkillName, json: Json = False) -> None:
         )
 
 
+@app.command(
+    "disable",
+    short_help="Make a skill inactive from now on, unless AGENT_SKILLS decides.",
+    epilog=examples("agent skill disable pdf", "agent skill disable all"),
+)
 def disable(name: SkillName, json: Json = False) -> None:
     """Make a skill inactive from now on, where AGENT_SKILLS does not say otherwise."""
     if name.lower() == "all":

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.journal import days
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills
@@ -15,15 +16,12 @@ from skillkit.journal import JournalReader, SkillUsage
 from skillkit.journal.importers import IMPORTERS
 from skillkit.journal.usage import usage_in, usage_of
 
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        epilog=examples(
-            "agent skill usage", "agent skill usage --since 7d", "agent skill usage --of claude-code"
-        )
-    )(usage)
+app = commands()
 
 
+@app.command(
+    epilog=examples("agent skill usage", "agent skill usage --since 7d", "agent skill usage --of claude-code")
+)
 def usage(
     since: Annotated[str, typer.Option(help="Count what is younger than this: 7d, 12h, 2w.")] = "90d",
     of: Annotated[
