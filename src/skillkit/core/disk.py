@@ -42,6 +42,15 @@ def real_path(path: Path | str) -> Path:
         return Path(os.path.abspath(path))
 
 
+def file_stamp(path: Path) -> tuple[int, ...] | None:
+    """Return what changes whenever a file does; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+
+
 def writable_folder(home: Path) -> Path:
     """Return `home`, or where it cannot be written a private folder among the temporary ones."""
     existing = next(path for path in (home, *home.parents) if path.exists())

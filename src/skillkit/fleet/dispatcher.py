@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from skillkit.core.disk import file_stamp
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.fleet.fair_queue import FairQueue, QueueFullError
 from skillkit.fleet.policy import Policy, policy_path, read_policy
@@ -44,7 +45,7 @@ class Dispatcher:
         self._members: dict[str, _Member] = {}
         self._served = time.monotonic()
         """When there was a machine that takes runs, last."""
-        self._policy_seen: object = None
+        self._policy_seen: object = "never"
         self._policy_error = ""
         self._tending: asyncio.Task[None] | None = None
         self._read_policy()
@@ -245,11 +246,7 @@ class Dispatcher:
                 self._say(client, ("refused", run, why))
 
     def _read_policy(self) -> None:
-        try:
-            status = policy_path().stat()
-            seen: object = (status.st_mtime_ns, status.st_size, status.st_ino)
-        except OSError:
-            seen = ""
+        seen = file_stamp(policy_path())
         if seen == self._policy_seen:
             return
         self._policy_seen = seen

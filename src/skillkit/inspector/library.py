@@ -1,12 +1,12 @@
 """What the pages show, read from the same places as everything else and never twice at once."""
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from skillkit.core.disk import file_stamp
 from skillkit.core.exceptions import SkillsUseError, StateFileError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, SkillMetadata
@@ -105,7 +105,7 @@ class Library:
         """Return what changes when another process installs, enables or trusts a skill."""
         registry = self.enabled.registry
         files = (registry.file.path, registry.consents.file.path, registry.home / ADDED_SOURCES)
-        return [_stamp(path) for path in files]
+        return [file_stamp(path) for path in files]
 
     def snapshot(self) -> Snapshot:
         """Return what there is now, at once; whether skills are trusted is judged meanwhile."""
@@ -250,11 +250,3 @@ def cost_of(report: CostReport | None, skill: SkillMetadata) -> SkillCost | None
         return None
     ids = {skill.canonical_name, skill.name}
     return next((cost for cost in report.skills if cost.id in ids), None)
-
-
-def _stamp(path: Path) -> object:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return (status.st_mtime_ns, status.st_size, status.st_ino)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from skillkit.core.codec import decode
-from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_temporary, locked
+from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_temporary, file_stamp, locked
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.install.older_consents import OlderConsents
 
@@ -110,7 +110,7 @@ class ConsentFile:
 
     def _current(self) -> "_Known":
         # One value that is replaced as a whole: a thread that is slow must not bring back what was revoked.
-        known, stamp = self._known, _stamp(self.file.path)
+        known, stamp = self._known, file_stamp(self.file.path)
         if stamp is None or stamp != known.stamp:
             known = self._known = _Known.of(stamp, self._read())
         return known
@@ -212,11 +212,3 @@ def _subject(consent: Consent) -> tuple[str, ...]:
 
 def _dated(consent: Consent, moment: str) -> Consent:
     return consent if consent.granted_at else replace(consent, granted_at=moment)
-
-
-def _stamp(path: Path) -> object:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)

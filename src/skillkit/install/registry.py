@@ -9,7 +9,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked, real_path, sync_folder
+from skillkit.core.disk import (
+    DamagedFileError,
+    JsonFile,
+    agent_home,
+    file_stamp,
+    locked,
+    real_path,
+    sync_folder,
+)
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.core.foreign_json import read_plain
 from skillkit.core.names import canonical_name
@@ -218,11 +226,7 @@ class InstallRegistry:
 
     def stamp(self) -> object:
         """Return what changes whenever the registry does; None when there is no file."""
-        try:
-            status = os.stat(self.file.path)
-        except OSError:
-            return None
-        return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+        return file_stamp(self.file.path)
 
     def _keep_consents(self, before: set[str], state: RegistryState) -> None:
         """Write down which versions are approved now, before the registry says that they are installed.

@@ -53,9 +53,6 @@ class ArchiveSource(Source):
         digest = data.get("digest")
         return cls(data["place"], digest and _checked_digest(digest), checked_path(data.get("path", "")))
 
-    def to_data(self) -> dict[str, str]:
-        return {"place": self.place, **({"digest": self.digest} if self.digest else {}), "path": self.path}
-
     @property
     def location(self) -> str:
         return self.place

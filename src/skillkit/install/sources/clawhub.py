@@ -55,9 +55,6 @@ class ClawHubSource(Source):
             checked_path(data.get("path", "")),
         )
 
-    def to_data(self) -> dict[str, str]:
-        return {name: getattr(self, name) for name in ("slug", "owner", "version", "registry", "path")}
-
     @property
     def location(self) -> str:
         own = "" if self.registry == REGISTRY else f"#{self.registry}"

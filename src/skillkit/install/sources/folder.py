@@ -41,9 +41,6 @@ class FolderSource(Source):
     def from_data(cls, data: Mapping[str, Any]) -> "FolderSource":
         return cls(Path(data["folder"]), checked_path(data.get("path", "")))
 
-    def to_data(self) -> dict[str, str]:
-        return {"folder": str(self.folder), "path": self.path}
-
     @property
     def location(self) -> str:
         return str(self.folder)

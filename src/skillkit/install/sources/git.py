@@ -33,9 +33,6 @@ class GitSource(Source):
         ref = data.get("ref")
         return cls(data["url"], None if not ref else parse_ref(ref), checked_path(data.get("path", "")))
 
-    def to_data(self) -> dict[str, str]:
-        return {"url": self.url, **({"ref": self.ref} if self.ref else {}), "path": self.path}
-
     def lock_fields(self) -> dict[str, str]:
         ref = self.tag or self.branch or self.ref
         more = {"ref": ref} if ref else {}

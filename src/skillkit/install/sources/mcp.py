@@ -33,9 +33,6 @@ class McpSource(Source):
     def from_data(cls, data: Mapping[str, Any]) -> "McpSource":
         return cls(check_address(data["url"]), checked_path(data.get("path", "")))
 
-    def to_data(self) -> dict[str, str]:
-        return {"url": self.url, "path": self.path}
-
     @property
     def location(self) -> str:
         return f"{_PREFIX}{self.url}"
@@ -43,9 +40,6 @@ class McpSource(Source):
     @property
     def follows(self) -> str:
         return "what the server offers"
-
-    def at(self, version: str) -> "McpSource":
-        raise SourceError(f"{self} has no versions; it cannot be taken at '{escape_hidden(version)}'")
 
     def fixed(self, revision: str | None) -> "McpSource":
         return self

@@ -35,9 +35,6 @@ class PackageSource(Source):
         package, version = data["package"], data["version"]
         return cls(cls._named(package), cls._versioned(version), checked_path(data.get("path", "")))
 
-    def to_data(self) -> dict[str, str]:
-        return {"package": self.package, "version": self.version, "path": self.path}
-
     @property
     def location(self) -> str:
         return f"{self.kind}:{self.package}"

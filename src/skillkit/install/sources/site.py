@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from skillkit.core.text import escape_hidden
-from skillkit.install.exceptions import SourceError
 from skillkit.install.sources.source import Access, OpenSource, Source, check_address, checked_path
 
 _FOLDERS = ("/.well-known/agent-skills", "/.well-known/skills")
@@ -41,9 +39,6 @@ class SiteSource(Source):
     def from_data(cls, data: Mapping[str, Any]) -> "SiteSource":
         return cls(data["url"], checked_path(data.get("path", "")))
 
-    def to_data(self) -> dict[str, str]:
-        return {"url": self.url, "path": self.path}
-
     def lock_fields(self) -> dict[str, str]:
         host = urlsplit(self.url).netloc.removeprefix("www.")
         return {"source": host, "sourceUrl": self.url, "sourceType": "well-known"}
@@ -55,9 +50,6 @@ class SiteSource(Source):
     @property
     def follows(self) -> str:
         return "what the site publishes"
-
-    def at(self, version: str) -> "SiteSource":
-        raise SourceError(f"{self} has no versions; it cannot be taken at '{escape_hidden(version)}'")
 
     def fixed(self, revision: str | None) -> "SiteSource":
         return self

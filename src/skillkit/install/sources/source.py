@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from threading import Event
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
@@ -67,9 +67,10 @@ class Source(ABC):
     def from_data(cls, data: Mapping[str, Any]) -> Self:
         """Return the source that `to_data` described. Raises SourceError, KeyError or TypeError."""
 
-    @abstractmethod
     def to_data(self) -> dict[str, str]:
-        """Return everything that `from_data` needs, without `kind`."""
+        """Return everything that `from_data` needs, without `kind`: the fields that have a value."""
+        given = {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
+        return {name: str(value) for name, value in given.items() if value is not None}
 
     @property
     @abstractmethod
@@ -104,9 +105,9 @@ class Source(ABC):
         """What a skill at the top of the source is called when its header does not say."""
         return self.location.rstrip("/").rpartition("/")[2]
 
-    @abstractmethod
     def at(self, version: str) -> Self:
         """Return the source at another version; raises SourceError where there are none."""
+        raise SourceError(f"{self} has no versions; it cannot be taken at '{escape_hidden(version)}'")
 
     def fixed(self, revision: str | None) -> Self:
         """Return the source at exactly `revision`, where it can be asked for that.
