@@ -1,6 +1,7 @@
 """Ask the embedded model every request of an evaluation set and compare what it does.
 
     python3 dev.py bench agent [--set NAME] [--only KIND] [--limit N] [--rows] [--again]
+    python3 dev.py bench agent --requests FILE --skills FOLDER [...]
 
 Three groups of requests, by who wrote them and when:
 
@@ -25,7 +26,7 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ SETS = (
     "fresh-second",
     "apart-first",
     "apart-second",
+    "unseen-first",
+    "unseen-second",
     "ordinary",
     "other-skills",
     "generated",
@@ -62,17 +65,21 @@ Row = dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench agent", description=__doc__.splitlines()[0])
     parser.add_argument("--set", choices=SETS, default="kept-back", dest="name")
+    parser.add_argument("--requests", type=Path, help="a file of requests instead of a set")
+    parser.add_argument("--skills", type=Path, help="the folder of the skills that these are about")
     parser.add_argument("--only", help="a kind of request")
     parser.add_argument("--limit", type=int, help="the first N of each kind")
     parser.add_argument("--rows", action="store_true", help="show every request and what came of it")
     parser.add_argument("--again", action="store_true", help="forget what was measured before")
     options = parser.parse_args()
-    results = Results(options.name, again=options.again)
+    results = Results(options.requests.stem if options.requests else options.name, again=options.again)
     with tempfile.TemporaryDirectory() as home:
         skills = Path(home) / "skills"
         skills.mkdir()
-        rows = list(chosen(options.name, skills, options.only, options.limit))
-        foreign = options.name in ("other-skills", "generated")
+        found = read_rows(options.requests) if options.requests else rows_of_set(options.name, skills)
+        rows = list(chosen(found, options.only, options.limit))
+        foreign = options.skills is not None or options.name in ("other-skills", "generated")
+        skills = options.skills or skills
         os.environ.update(AGENT_HOME=home, AGENT_SKILLS="all-untrusted" if foreign else BUNDLED)
         missing = [row for row in rows if row["request"] not in results.known]
         if missing:
@@ -80,14 +87,20 @@ def main() -> None:
     report(rows, results)
 
 
-def chosen(name: str, skills: Path, only: str | None, limit: int | None) -> Iterator[Row]:
-    """Yield the rows of a set; skills that they are about are written into `skills`."""
+def read_rows(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def rows_of_set(name: str, skills: Path) -> list[Row]:
+    """Return the rows of a set; skills that they are about are written into `skills`."""
     if name == "generated":
-        rows = generated_rows(skills)
-    else:
-        text = Path(__file__).with_name(f"{name.replace('-', '_')}.jsonl").read_text("utf-8")
-        rows = [json.loads(line) for line in text.splitlines()]
-        unpack_by_name({row["skill"] for row in rows if "skill" in row}, skills)
+        return generated_rows(skills)
+    rows = read_rows(Path(__file__).with_name(f"{name.replace('-', '_')}.jsonl"))
+    unpack_by_name({row["skill"] for row in rows if "skill" in row}, skills)
+    return rows
+
+
+def chosen(rows: Iterable[Row], only: str | None, limit: int | None) -> Iterator[Row]:
     seen: Counter[str] = Counter()
     for row in rows:
         seen[row["kind"]] += 1

@@ -12,12 +12,14 @@ from agent_framework import Agent, Message, tool
 from skillkit.agent.exceptions import ProviderError
 from skillkit.agent.models.constrained import turns_before
 from skillkit.agent.models.engine import Reply
-from skillkit.agent.models.examples import Example, Examples
+from skillkit.agent.models.examples import Example, Examples, examples_of
 from skillkit.agent.models.local_client import LocalChatClient
 from skillkit.agent.models.prompt_states import PromptStates, shared_beginning
 from skillkit.agent.models.results import answer_from_result
 from skillkit.agent.models.turns import make_prompt
+from skillkit.agent.models.unsupported import NOT_DONE, NOT_KNOWN
 from skillkit.core.manager import SkillManager
+from skillkit.core.models import SkillMetadata, Triggers
 from skillkit.disclosure.tool_result import ToolResult
 
 
@@ -391,3 +393,75 @@ def test_marks_of_fences_are_steady_on_this_machine_and_secret_elsewhere(tmp_pat
     assert here.reuse_nonces([one]) != there.reuse_nonces([one])
     assert "0123456789abcdef" not in here.reuse_nonces([one])[0]
     assert "The body." in here.reuse_nonces([one])[0]
+
+
+GREETER = SkillMetadata(
+    "greeter",
+    "Greets people.",
+    Path("greeter/SKILL.md"),
+    triggers=Triggers(patterns=(r"\bsaluda\b",)),
+    metadata={"examples": "say hi to Ann => greet name=Ann"},
+)
+
+
+async def test_a_skill_may_be_used_for_what_it_declares_in_another_language() -> None:
+    engine = ScriptedEngine('{"tool": "greet", "arguments": {"name": "Ana"}}')
+    client = LocalChatClient(engine, "tiny")  # type: ignore[arg-type]
+    client.skills = lambda: [GREETER]
+    client.examples = lambda: examples_of(GREETER, ())
+    answer = await Agent(client, "Be kind.", tools=[greet]).run("Saluda a Ana")
+    assert '"greet' in str(engine.grammars[0]).replace("\\", "")
+    assert answer.text == "Hello, Ana!"
+
+
+@tool
+def load_skill(skill_id: str) -> str:
+    """Load a skill: order books."""
+    return skill_id
+
+
+@pytest.mark.parametrize(
+    ("request_text", "answer"),
+    [("Book me a flight to Rome", NOT_DONE), ("How is the weather in Rome, any order?", NOT_KNOWN)],
+)
+async def test_what_no_skill_in_use_is_for_is_refused_before_one_is_loaded(
+    request_text: str, answer: str
+) -> None:
+    engine = ScriptedEngine()
+    assert (await agent_with(engine, load_skill).run(request_text)).text == answer
+
+
+async def test_a_probability_that_follows_from_rules_is_no_request_for_a_tool() -> None:
+    engine = ScriptedEngine("One in six.")
+    answer = await agent_with(engine, greet).run("What are the odds of rolling a six, greet me?")
+    assert answer.text == "One in six."
+    assert engine.grammars == [None]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "echo"),
+    [
+        ("please greet ANNA", "ANNA"),
+        ("A warm welcome to Anna!", "A warm welcome to Anna!"),
+        ("Dis bonjour à Anna, s'il te plaît", "Bonjour à Anna, s'il te plaît."),
+    ],
+)
+async def test_saying_again_what_was_said_is_no_answer(request_text: str, echo: str) -> None:
+    engine = ScriptedEngine(json.dumps({"answer": echo}), '{"tool": "greet", "arguments": {"name": "Anna"}}')
+    assert (await agent_with(engine, greet).run(request_text)).text == "Hello, Anna!"
+    assert '"answer' in str(engine.grammars[0]).replace("\\", "")
+    assert '"answer' not in str(engine.grammars[1]).replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("request_text", "answer"),
+    [
+        ("greet ANNA", "ANNA is a name."),
+        ("Good morning!", "Good morning!"),
+        ("Guten Tag!", "Guten Tag!"),
+        ("Whom shall I greet first, the guest or the host?", "the guest"),
+    ],
+)
+async def test_an_answer_may_have_words_of_the_request(request_text: str, answer: str) -> None:
+    engine = ScriptedEngine(json.dumps({"answer": answer}))
+    assert (await agent_with(engine, greet).run(request_text)).text == answer

@@ -245,3 +245,30 @@ def test_whoever_names_an_identifier_is_not_sent_to_a_script_that_takes_words() 
 def test_everybody_in_a_place_is_nobody_with_a_name() -> None:
     call = Call("greet_all", {"names": ["everybody", "office"]})
     assert isinstance(check_arguments(call, [MANY], Spoken("Say hello to everybody in my office")), MadeUp)
+
+
+READ = ToolSpec(
+    "read_skill_resource",
+    "Read a skill's file.",
+    {"properties": {"skill_id": TEXT, "path": TEXT}, "required": ["skill_id", "path"]},
+)
+
+
+def test_only_files_that_a_skill_lists_can_be_read():
+    request = "Read what chart.png shows"
+    assert callable_tools([READ], Spoken(request, request)) == []
+    listing = "<resources>\n  <resource>references/a&amp;b.md</resource>\n</resources>"
+    [offered] = callable_tools([READ], Spoken(request, request, listing))
+    assert offered.parameters["properties"]["path"]["enum"] == ["references/a&b.md"]
+
+
+def test_a_skill_about_skills_can_be_used_for_them():
+    request = "Search for skills that can be installed"
+    assert callable_tools([RUN], Spoken(request, request)) == []
+    assert callable_tools([RUN], Spoken(request, request), for_skills=True) == [RUN]
+
+
+def test_a_number_may_be_said_in_words():
+    call = Call("script_run", {"script_name": "search", "args": ["ships", "--limit", "3"]})
+    spoken = Spoken("search three ships", "search three ships")
+    assert check_arguments(call, [RUN], spoken) == call

@@ -49,6 +49,10 @@ class Repeated:
     """The model wants the same call again that it has made already."""
 
 
+class Echo:
+    """The model only says again what the user has said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """The model asks for something."""

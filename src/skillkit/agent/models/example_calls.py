@@ -6,8 +6,14 @@ from dataclasses import dataclass, field, replace
 
 from skillkit.agent.models.constrained import Answer, Call, ToolSpec
 from skillkit.agent.models.examples import RUN, Example
-from skillkit.agent.models.identifiers import example_identifiers, find_identifiers
+from skillkit.agent.models.identifiers import (
+    begin_alike,
+    count_parts,
+    example_identifiers,
+    find_identifiers,
+)
 from skillkit.agent.models.script_requests import Narrowed, choosing, content_words, fill
+from skillkit.agent.models.unsupported import is_computable, refusal
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.keyword import KeywordScorer
@@ -82,7 +88,7 @@ def call_like_example(
     if (refusal := ways.refusal(request)) is not None:
         return Answer(refusal)
     identifiers = find_identifiers(request, ways.identifiers)
-    if not identifiers and _EXPLAINS.search(request):
+    if not identifiers and (_EXPLAINS.search(request) or is_computable(request)):
         return None
     same = not identifiers and _SAME_THING.search(request) is not None
     if same:
@@ -98,6 +104,14 @@ def words_of_use(examples: Sequence[Example], skills: Sequence[SkillMetadata]) -
     names = {example.skill for example in examples}
     words = {word for example in examples for word in terms(example.request)}
     return words.union(*(_trigger_words(skill) for skill in skills if skill.name in names))
+
+
+def declared_for(request: str, skills: Sequence[SkillMetadata]) -> list[str]:
+    """Return the names of the skills that declare to be wanted for such a request."""
+    scorer = KeywordScorer()
+    for key, skill in enumerate(skills):
+        scorer.add(key, skill)
+    return [skills[key].name for key in scorer.declared(Request.parse(request))]
 
 
 class _Ways:
@@ -130,6 +144,7 @@ class _Ways:
         rest = _without(request, identifiers)
         asked = set(terms(rest))
         way, _ = self._best(rest, [way for way in self.all if way.takes_identifier])
+        way = way or self._of_kind(identifiers[0])
         if way is None:
             return None
         settled = {"skill_id": way.skill, "script_name": way.script}
@@ -137,6 +152,19 @@ class _Ways:
             return Narrowed(choosing(run, **settled))
         example = max(way.examples, key=lambda example: len(asked & _frame(example)))
         return Call(RUN, {**settled, "args": fill(example, identifiers[0])})
+
+    def _of_kind(self, identifier: str) -> _Way | None:
+        """Return the first script that is shown with an identifier of as many parts, and as it begins."""
+        return next(
+            (
+                way
+                for way in self.all
+                for example in way.examples
+                for shown in example_identifiers(example.values)
+                if count_parts(shown) == count_parts(identifier) and begin_alike(shown, identifier)
+            ),
+            None,
+        )
 
     def with_words(self, request: str, run: ToolSpec) -> Call | Narrowed | Answer | None:
         if any(skill.name.casefold() in request.casefold() for skill in self._skills):
@@ -149,10 +177,13 @@ class _Ways:
             return Call(RUN, {"skill_id": alone.skill, "script_name": alone.script})
         if way is not None and points >= _ENOUGH and way.takes_identifier and not words:
             return Answer(f"Which one do you mean, for {way.script}?")
+        declared = self._declared(request)
         if way is None or points < _ENOUGH or not way.takes_anything:
-            way = self._declared(request)
-        elif way.takes_identifier:
-            way = self._finding(way.skill)  # what is named by words has to be found first
+            way = declared
+        elif way.takes_identifier:  # what is named by words has to be found first
+            named = not self._skill_names.isdisjoint(terms(request))
+            elsewhere = declared is None and not named and refusal(request) is not None  # the price of gold
+            way = None if elsewhere else self._finding(way.skill)
         if way is None or not words or not way.takes_words:
             return None
         settled = {"skill_id": way.skill, "script_name": way.script}
@@ -176,11 +207,7 @@ class _Ways:
 
     def _declared(self, request: str) -> _Way | None:
         """Return the one script that takes words of a skill that declares when it is wanted."""
-        scorer = KeywordScorer()
-        for key, skill in enumerate(self._skills):
-            scorer.add(key, skill)
-        names = {self._skills[key].name for key in scorer.declared(Request.parse(request))}
-        return self._finding(*names)
+        return self._finding(*declared_for(request, self._skills))
 
     def _finding(self, *skills: str) -> _Way | None:
         """Return the one script of these skills that finds things by words."""

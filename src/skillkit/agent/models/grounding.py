@@ -1,5 +1,6 @@
 """Arguments that a small model made up: a value that nobody named is left out, or asked for."""
 
+import html
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from typing import Any
 
 from skillkit.agent.models.constrained import Call, ToolSpec
 from skillkit.agent.models.identifiers import without_identifiers
+from skillkit.agent.models.script_requests import asks_for_usage
 from skillkit.matching.terms import STOP_WORDS, terms
 
 _CODE = 3
@@ -16,9 +18,17 @@ _STEM = 5
 """Words that begin with so many of the same letters count as the same: election, elections."""
 _NO_NAMES = (STOP_WORDS | {"anybody", "somebody", "everybody", "everyone"}) - {"i", "me", "us", "we"}
 """Words that name nobody and nothing, in lower case; the user is somebody."""
+_NUMBERS = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve".split()
+    )
+}
 _ALIKE = 0.66
 _HARMLESS = "--json"
 _ANY_TOOL = frozenset(terms("list show get tool skill"))
+_READ = "read_skill_resource"
+_LISTED = re.compile(r"<resource>([^<]+)</resource>")
 SKILL = "skill_id"
 """The argument that says which skill is meant."""
 COMMAND_LINE = "args"
@@ -55,29 +65,50 @@ def mentions_tool(said: str, name: str, description: str) -> bool:
     return not set(terms(said)).isdisjoint(about)
 
 
-def callable_tools(tools: Sequence[ToolSpec], spoken: Spoken, of_use: Collection[str] = ()) -> list[ToolSpec]:
+def callable_tools(
+    tools: Sequence[ToolSpec],
+    spoken: Spoken,
+    of_use: Collection[str] = (),
+    *,
+    for_skills: bool = False,
+) -> list[ToolSpec]:
     """Return the tools that may be called: what is taken too readily only where it was spoken of.
 
     That is a tool for which nothing has to be filled in, what only tells of scripts, and any tool where the
-    request is about skills. `of_use` are the words that skills in use declare they are wanted for: where
-    nobody said one of them, nor one of the tool itself, the skill is in use by mistake.
+    request is about skills, unless these are what a skill in use is for (`for_skills`). `of_use` are the
+    words that skills in use declare they are wanted for: where nobody said one of them, nor one of the tool
+    itself, the skill is in use by mistake.
     """
     words = set(terms(_without(spoken.said, _choices(tools, SKILL))))
     script_names = set(terms(" ".join(_choices(tools, "script_name")).replace("_", " ")))
-    about_skills = re.search(r"\bskills\b", spoken.request.casefold()) is not None
+    about_skills = not for_skills and re.search(r"\bskills\b", spoken.request.casefold()) is not None
 
     def is_callable(tool: ToolSpec) -> bool:
         if tool.name in spoken.said:
             return True
         required = tool.parameters.get("required", ())
         if tool.about:
-            named = script_names if "script_name" in required else ()
+            named = script_names if "script_name" in required and asks_for_usage(spoken.request) else ()
             return not words.isdisjoint([*terms(tool.about), *named])
         mentioned = mentions_tool(spoken.said, tool.name, tool.description)
         wanted = bool(required) and (not of_use or not words.isdisjoint([*of_use, *script_names]))
         return (mentioned or wanted) and not about_skills
 
-    return [tool for tool in tools if is_callable(tool)]
+    found = [tool for tool in tools if is_callable(tool)]
+    return [tool for one in found if (tool := _reading_listed(one, spoken.instructions)) is not None]
+
+
+def _reading_listed(tool: ToolSpec, instructions: str) -> ToolSpec | None:
+    """Return a tool that reads files of skills, for those that a skill lists; None where none does.
+
+    A small model takes a file that the user speaks of for one of the skill's.
+    """
+    if tool.name != _READ:
+        return tool
+    listed = dict.fromkeys(html.unescape(path) for path in _LISTED.findall(instructions))
+    path = {**tool.parameters.get("properties", {}).get("path", {}), "enum": list(listed)}
+    properties = {**tool.parameters.get("properties", {}), "path": path}
+    return replace(tool, parameters={**tool.parameters, "properties": properties}) if listed else None
 
 
 def scripts_for_identifier(
@@ -239,6 +270,7 @@ class _Words:
         self._said = said
         self._text = said.casefold()
         self._words = set(re.findall(r"[^\W_]+", self._text))
+        self._words |= {_NUMBERS[word] for word in self._words & _NUMBERS.keys()}
         self._stems = {word[:_STEM] for word in self._words if len(word) >= _STEM}
 
     def instruct(self, option: str) -> bool:

@@ -42,3 +42,13 @@ def find_identifiers(text: str, shown: Iterable[str] = ()) -> list[str]:
         )
     ]
     return list(dict.fromkeys(found))
+
+
+def count_parts(identifier: str) -> int:
+    """Return of how many parts an identifier is made: 3 for KXNEXTPM-27-A."""
+    return len(re.split(r"[-_]", identifier))
+
+
+def begin_alike(one: str, other: str) -> bool:
+    """Return whether two identifiers begin as those of one kind do."""
+    return one[:_ALIKE].casefold() == other[:_ALIKE].casefold()

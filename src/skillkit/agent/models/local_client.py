@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import secrets
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ from skillkit.agent.models.constrained import (
     Answer,
     AnswerStream,
     Call,
+    Echo,
     ParsedReply,
     Question,
     Repeated,
@@ -40,8 +42,9 @@ from skillkit.agent.models.constrained import (
     parse,
     reply_schema,
 )
+from skillkit.agent.models.echoes import EchoFilter
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
-from skillkit.agent.models.example_calls import call_like_example, words_of_use
+from skillkit.agent.models.example_calls import call_like_example, declared_for, words_of_use
 from skillkit.agent.models.examples import Example, choose, scripts_for_words
 from skillkit.agent.models.grounding import (
     MadeUp,
@@ -69,13 +72,20 @@ from skillkit.agent.models.turns import (
     make_prompt,
     make_talk,
 )
-from skillkit.agent.models.unsupported import ClaimFilter, needs_only_words, refusal
+from skillkit.agent.models.unsupported import ClaimFilter, is_computable, needs_only_words, refusal
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.envelope import is_for_model
 from skillkit.disclosure.tools import Tool
 from skillkit.integrations.agent_framework import INSERTED
 
 MAX_TOOL_CALLS = 6
+TRIES = 2
+"""How often the model may reply to a request."""
+LOAD = "load_skill"
+_SKILLS = re.compile(r"\bskills\b", re.IGNORECASE)
+
+
+Outcome = ParsedReply | MadeUp | Repeated | Echo | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,21 +103,23 @@ class Choice:
         """Whether only an answer is possible: then the model may write as it is used to."""
         return not self.tools and not self.about and tuple(self.forms) == (ANSWER,)
 
-    def after(self, outcome: ParsedReply | MadeUp | Repeated | None, request: str) -> "Choice | None":
+    def after(self, outcome: Outcome, request: str) -> "Choice | None":
         """Return what is left to reply, in words, after something that will not do; None if it will."""
         forms: tuple[str, ...]
         match outcome:
             case MadeUp(runs_script=True):  # whoever comes near a script wants it to run
-                return replace(self, forms=(ASK,))
+                return replace(self, tools=(), forms=(ASK,))
             case MadeUp():  # it may have been the wrong idea
                 forms = (ASK, ANSWER)
+            case Echo():  # what was said is to be given to a tool
+                return replace(self, about=(), forms=())
             case Repeated():  # it does not get on with this
-                return replace(self, forms=(ANSWER, CANNOT))
+                return replace(self, tools=(), forms=(ANSWER, CANNOT))
             case Question() if outcome.repeats(request):
                 forms = (ANSWER,)
             case _:
                 return None
-        return replace(self, forms=() if self.named else forms)
+        return replace(self, tools=(), forms=() if self.named else forms)
 
 
 class LocalChatClient(
@@ -168,28 +180,31 @@ class LocalChatClient(
             yield self._end(NOTHING_READ, message_id, known)
             return
         choice = self._choice(tools, spoken, known, required=required)
-        if choice.is_talk:
+        talk = choice.is_talk
+        if talk:
             prompt = make_talk(messages, brief, context=self.engine.context)
         else:
             prompt = self._prompt(messages, options)
-        outcome: ParsedReply | MadeUp | Repeated | None = None
+        outcome: Outcome = None
         spent = NOTHING_READ
-        for offered in (choice.tools, ()):
-            writing = AnswerStream(in_json=not choice.is_talk)
+        for _ in range(TRIES):
+            echoes = EchoFilter(spoken.request if choice.tools else "")
+            writing = AnswerStream(in_json=not talk)
             claims = ClaimFilter(spoken.request)
-            schema = reply_schema(offered, choice.about, choice.forms)
-            grammar = None if choice.is_talk else as_grammar(schema)
+            schema = reply_schema(choice.tools, choice.about, choice.forms)
+            grammar = None if talk else as_grammar(schema)
             async with aclosing(self._pieces(prompt, grammar, options)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Reply):
                         spent = piece.after(spent)
-                    elif text := claims.feed(writing.feed(piece)):
+                    elif text := claims.feed(echoes.feed(writing.feed(piece))):
                         yield self._update(message_id, Content.from_text(text))
                     if claims.stopped:
                         break
-            if rest := claims.finish():
+            if rest := claims.feed(echoes.finish()) + claims.finish():
                 yield self._update(message_id, Content.from_text(rest))
-            outcome = None if writing.started else parse(spent.text)
+            answered = Echo() if echoes.is_echo else None
+            outcome = answered if writing.started else parse(spent.text)
             if isinstance(outcome, Call):
                 repeated = is_repeated(outcome, messages)
                 outcome = Repeated() if repeated else check_arguments(outcome, tools, spoken)
@@ -207,6 +222,8 @@ class LocalChatClient(
             return Choice([narrowed.tool])
         if required:
             return Choice(tools)
+        if is_computable(spoken.request):  # from what the request says, not from what a tool finds
+            return Choice(forms=(ANSWER,))
         skills = self.skills()
         named = is_named(skills, spoken.request)
         callable_now = self._callable(tools, spoken)
@@ -238,26 +255,32 @@ class LocalChatClient(
             )
         if isinstance(known, Call) and is_repeated(known, messages):
             return None
-        if known is None and not self._callable(tools, spoken):
+        if known is None and all(tool.name == LOAD for tool in self._callable(tools, spoken)):
             if (named := named_skill(skills, spoken.request)) is not None:
                 return Answer(describe(named, skills))
-            unsupported = refusal(spoken.request, spoken.before)
+            unsupported = refusal(spoken.request, spoken.before)  # a skill for it would be in use
             return Answer(unsupported) if unsupported is not None else None
         return known
 
     def _callable(self, tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
-        found = callable_tools(tools, spoken, words_of_use(self.examples(), self.skills()))
+        examples, skills = self.examples(), self.skills()
+        in_use = [skill for skill in skills if any(skill.name == example.skill for example in examples)]
+        of_use = () if declared_for(spoken.request, in_use) else words_of_use(examples, skills)
+        about_skills = [
+            skill for skill in skills if skill.name in self.scripts() and _SKILLS.search(skill.description)
+        ]
+        found = callable_tools(tools, spoken, of_use, for_skills=bool(about_skills))
         if not has_identifier(spoken.request):
             return found
         return scripts_for_identifier(found, scripts_for_words(self.examples()), spoken.request)
 
-    def _in_words(self, outcome: ParsedReply | MadeUp | Repeated | None) -> Call | Answer | None:
+    def _in_words(self, outcome: Outcome) -> Call | Answer | None:
         match outcome:
             case About(skill):
                 return Answer(describe(skill, self.skills()))
             case MadeUp(question=question) | Question(text=question):
                 return Answer(question)
-            case Repeated():
+            case Repeated() | Echo():
                 return Answer("I cannot do that.")
             case _:
                 return outcome

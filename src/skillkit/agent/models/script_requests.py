@@ -21,10 +21,11 @@ _USAGE = re.compile(
     r"|what (?:do|does|is))\b"
 )
 _RUNNING = re.compile(r"\b(?:run|execute|start|launch|invoke|call|use|try)\b")
+_RUNNING_NEXT = re.compile(r"\b(?:run|execute|start|launch|invoke|call)(?: the)?\s+$", re.IGNORECASE)
 _SAID_ANYWAY = STOP_WORDS | frozenset(
     """
     script run execute start launch invoke call use try once again kindly according anybody somebody everybody
-    look see show find search check know wonder list display fetch pull
+    look see show find search check know wonder list display fetch pull people folks currently put
     """.split()
 )
 """Words of any request."""
@@ -48,7 +49,9 @@ def call_for_script(
     asked = request.casefold()
     named_skills = [skill for skill in scripts if skill.casefold() in asked]
     rest = _without(request, named_skills)
-    found = _named_script(rest, {skill: scripts[skill] for skill in named_skills} or scripts)
+    found = _named_script(
+        rest, {skill: scripts[skill] for skill in named_skills} or scripts, bool(named_skills)
+    )
     if found is None:
         lists = LIST in offered and len(named_skills) == 1 and re.search(r"\bscripts\b", asked)
         return Call(LIST, {"skill_id": named_skills[0]}) if lists else None
@@ -63,6 +66,11 @@ def call_for_script(
     if args is None:
         return Narrowed(choosing(offered[RUN], **chosen))
     return Call(RUN, {**chosen, "args": args} if args else chosen)
+
+
+def asks_for_usage(request: str) -> bool:
+    """Whether a request may be about how something is used."""
+    return _USAGE.search(request.casefold()) is not None
 
 
 def names_tool(request: str, tools: Sequence[ToolSpec]) -> bool:
@@ -84,10 +92,11 @@ def fill(example: Example, identifier: str) -> list[str]:
     return [identifier if value in known else value for value in example.values]
 
 
-def _named_script(request: str, scripts: Scripts) -> tuple[str, str, str] | None:
+def _named_script(request: str, scripts: Scripts, of_skill: bool) -> tuple[str, str, str] | None:
     """Return the one script that a request names, its skill, and the request without the name.
 
-    A name that is an everyday word counts where somebody speaks of a script.
+    A name that is an everyday word counts where somebody speaks of a script, or is to run it and says of
+    which skill (`of_skill`): `run status of kalshi-markets`.
     """
     speaks = re.search(r"\bscript\b", request, re.IGNORECASE) is not None
     found: dict[tuple[str, str], re.Match[str]] = {}
@@ -96,7 +105,10 @@ def _named_script(request: str, scripts: Scripts) -> tuple[str, str, str] | None
             parts = [part for part in re.split(r"[\W_]+", name) if part]
             spelled = r"[\W_]?".join(map(re.escape, parts))
             place = re.search(rf"(?<![\w-]){spelled}(?:\.\w{{1,3}})?(?![\w-])", request, re.IGNORECASE)
-            if place is not None and (speaks or re.search(r"\w[_-]\w", place[0])):
+            if place is None:
+                continue
+            run = of_skill and _RUNNING_NEXT.search(request[: place.start()]) is not None
+            if speaks or run or re.search(r"\w[_-]\w", place[0]):
                 found[skill, name] = place
     longest = max((place.end() - place.start() for place in found.values()), default=0)
     kept = [key for key, place in found.items() if place.end() - place.start() == longest]
@@ -110,16 +122,20 @@ def _arguments(rest: str, examples: Sequence[Example]) -> list[str] | None:
     """Return the command line that the rest of a request spells out; None where it has to be understood."""
     options = _OPTIONS.search(rest)
     words = content_words(rest[: options.start()] if options else rest)
-    if options is not None:
-        return None if words else _spelled_out(options[0])
     shown = [each for example in examples for each in example_identifiers(example.values)]
     identifiers = find_identifiers(rest, shown)
+    if options is not None:
+        given = _spelled_out(options[0])
+        if words and (given is None or words != find_identifiers(rest[: options.start()], shown)):
+            return None
+        return given if given is None else [*words, *given]
     if identifiers == words and len(identifiers) == 1 and shown:
         example = next(example for example in examples if example_identifiers(example.values))
         return fill(example, identifiers[0])
     if words and not shown and any(example.values for example in examples):
         words = [word for word in words if not set(terms(word)) <= _LABELS]
-        return words if len(words) == 1 else None
+        most = max(len(example.values) for example in examples)
+        return words if 0 < len(words) <= most else None
     return None if words else []
 
 
@@ -130,9 +146,14 @@ def content_words(text: str, besides: Iterable[str] = ()) -> list[str]:
     return [
         word
         for word in words
-        if (word.casefold() not in _SAID_ANYWAY or (len(word) > 1 and word.isupper()))  # US is not us
+        if (_bare(word) not in _SAID_ANYWAY or (len(word) > 1 and word.isupper()))  # US is not us
         and not ((stems := terms(word)) and set(stems) <= known)
     ]
+
+
+def _bare(word: str) -> str:
+    """Return a word without what is joined to it: `who` of who's."""
+    return re.sub(r"['’](?:s|re|ll|d|ve|m)?$", "", word.casefold())
 
 
 def _spelled_out(options: str) -> list[str] | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import partial
 
 from skillkit.agent.models.constrained import ALL_SKILLS
@@ -19,21 +20,55 @@ _LISTING = frozenset(
     terms(
         "all any every available load loaded active activate enable enabled install installed present "
         "current currently ready list name names show display give see print count many have has got there "
-        "right now moment please kind kinds which what"
+        "right now moment please kind kinds which what wonder curious"
     )
 )
+_ADVERBS = frozenset(
+    terms(
+        "actually exactly really basically generally precisely overall simply quickly currently briefly "
+        "specifically usually mainly roughly even else here today together in detail hey hi hello so well"
+    )
+)
+"""Words that leave a question what it is."""
 _CAPABILITY = re.compile(r"\s*(?:is|can|does|do|could|will|would|are|why|when|who)\b(?! (?:you|we|i)\b)")
 """How a question about what somebody does or is able to do begins."""
-_SKILLS = re.compile(r"\b(?:skills|every skill)\b")
+_SKILLS = re.compile(
+    r"(?<![\w/.-])(?:skills|every skill)(?![\w/-])"
+    r"|\b(?:capabilities|abilities|functionalities|features|tools)\b(?=.*\byou\b)"
+    r"|\byour?\b.*\b(?:capabilities|abilities|functionalities|features|tools)\b"
+)
 _YOU_CAN = re.compile(
     r"\bwhat\b[^.?!]*\b(?:can|could|do|are|will) you\b(?! (?:doing|do that|think|mean|say|know|see)\b)"
+    r"|\bwhat (?:all )?(?:is it |are the things )?(?:that )?you (?:can|could|are able)\b"
     r"|\bhow (?:can|could|do) you (?:help|assist|support)\b|\bwhat you (?:can|could|do|are)\b"
     r"|\bwhat (?:can|could|should|may) i (?:ask|use) you\b"
 )
-_ABILITY = frozenset(
-    terms("capable able ability capability feature function offer assist support task ask new enumerate")
+_ABILITY = _ADVERBS | frozenset(
+    terms(
+        "capable able ability capability feature function functionality tool offer assist support task ask "
+        "new enumerate good stuff kinda way ways possess access for"
+    )
 )
 """Words of a question about what the program can do, beside those of any question."""
+_IN_OTHER_LANGUAGES = re.compile(
+    r"(?:was|wobei|womit) (?:kannst|können|koennen) (?:du|sie)\b"
+    r"(?: (?:alles|mir|helfen|tun|machen|eigentlich|denn|für mich))*"
+    r"|(?:que|qu['’]est-ce que) (?:peux|sais|pouvez)[- ](?:tu|vous) faire(?: pour moi)?"
+    r"|(?:que|qu['’]est-ce que) (?:tu peux|tu sais|vous pouvez) faire(?: pour moi)?"
+    r"|qu[ée] (?:puedes|sabes|puede) hacer(?: por m[ií])?"
+    r"|(?:che )?cosa (?:puoi|sai) fare(?: per me)?|o que (?:você )?(?:pode|sabe) fazer(?: por mim)?"
+    r"|wat kun je(?: allemaal| doen| voor mij)*"
+    r"|(?:welche|quelles|quels|qu[ée]|cu[aá]les|quali|quais|welke)\b[^.?!,]*"
+    r"\b(?:skills|fähigkeiten|faehigkeiten|compétences|competences|habilidades|competenze|vaardigheden)\b"
+    r"(?: (?:hast|sind|gibt|as|avez|sont|tienes|tiene|hay|est[aá]n|hai|ci|sono|tem|você|heb|zijn|er|es|du"
+    r"|vous|tu|je|geladen|aktiv|verfügbar|installiert|disponibles|chargées|cargadas|disponibili|disponíveis"
+    r"|beschikbaar)|-tu|-vous| )*"
+)
+"""Which skills there are, and what the program can do, as it is asked in languages near to English."""
+_HELP = re.compile(r"(?:please )?help(?: me)?(?: please)?")
+_TYPING = 0.84
+"""How near a mistyped word is to the one that was meant."""
+_MISTYPED = ("skill", "skills", "available", "capabilities", "abilities", "loaded", "installed", "enabled")
 MAX_NAMED = 30
 """Skills that can be asked about by name, those that were spoken of first."""
 
@@ -67,19 +102,44 @@ def asked_about(skills: Sequence[SkillMetadata], request: str) -> str | None:
     None where it has any other word: then it wants something done, or is for a model to understand.
     """
     named, rest = _named(skills, request)
-    words = set(terms(rest))
     if named:
-        describes = words <= _DESCRIBING or (_CAPABILITY.match(rest) and "script" not in rest)
-        return named[0] if len(named) == 1 and describes else None
-    clauses = [rest, *re.split(r"[,.;:!?]", rest)]  # a question may have an introduction
+        return named[0] if len(named) == 1 and _asks_for_description(rest) else None
+    rest = _MISSPELLED.sub(_corrected, rest)
+    clauses = [rest, *re.split(r"[,.;:!?]+(?:\s|$)", rest)]  # a question may have an introduction
     return ALL_SKILLS if any(map(_asks_for_all, clauses)) else None
+
+
+def _asks_for_description(rest: str) -> bool:
+    """Return whether what is said beside a skill's name asks what it is."""
+    if set(terms(rest)) <= _DESCRIBING | _ADVERBS:
+        return True
+    if "script" in rest:
+        return False
+    if _CAPABILITY.match(rest):
+        return True
+    *introduction, question = [part for part in re.split(r"(?<=[.!?])\s+|\s[-–—]\s", rest) if part.strip()]
+    about_it = re.search(r"\b(?:it|its|that|this)\b", question) is not None
+    return bool(introduction) and about_it and set(terms(question)) <= _DESCRIBING | _ADVERBS
 
 
 def _asks_for_all(clause: str) -> bool:
     words = set(terms(clause))
+    said = clause.strip(" ¿?!.")
+    if _HELP.fullmatch(said) or _IN_OTHER_LANGUAGES.fullmatch(said):
+        return True
     if _SKILLS.search(clause):
         return words <= _DESCRIBING | _LISTING | _ABILITY
     return _YOU_CAN.search(clause) is not None and words <= _ABILITY
+
+
+_MISSPELLED = re.compile(r"\b(?:u|[a-z]{5,})\b")
+
+
+def _corrected(word: re.Match[str]) -> str:
+    """Return the word of questions about skills that was meant by one with a slip in it."""
+    if word[0] == "u":
+        return "you"
+    return next(iter(get_close_matches(word[0], _MISTYPED, 1, _TYPING)), word[0])
 
 
 def _named(skills: Sequence[SkillMetadata], request: str) -> tuple[list[str], str]:

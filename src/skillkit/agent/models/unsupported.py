@@ -1,6 +1,6 @@
 """What a model without a tool must not say: facts that change from day to day, and things it has done.
 
-English only: a request or an answer in another language passes.
+In other languages than English only requests are recognised, by the words that most of them have.
 """
 
 import re
@@ -70,12 +70,31 @@ _LIVE_REQUEST = _compiled(
     rf"\b{_NOW}\b.*\b{_LIVE_THING}\b",
     r"\bwhat(?:['’]s| is) the (?:temperature|score|exchange rate|news|date)\b",
     r"\b(?:stock|share) price of\b",
-    r"\b(?:price of|how much is) (?:a |one )?(?:bitcoin|ethereum|gold|oil|silver)\b",
+    r"\bhow much (?:is|are|does) .*\b(?:stocks?|shares?)\b",
+    r"\b(?:price of|how much is) (?:an? |one |the )?(?:bitcoin|ethereum|gold|oil|silver|euro|dollar|pound)\b",
+    r"\bwhat(?:['’]s| is| are) the (?:bitcoin|ethereum|gold|oil|silver|gas|stock|share) prices?\b",
     r"\bwhat(?:['’]s| is)(?: the)?(?: current)? time\b|\bwhat (?:time|day) is it\b",
     r"\b(?:today['’]s|current) date\b",
     r"\bwho(?: won| is winning|['’]s winning)\b.*\b(?:last night|yesterday|today|now)\b",
     r"\bwill it (?:rain|snow|be (?:sunny|cold|hot|warm))\b|\bis it (?:raining|snowing)\b",
     r"\bwhat happened (?:today|yesterday|last night|this week)\b",
+)
+_LIVE_ELSEWHERE = _compiled(
+    r"\b(?:wie (?:ist|wird)|quel(?:le)?s? (?:est|temps)|qué tiempo|c[oó]mo está|com['’]è|che tempo|hoe is)\b"
+    r".*\b(?:wetter|temps|météo|tiempo|clima|tempo|weer)\b",
+    r"\b(?:wetter|météo|pronóstico|previsioni|weerbericht)\b.*\b(?:heute|morgen|jetzt|aujourd['’]hui|demain|hoy"
+    r"|mañana|oggi|domani|hoje|amanhã|vandaag)\b",
+    r"\b(?:quel temps fait|qué tiempo hace|che tempo fa|wie spät ist|quelle heure est|qué hora es)\b",
+    r"\b(?:aktienkurs|börsenkurs|wechselkurs|cours de (?:l['’]action|la bourse)|cotización)\b",
+    r"\b(?:preis|kurs|prix|cours|precio|prezzo|preço)\b.*\b(?:bitcoin|gold|öl|or|oro|petróleo|aktie|action)\b",
+    r"\b(?:nachrichten|schlagzeilen|actualités|noticias|notizie)\b.*\b(?:heute|du jour|de hoy|di oggi)\b",
+)
+_FUTURE_ELSEWHERE = _compiled(
+    r"\b(?:wie (?:hoch|groß|stehen|gross|wahrscheinlich)|chancen? (?:auf|dass|für)|wer (?:wird|gewinnt))\b"
+    r".*\b(?:chancen?|wahrscheinlich\w*|gewinn\w*|dass)\b",
+    r"\b(?:quelles?|quels?)\b.*\b(?:chances?|probabilités?|cotes?)\b|\bqui va gagner\b",
+    r"\b(?:cuál|cuáles|qué|qual|quais|quali|che)\b.*\b(?:probabilidad\w*|posibilidad\w*|probabilit[àa]|chances?"
+    r"|possibilità)\b|\bquién (?:va a ganar|ganará)\b|\bchi vincerà\b",
 )
 _FUTURE_REQUEST = _compiled(
     r"\b(?:odds|chances?|likelihood|probability) (?:of|that|for)\b",
@@ -83,8 +102,11 @@ _FUTURE_REQUEST = _compiled(
     r"\bwho (?:will|is going to) win\b|\bfavou?rite to win\b",
 )
 _GAME_OF_CHANCE = _compiled(
-    r"\b(?:dice|die|coins?|cards?|deck|roll(?:ing)?|flip(?:ping)?|draw(?:ing)?|heads|tails|random)\b",
-    r"\b(?:marbles?|birthdays?)\b",
+    r"\b(?:dice|coin (?:toss|flip)\w*|deck|marbles?|birthdays?|at random|roulette|full house|royal flush)\b",
+    r"\b(?:an?|one|two|three|fair|six-sided) (?:die|coins?)\b|\b(?:two|three|four|five) (?:heads|tails)\b",
+    r"\b(?:roll|throw)(?:ing|s)? (?:an? |two |the )?(?:one|two|three|four|five|six|double|sum|total|\d)\w*\b",
+    r"\bdraw(?:ing)? (?:an?|the|two|three) (?:card|ace|king|queen|jack|heart|spade|red|black)\w*\b",
+    r"\b(?:getting|get) (?:heads|tails)\b",
 )
 """Where a probability can be computed."""
 _DONE = _any(
@@ -120,13 +142,18 @@ def refusal(request: str, said_before: str = "") -> str | None:
         return None
     if _ACTION_REQUEST.search(request):
         return NOT_DONE
-    live = _LIVE_REQUEST.search(request)
+    live = _LIVE_REQUEST.search(request) or _LIVE_ELSEWHERE.search(request)
     if live is None and not _GAME_OF_CHANCE.search(request):
-        live = _FUTURE_REQUEST.search(request)
+        live = _FUTURE_REQUEST.search(request) or _FUTURE_ELSEWHERE.search(request)
     things = re.findall(rf"\b{_LIVE_THING}\b", request, re.IGNORECASE)
     if live is None or any(thing.casefold() in said_before.casefold() for thing in things):
         return None
     return NOT_KNOWN
+
+
+def is_computable(request: str) -> bool:
+    """Return whether a request is for a probability that follows from the rules of a game."""
+    return _GAME_OF_CHANCE.search(request) is not None and _FUTURE_REQUEST.search(request) is not None
 
 
 def needs_only_words(request: str) -> bool:
