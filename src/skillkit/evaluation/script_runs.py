@@ -112,7 +112,7 @@ def run_script_case(
             skill.canonical_name,
             case.id,
             outcome,
-            case.name or f"{call.script} {' '.join(call.arguments)}".strip(),
+            case.name or _title(case, call),
             problems[0] if problems else "",
             tuple(Problem(text, f"scripts/{call.script}") for text in problems),
             str(suite),
@@ -130,12 +130,18 @@ def run_script_case(
             seen = _observe(call, skill, folder, runner, {file.path for file in case.files})
             if seen.error in ("permission_denied", "dependency_failed"):
                 return made(CaseOutcome.SKIPPED, [seen.message], seen), seen
-            problems = list(_differences(call, seen, folder))
+            problems = list(differences(call, seen))
     except ConfigurationError as error:
         return made(CaseOutcome.ERROR, [str(error)], None), None
     except UnknownSchemaError as error:
         return made(CaseOutcome.NOT_JUDGED, [str(error)], None), None
     return made(CaseOutcome.FAILED if problems else CaseOutcome.PASSED, problems, seen), seen
+
+
+def _title(case: Case, call: ScriptCall) -> str:
+    """The command line; after what the case is called, since several may have the same command."""
+    command = f"{call.script} {' '.join(call.arguments)}".strip()
+    return command if case.id.isdigit() else f"{case.id}: {command}"
 
 
 def _observe(
@@ -174,7 +180,8 @@ def _parsed(text: str) -> object:
         return None
 
 
-def _differences(call: ScriptCall, seen: Observed, folder: Path) -> Iterator[str]:
+def differences(call: ScriptCall, seen: Observed) -> Iterator[str]:
+    """How what a script did differs from what its case expects."""
     expected_code = 0 if call.exit_code is None else call.exit_code
     if seen.error in _NEVER_RAN or seen.exit_code != expected_code:
         yield f"expected exit code {expected_code}, got {seen.exit_code}: {seen.message}"
@@ -190,10 +197,11 @@ def _differences(call: ScriptCall, seen: Observed, folder: Path) -> Iterator[str
     if call.schema is not None:
         yield from schema_differences(call.schema, seen.json)
     for name, expected in call.produced.items():
-        yield from _file_differences(name, expected, seen)
+        yield from file_differences(name, expected, seen)
 
 
-def _file_differences(name: str, expected: object, seen: Observed) -> Iterator[str]:
+def file_differences(name: str, expected: object, seen: Observed) -> Iterator[str]:
+    """The same for one file that it should have written."""
     if name not in seen.files:
         there = ", ".join(seen.files) or "none"
         yield f"did not write {name}; files written: {there}"

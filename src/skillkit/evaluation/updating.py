@@ -7,9 +7,11 @@ from pathlib import Path
 from skillkit.core.disk import replace_file
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
-from skillkit.evaluation.script_runs import Observed
+from skillkit.evaluation.formats.script_items import script_call
+from skillkit.evaluation.script_runs import Observed, differences, file_differences
 
 LONGEST_TEXT = 500
+_EXPECTATIONS = ("exit_code", "json", "schema", "stdout", "produces")
 
 
 def updated_document(path: Path, observed: Mapping[str, Observed]) -> str | None:
@@ -37,17 +39,56 @@ def write_document(path: Path, text: str) -> None:
 
 
 def _write(item: dict[str, object], seen: Observed) -> None:
-    expected = item["expect"] if isinstance(item.get("expect"), dict) else item
+    """Change what no longer holds, in the form its author gave it; an item that expects nothing gets all."""
+    expected = item.get("expect")
     target = expected if isinstance(expected, dict) else item
+    call = script_call(item)
+    said = [key for key in _EXPECTATIONS if key in target]
+    if call is None or (said and not any(differences(call, seen))):
+        return
+    answers_now = target.get("exit_code", 0) != 0 and seen.exit_code == 0
     target["exit_code"] = seen.exit_code
-    for key in ("json", "stdout", "produces"):
+    if not said or answers_now:
+        _write_output(target, seen)
+        _write_files(target, dict.fromkeys(seen.files), seen)
+        return
+    if seen.exit_code != 0:
+        target.pop("json", None)
+        target.pop("stdout", None)
+    elif ("json" in target and seen.json is None) or any(text not in seen.stdout for text in call.stdout):
+        _write_output(target, seen)
+    elif "json" in target:
+        target["json"] = _narrowed(target["json"], seen.json)
+    if "produces" in target:
+        _write_files(target, call.produced, seen)
+
+
+def _write_output(target: dict[str, object], seen: Observed) -> None:
+    for key in ("json", "stdout"):
         target.pop(key, None)
-    if seen.exit_code == 0:
-        if seen.json is not None:
-            target["json"] = seen.json
-        elif seen.stdout.strip():
-            target["stdout"] = [line for line in seen.stdout.splitlines() if line.strip()][:5]
-    if seen.files:
-        target["produces"] = {
-            name: text if len(text) <= LONGEST_TEXT else None for name, text in seen.files.items()
-        }
+    if seen.exit_code == 0 and seen.json is not None:
+        target["json"] = seen.json
+    elif seen.exit_code == 0 and seen.stdout.strip():
+        target["stdout"] = [line for line in seen.stdout.splitlines() if line.strip()][:5]
+
+
+def _write_files(target: dict[str, object], wanted: Mapping[str, object], seen: Observed) -> None:
+    kept: dict[str, object] = {}
+    for name, expected in wanted.items():
+        if name not in seen.files:
+            continue
+        text = seen.files[name]
+        if expected is not None and not any(file_differences(name, expected, seen)):
+            kept[name] = expected
+        else:
+            kept[name] = text if len(text) <= LONGEST_TEXT else None
+    target.pop("produces", None)
+    if kept:
+        target["produces"] = kept
+
+
+def _narrowed(expected: object, seen: object) -> object:
+    """What was seen of the fields that are expected: the others may be anything, as before."""
+    if not isinstance(expected, dict) or not isinstance(seen, dict):
+        return seen
+    return {name: _narrowed(value, seen[name]) for name, value in expected.items() if name in seen} or seen

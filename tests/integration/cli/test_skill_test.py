@@ -135,6 +135,29 @@ def test_a_changed_script_fails_until_its_new_answer_is_accepted(run_agent, crea
     assert cases[0]["json"] == {"greeting": "Good morning, Ada!"}
 
 
+def test_an_update_leaves_what_holds_and_the_form_of_what_does_not(run_agent, created):
+    (created / "scripts" / "greet.py").write_text(
+        "import json, sys\nfrom pathlib import Path\n"
+        'if len(sys.argv) > 2:\n    Path(sys.argv[2]).write_text(\'{"name": "Ada", "day": 3}\')\n'
+        "print(json.dumps({'greeting': 'Hi', 'length': 2}))\n"
+    )
+    file = {"card.json": {"json": {"name": "Ada"}}}
+    holds = {"id": "holds", "script": "greet", "args": ["Ada", "$WORK/card.json"], "produces": file}
+    holds["json"] = {"length": 2}
+    changed = {"id": "changed", "script": "greet", "args": ["Ada"], "json": {"greeting": "Hello"}}
+    nothing = {"id": "nothing", "script": "greet", "args": ["Ada"]}
+    cases = created / "evals" / "scripts.json"
+    cases.write_text(json.dumps({"skill_name": "greeter", "scripts": [holds, changed, nothing]}))
+    arguments = ("skill", "test", created, "--tier", "scripts")
+    assert "changed: greet Ada" in " ".join(run_agent(*arguments).stdout.split())
+    assert run_agent(*arguments, "--update", "--yes").returncode == 0
+    assert json.loads(cases.read_text())["scripts"] == [
+        holds,
+        {**changed, "exit_code": 0, "json": {"greeting": "Hi"}},
+        {**nothing, "exit_code": 0, "json": {"greeting": "Hi", "length": 2}},
+    ]
+
+
 def test_behaviour_by_another_program_is_recorded_and_replayed(run_agent, created, tmp_path):
     program = tmp_path / "program.py"
     program.write_text("print('I took the steps: one, two.')\n")
