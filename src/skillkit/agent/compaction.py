@@ -20,6 +20,8 @@ MAX_TEXT = 50_000
 """Characters of a message or a result that are ever sent again, whatever the model could read."""
 SHORT_TEXT, SHORT_RESULT = 2_000, 600
 """Characters of messages and of tool results that are left of the earlier part when space runs out."""
+FILE_TOKENS = 1_600
+"""What a picture or document in a result is taken to cost; services say so of a picture of usual size."""
 _MAX_QUESTIONS, _MAX_QUESTION = 8, 80
 
 
@@ -75,9 +77,8 @@ def compact(messages: Sequence[Message], now: Compaction, limit: int) -> Compact
 
 def tokens_of(messages: Sequence[Message]) -> int:
     """Return the tokens of messages, calls and results of tools included."""
-    return sum(
-        count(content_text(content)) for message in messages for content in message.get("contents", ())
-    )
+    contents = [content for message in messages for content in message.get("contents", ())]
+    return sum(count(content_text(content)) + FILE_TOKENS * len(_files(content)) for content in contents)
 
 
 def content_text(content: Message) -> str:
@@ -103,10 +104,20 @@ def _shorten_content(content: Message, texts: int, results: int) -> Message:
         case {"type": "text", "text": str(text)} if len(text) > texts:
             return {**content, "text": _shorten(text, texts)}
         case {"type": "function_result", "result": result} if len(str(result)) > results:
-            short = {key: value for key, value in content.items() if key != "items"}
-            return {**short, "result": _shorten(str(result), results)}
+            return {**_without_files(content), "result": _shorten(str(result), results)}
+        case {"type": "function_result"} if results == SHORT_RESULT and _files(content):
+            return _without_files(content)
         case _:
             return content
+
+
+def _files(content: Message) -> list[object]:
+    """The pictures and documents of a result."""
+    return [item for item in content.get("items") or () if item.get("type") == "data"]
+
+
+def _without_files(content: Message) -> Message:
+    return {key: value for key, value in content.items() if key != "items"}
 
 
 def _shorten(text: str, limit: int) -> str:

@@ -3,11 +3,11 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from skillkit.agent.approvals import Approvals, Ask
+from skillkit.agent.approvals import Approvals, Ask, AskAboutTool
 from skillkit.agent.compaction import SHARE_OF_CONTEXT, Compaction, compact, tokens_of
 from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.exceptions import UnfinishedAnswerError
@@ -70,9 +70,11 @@ class AgentRuntime:
         *,
         memory: Memory | None = None,
         ask: Ask | None = None,
+        ask_about_tool: AskAboutTool | None = None,
         observers: Observers = NO_OBSERVERS,
         client: Any = None,
         settings: Settings | None = None,
+        requester: Requester | None = None,
     ) -> None:
         self.provider = provider
         self.enabled = enabled
@@ -81,10 +83,14 @@ class AgentRuntime:
         self.memory = memory
         self.ask = ask
         """Asks the user about scripts; None where nobody can be asked."""
+        self.ask_about_tool = ask_about_tool
+        """Asks about the program's own tools while a skill in use does not declare them."""
         self.observers = observers
         self.client = client
         """A chat client of the provider that is loaded already."""
         self.settings = Settings() if settings is None else settings
+        self.requester = requester or Requester("agent", tenant=self.settings.tenant)
+        """On whose behalf the authority is asked; the conversation and the user's files are added."""
         self.store = ConversationStore(self.home)
         self.manager = self.enabled.manager
         self.trace = Trace(
@@ -115,7 +121,7 @@ class AgentRuntime:
 
     @property
     def _requester(self) -> Requester:
-        return Requester("agent", self.conversation.id, files=tuple(self._files))
+        return replace(self.requester, conversation=self.conversation.id, files=tuple(self._files))
 
     def _turn(self) -> ConversationTurn:
         skills = self._skills
@@ -300,6 +306,8 @@ class AgentRuntime:
             problem=self.observers.problem,
             printed=self.observers.printed,
             small_model=small_model,
+            gate=self.settings.gate,
+            shown_files=self.provider.settings.kinds_of_shown_files,
         )
         skills = ProgramSkills(
             provider,
@@ -313,10 +321,13 @@ class AgentRuntime:
             models=self.provider.settings.models_of_skills(),
             effort_options=self.provider.effort_options,
             fork_middleware=self._watchers,
+            ask_about_tool=self.ask_about_tool,
         )
-        problem = skills.restore(self.conversation.state.get("skills"))
-        if problem is not None:
-            self.observers.problem(problem)
+        saved = self.conversation.state.get("skills")
+        problems = [skills.restore(saved)] if saved else skills.pin(self.settings.pinned_skills)
+        for problem in problems:
+            if problem is not None:
+                self.observers.problem(problem)
         return skills
 
     def _skill_examples(self) -> list[Example]:

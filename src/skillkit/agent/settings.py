@@ -29,17 +29,36 @@ class ProviderSettings:
     """`READ/WRITTEN`: what a million tokens cost, for the cost of a conversation."""
     skill_models: str | None = None
     """`haiku=MODEL,opus=MODEL`: which model is used for a skill that asks for one by this name."""
+    shown_files: str | None = None
+    """`image/*,application/pdf`: kinds of files that the model looks at when a script has made one."""
 
     def models_of_skills(self) -> dict[str, str]:
         """The models that skills may ask for, by the name that they ask with."""
         pairs = (pair.partition("=") for pair in (self.skill_models or "").split(","))
         return {name.strip(): model.strip() for name, _, model in pairs if model.strip()}
 
+    @property
+    def kinds_of_shown_files(self) -> tuple[str, ...]:
+        """The kinds of `shown_files`."""
+        return _parts(self.shown_files or "")
+
 
 _PRICE = re.compile(r"\d+(\.\d+)?/\d+(\.\d+)?")
 _MODELS = re.compile(r"\s*[^\s=,]+\s*=\s*[^\s=,]+\s*(,\s*[^\s=,]+\s*=\s*[^\s=,]+\s*)*")
+_KINDS = re.compile(r"\s*[a-z]+/[^\s/,]+\s*(,\s*[a-z]+/[^\s/,]+\s*)*")
 _NUMBERS = ("timeout", "context")
-_GENERAL = ("provider", "memory", "verbose", "tool_calls", "turn_tokens", "hide")
+_GATES = ("", "asks", "hidden")
+_GENERAL = (
+    "provider",
+    "memory",
+    "verbose",
+    "tool_calls",
+    "turn_tokens",
+    "hide",
+    "pinned",
+    "gate",
+    "tenant",
+)
 NO_SETTINGS = ProviderSettings()
 
 
@@ -58,12 +77,24 @@ class Settings:
     """Tokens read and written in one turn."""
     hide: str = ""
     """`NAME,NAME`: what scripts see in no project folder, besides keys and the like."""
+    pinned: str = ""
+    """`NAME,NAME`: skills that are in use in every new conversation from its first request on."""
+    gate: str = ""
+    """`asks` or `hidden`: what becomes of the program's own tools that are outside of `allowed-tools` of the
+    skills in use; empty leaves them as they are."""
+    tenant: str = ""
+    """On whose behalf a policy is asked and a fleet is used."""
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
 
     @property
     def hidden(self) -> tuple[str, ...]:
         """The names and patterns of `hide`."""
-        return tuple(name for part in self.hide.split(",") if (name := part.strip()))
+        return _parts(self.hide)
+
+    @property
+    def pinned_skills(self) -> tuple[str, ...]:
+        """The names of `pinned`."""
+        return _parts(self.pinned)
 
     def of(self, provider: str) -> ProviderSettings:
         return self.providers.get(provider, NO_SETTINGS)
@@ -86,6 +117,14 @@ class Settings:
                 return replace(self, turn_tokens=_number(key, value))
             case "hide":
                 return replace(self, hide=value)
+            case "pinned":
+                return replace(self, pinned=value)
+            case "gate":
+                if value not in _GATES:
+                    raise SettingsError(f"The setting 'gate' is asks, hidden or '', not '{value}'")
+                return replace(self, gate=value)
+            case "tenant":
+                return replace(self, tenant=value.strip())
             case _:
                 raise SettingsError(f"There is no setting '{key}'. {_choices()}")
 
@@ -102,6 +141,8 @@ class Settings:
             )
         if parsed is not None and detail == "skill_models" and not _MODELS.fullmatch(value):
             raise SettingsError(f"Models of skills are NAME=MODEL,NAME=MODEL, not '{value}'")
+        if parsed is not None and detail == "shown_files" and not _KINDS.fullmatch(value):
+            raise SettingsError(f"Kinds of files are such as image/*,application/pdf, not '{value}'")
         mended = replace(self.of(provider), **{detail: parsed})
         return replace(self, providers={**self.providers, provider: mended})
 
@@ -140,6 +181,11 @@ class SettingsFile:
             settings = self.load().changed(key, value)
             self.save(settings)
         return settings
+
+
+def _parts(value: str) -> tuple[str, ...]:
+    """What stands between the commas."""
+    return tuple(name for part in value.split(",") if (name := part.strip()))
 
 
 def _existing(provider: str) -> str:

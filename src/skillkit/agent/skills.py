@@ -1,13 +1,21 @@
 """The skills of the program: the integration for Agent Framework, with what only this program does."""
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_framework import ChatContext, Message, SupportsAgentRun
 
-from skillkit.agent.approvals import Approvals, Ask, Decision, ScriptQuestion
+from skillkit.agent.approvals import (
+    Approvals,
+    Ask,
+    AskAboutTool,
+    Decision,
+    ScriptQuestion,
+    ToolQuestion,
+)
 from skillkit.agent.models.grounding import mentions_tool
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.authority import Authority, Requester
@@ -28,7 +36,9 @@ from skillkit.disclosure import (
     with_insertions,
 )
 from skillkit.disclosure.catalogue import skill_id
-from skillkit.disclosure.tool_sources import JoinedTools
+from skillkit.disclosure.exceptions import SkillRefusedError
+from skillkit.disclosure.tool_gate import Gated, ToolGate
+from skillkit.disclosure.tool_sources import JoinedTools, question_event
 from skillkit.integrations.agent_framework import EffortOptions, SkillsContextProvider, as_message
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.default_tools import default_sources
@@ -52,8 +62,13 @@ def disclosure_provider(
     problem: Callable[[str], object],
     printed: Callable[[str], object],
     small_model: bool,
+    gate: str = "",
+    shown_files: Sequence[str] = (),
 ) -> SkillContextProvider:
-    """What the program discloses of skills; scripts get what `authority` grants them."""
+    """What the program discloses of skills; scripts get what `authority` grants them.
+
+    `gate` is what happens to the program's own tools outside of what skills in use declare.
+    """
     settings = DisclosureSettings.from_environment()
     runner = default_runner()
     if isinstance(runner, LocalRunner):
@@ -67,6 +82,8 @@ def disclosure_provider(
         tool_sources=default_sources(manager, scripts, on_error=lambda error: problem(str(error))),
         matcher=SkillMatcher(threshold=SMALL_MODEL_THRESHOLD) if small_model else None,
         run_command=scripts.run_command,
+        gate=ToolGate(gate) if gate else None,
+        shown_files=shown_files,
     )
 
 
@@ -105,6 +122,7 @@ class ProgramSkills(SkillsContextProvider):
         models: Mapping[str, str] | None = None,
         effort_options: EffortOptions | None = None,
         fork_middleware: Callable[[], list[Any]] = list,
+        ask_about_tool: AskAboutTool | None = None,
     ) -> None:
         super().__init__(
             provider,
@@ -117,6 +135,8 @@ class ProgramSkills(SkillsContextProvider):
         )
         self._fork_middleware = fork_middleware
         self.approvals = approvals
+        self.ask_about_tool = ask_about_tool
+        """Asks the user about tools of the program's own; None where nobody can be asked."""
         self.observer = observer
         self.small_model = small_model
         """Takes every tool it sees, so it sees fewer: skills to load when the request is near them, or else
@@ -142,6 +162,16 @@ class ProgramSkills(SkillsContextProvider):
             return str(error)
         return None
 
+    def pin(self, names: Sequence[str]) -> list[str]:
+        """Put skills into use for the whole conversation; return what is wrong with those that cannot be."""
+        problems = []
+        for name in names:
+            try:
+                self.conversation({}).pin(name)
+            except SkillRefusedError as refused:
+                problems.append(f"The skill '{name}' of the setting 'pinned' is not in use: {refused}")
+        return problems
+
     def bring_back_lost(self, sent: Sequence[object]) -> None:
         """Let the texts of skills that are no longer among the messages come with the next request."""
         for lost in plan_compaction(sent, self.session).missing:
@@ -162,7 +192,18 @@ class ProgramSkills(SkillsContextProvider):
 
     async def _ask(self, tool: str, arguments: Mapping[str, object]) -> bool:
         with in_turn(self.session.id, self.session.turn):
+            if self.basic.tool(tool, self.session) is not None:
+                return await self._ask_about_own(tool, arguments)
             return await self.approvals.ask_about(tool, arguments)
+
+    async def _ask_about_own(self, tool: str, arguments: Mapping[str, object]) -> bool:
+        journal, asked = self.provider.manager.journal, question_event(tool, arguments, self.session)
+        journal.record(asked)
+        question = ToolQuestion(tool, arguments, self.session.active_ids)
+        allowed = self.ask_about_tool is not None and await self.ask_about_tool(question)
+        kind = Kind.SCRIPT_GRANTED if allowed else Kind.SCRIPT_DENIED
+        journal.record(replace(asked, kind=kind, time=time.time()))
+        return allowed
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
         """Nothing: the runtime saves the session with the conversation."""
@@ -186,13 +227,10 @@ class ProgramSkills(SkillsContextProvider):
         return disclosed
 
     def _narrowed(self, source: ToolSource) -> ToolSource:
+        basic = Gated(self.basic, self.provider)
         if not self.small_model:
-            return JoinedTools(
-                [self.basic, source]
-            )  # the same in every request: other tools end a prompt cache
-        return JoinedTools(
-            [self.basic, SmallModelTools(source, self.provider.manager, lambda: self._loadable)]
-        )
+            return JoinedTools([basic, source])  # the same in every request: other tools end a prompt cache
+        return JoinedTools([basic, SmallModelTools(source, self.provider.manager, lambda: self._loadable)])
 
     def _said(self) -> str:
         # A skill to load is the better answer to what was said.

@@ -4,11 +4,24 @@ A gate only ever takes away: what a skill names is as free as the host made it, 
 asks first or is hidden, and nothing is granted.
 """
 
+import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import Enum
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from skillkit.core.models import SkillMetadata
+from skillkit.disclosure.session import SkillSession
+from skillkit.disclosure.tool_result import ToolResult
+from skillkit.disclosure.tool_sources import WrappedTools
+from skillkit.disclosure.tools import Tool, ToolSource, find_tool
+from skillkit.disclosure.tools_of_use import skills_in_use
+
+if TYPE_CHECKING:
+    from skillkit.disclosure.provider import SkillContextProvider
+
+logger = logging.getLogger(__name__)
 
 
 class Admission(str, Enum):
@@ -50,3 +63,50 @@ class ToolGate:
     def _covers(self, entry: str, tool: str) -> bool:
         name = entry.partition("(")[0].strip().casefold()
         return fnmatchcase(tool.casefold(), self._names.get(name, name).casefold())
+
+
+def admit(provider: "SkillContextProvider", tool: str, session: SkillSession) -> Admission:
+    """Whether a tool of the host's own is free in a conversation at this moment, asks first, or is hidden."""
+    gate = provider.gate
+    if gate is None or not session.active:
+        return Admission.FREE
+    try:
+        return gate.admit(tool, skills_in_use(provider.manager, session))
+    except Exception:
+        logger.exception("Whether %s may be called could not be decided, so it asks", tool)
+        return Admission.ASKS
+
+
+def outside(tool: str, session: SkillSession) -> ToolResult:
+    """The answer to a call of a tool that is hidden while the skills in use are."""
+    skills = ", ".join(session.active_ids)
+    message = f"{tool} is not among the tools of the skills in use ({skills})"
+    return ToolResult.failure(tool, "permission_denied", message)
+
+
+class Gated(WrappedTools):
+    """Tools of the host's own, given as neutral ones, as the gate of `provider` leaves them."""
+
+    def __init__(self, source: ToolSource, provider: "SkillContextProvider") -> None:
+        super().__init__(source)
+        self.provider = provider
+
+    def wrap(self, tool: Tool, session: SkillSession) -> Tool | None:
+        match admit(self.provider, tool.name, session):
+            case Admission.FREE:
+                return tool
+            case Admission.ASKS:
+                return replace(tool, asks=True)
+            case Admission.HIDDEN:
+                return None
+
+    def tool(self, name: str, session: SkillSession) -> Tool | None:
+        """One tool; a hidden one says that it is, to a model that remembers it."""
+        found = find_tool(self.source, name, session)
+        if found is None or (wrapped := self.wrap(found, session)) is not None:
+            return None if found is None else wrapped
+
+        async def refuse(**arguments: object) -> ToolResult:
+            return outside(name, session)
+
+        return replace(found, handler=refuse)

@@ -1,6 +1,6 @@
 """Skills for Microsoft Agent Framework: a context provider, and a source for the framework's own provider."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -229,10 +229,15 @@ class _Run:
     free: dict[str, Any] = field(default_factory=dict)
     """Tools of the agent's own, by name, as they are without the gate."""
 
-    def gate(self, tools: Any) -> None:
-        """Leave in the run's own list of tools what the gate admits, each as it does."""
+    def gate(self, tools: Any, now: Collection[str] | None = None) -> None:
+        """Leave in the run's own list of tools what the gate admits, each as it does.
+
+        `now` are those that the conversation itself has at this moment: it may hide some, too.
+        """
         if self.conversation.provider.gate is None or not isinstance(tools, list):
             return
+        if now is not None:
+            tools[:] = [tool for tool in tools if not isinstance(tool, _SkillTool) or tool.name in now]
         own = {tool.name: tool for tool in tools if _is_own(tool) and tool.name not in self.free}
         self.free.update(own)
         held = {name: self.conversation.admit(name) for name in self.free}
@@ -267,7 +272,7 @@ class _SkillCalls(FunctionMiddleware):
             known = {tool.name for tool in context.tools if isinstance(tool, FunctionTool)}
             # The framework's add_tools warns that it is experimental; the list is documented to be live.
             context.tools.extend(_SkillTool.of(run, tool) for tool in tools if tool.name not in known)
-            run.gate(context.tools)
+            run.gate(context.tools, {tool.name for tool in tools})
 
 
 class _SkillRequests(ChatMiddleware):

@@ -26,7 +26,7 @@ from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.model_choice import ModelChoice, choice_of
 from skillkit.disclosure.shown_files import read_shown
-from skillkit.disclosure.tool_gate import Admission
+from skillkit.disclosure.tool_gate import Admission, admit, outside
 from skillkit.disclosure.tool_sources import (
     Approve,
     Approved,
@@ -36,7 +36,6 @@ from skillkit.disclosure.tool_sources import (
     few_at_once,
 )
 from skillkit.disclosure.tools import ToolSource, find_tool
-from skillkit.disclosure.tools_of_use import skills_in_use
 from skillkit.integrations.default_tools import default_provider
 from skillkit.integrations.forks import ForkTools, ReadingTools, request_of
 
@@ -204,14 +203,7 @@ class Conversation:
 
     def admit(self, tool: str) -> Admission:
         """Whether a tool of the host's own is free at this moment, asks first, or is hidden."""
-        gate = self.provider.gate
-        if gate is None or not self.session.active:
-            return Admission.FREE
-        try:
-            return gate.admit(tool, skills_in_use(self.provider.manager, self.session))
-        except Exception:
-            logger.exception("Whether %s may be called could not be decided, so it asks", tool)
-            return Admission.ASKS
+        return admit(self.provider, tool, self.session)
 
     async def refuse(self, tool: str, arguments: Mapping[str, object]) -> ToolResult | None:
         """What to answer instead of calling a tool of the host's own; None when it may be called.
@@ -230,9 +222,7 @@ class Conversation:
 
     def outside(self, tool: str) -> ToolResult:
         """The answer to a call of a tool that is hidden while the skills in use are."""
-        skills = ", ".join(self.session.active_ids)
-        message = f"{tool} is not among the tools of the skills in use ({skills})"
-        return ToolResult.failure(tool, "permission_denied", message)
+        return outside(tool, self.session)
 
     # Skills and their tools
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from skillkit.agent.approvals import Decision, ScriptQuestion
+from skillkit.agent.approvals import Decision, ScriptQuestion, ToolQuestion
 from skillkit.agent.cli import commands, output
 from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
 from skillkit.agent.cli.outcome import exit_code
@@ -190,8 +190,9 @@ class Chat:
 
     def _open(self, options: Options) -> AgentRuntime:
         ask = self._ask if self.interactive else None
+        ask_about_tool = self._ask_about_tool if self.interactive else None
         if self.screen is None:
-            return runtime_for(options, ask=ask, show=self.tree)
+            return runtime_for(options, ask=ask, ask_about_tool=ask_about_tool, show=self.tree)
         screen, tree = self.screen, self.tree
 
         def step(done: object) -> None:
@@ -203,7 +204,9 @@ class Chat:
             warn(text)
 
         observers = Observers(tree.disclosed, step, problem, screen.activity, screen.activity)
-        return runtime_for(options, ask=ask, show=self.tree, observers=observers)
+        return runtime_for(
+            options, ask=ask, ask_about_tool=ask_about_tool, show=self.tree, observers=observers
+        )
 
     def _completions(self) -> list[str]:
         names = self.runtime.skills.provider.get_skill_names()
@@ -246,6 +249,22 @@ class Chat:
                 if said.strip().lower() in (decision.value, decision.value[0]):
                     return decision
         return Decision.NO
+
+    async def _ask_about_tool(self, question: ToolQuestion) -> bool:
+        """Ask about a tool of the program's own that the skills in use do not name."""
+        assert self.terminal is not None
+        if self.screen is not None:
+            self.screen.stop()
+        sys.stdout.flush()
+        output.remark("\nA tool wants to be called that the skills in use do not name.", "bold")
+        given = [f"{name}={value}" for name, value in question.arguments.items()]
+        skills = ", ".join(question.skills)
+        rows = [("tool", question.tool, ""), *_argument_rows(given), ("skills", skills, "")]
+        output.facts_on_stderr(rows)
+        with suppress(EOFError, KeyboardInterrupt):
+            said = await self.terminal.ask("Call it? [y]es, [n]o: ")
+            return said.strip().lower() in ("y", "yes")
+        return False
 
 
 def _script_prompt(question: ScriptQuestion) -> str:

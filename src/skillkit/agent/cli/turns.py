@@ -6,7 +6,7 @@ import sys
 import textwrap
 from dataclasses import dataclass
 
-from skillkit.agent.approvals import Ask
+from skillkit.agent.approvals import Ask, AskAboutTool
 from skillkit.agent.cli import output
 from skillkit.agent.cli.model import DownloadBar
 from skillkit.agent.conversations import ConversationStore
@@ -39,6 +39,7 @@ def runtime_for(
     options: Options,
     *,
     ask: Ask | None = None,
+    ask_about_tool: AskAboutTool | None = None,
     show: "TurnTree | None" = None,
     observers: Observers | None = None,
 ) -> AgentRuntime:
@@ -59,6 +60,7 @@ def runtime_for(
         conversation,
         memory=Memory() if settings.memory else None,
         ask=ask,
+        ask_about_tool=ask_about_tool,
         settings=settings,
         observers=observers or Observers(disclosed=tree.disclosed, step=tree.step, problem=warn),
     )

@@ -1,24 +1,24 @@
 """The `agent` program itself, with a scripted chat client in place of a provider's."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from conformance.drivers.agent_framework import ScriptedClient
 from conformance.script import Call, Driver, Reply, Seen, Turn
-from skillkit.agent.approvals import Decision, ScriptQuestion
+from skillkit.agent.approvals import Decision, ScriptQuestion, ToolQuestion
 from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.runtime import AgentRuntime
+from skillkit.agent.settings import ProviderSettings, Settings
 from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
 from skillkit.install.enabled import EnabledSkills
 
-HARMLESS = "the program's own tools do nothing that a skill would have to be kept from"
 _BASIC = {tool.name for tool in HelloTools().tools()}
 
 
@@ -46,21 +46,16 @@ class ProgramDriver(Driver):
         self.folder = tempfile.TemporaryDirectory()
         self.home = Path(self.folder.name)
         self.approve = True
+        self.begun = False
         self.runtime = self._runtime(ConversationStore(self.home).new())
 
-    unable: ClassVar[Mapping[str, str]] = {
-        "gate_asks": HARMLESS,
-        "gate_hides": HARMLESS,
-        "told_policy": "the program has one user; its policy is told of the conversation",
-        "pinned": "its user pins with `/name`",
-        "shown_files": "it tells its user where the files are, who knows what the model can look at",
-    }
     own_call = Call("greet_user", {"name": "ahoy", "language": "en"})
 
     def ask_for(self, requester: Requester) -> None:
-        raise NotImplementedError
+        self.requester = requester
 
     def begin_conversation(self) -> None:
+        self.begun = False
         self.folder = tempfile.TemporaryDirectory()
         self.home = Path(self.folder.name)
         self.runtime = self._runtime(ConversationStore(self.home).new())
@@ -68,13 +63,20 @@ class ProgramDriver(Driver):
     def _runtime(self, conversation: SavedConversation) -> AgentRuntime:
         enabled = EnabledSkills(self.home, bundled=False)
         enabled.manager = self.provider.manager
+        wanted = self.provider
+        shown = ProviderSettings(shown_files=",".join(wanted.shown_files) or None)
+        pinned = ",".join(wanted.pinned) if isinstance(wanted.pinned, Sequence) else ""
+        gate = wanted.gate.outside.value if wanted.gate is not None else ""
         return AgentRuntime(
-            ScriptedProvider(),
+            ScriptedProvider(shown),
             enabled,
             conversation,
             home=self.home,
             ask=self._ask,
+            ask_about_tool=self._ask_about_tool,
             client=ScriptedClient(self),
+            settings=Settings(pinned=pinned, gate=gate),
+            requester=self.requester,
         )
 
     async def _ask(self, question: ScriptQuestion) -> Decision:
@@ -82,11 +84,19 @@ class ProgramDriver(Driver):
         self.model.turn.asked.append("script_help" if helping else "script_run")
         return Decision.ONCE if self.approve else Decision.NO
 
+    async def _ask_about_tool(self, question: ToolQuestion) -> bool:
+        self.model.turn.asked.append(question.tool)
+        return self.approve
+
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
         turn = self.model.begin(replies)
         self.approve = approve
+        if not self.begun:  # only now it is known what the program is to do
+            self.runtime = self._runtime(self.runtime.conversation)
+            self.begun = True
         turn.text = await self.runtime.answer(user)
-        turn.seen[:] = [_without_own(seen) for seen in turn.seen]
+        own = _BASIC if self.provider.gate is None else set()
+        turn.seen[:] = [_without_own(seen, own) for seen in turn.seen]
         return turn
 
     async def forget(self) -> None:
@@ -99,13 +109,13 @@ class ProgramDriver(Driver):
         self.folder.cleanup()
 
 
-def _without_own(seen: Seen) -> Seen:
-    """What the model saw besides the program's own prompt and tools."""
+def _without_own(seen: Seen, own: Collection[str]) -> Seen:
+    """What the model saw besides the program's own prompt and its `own` tools."""
     assert seen.instructions.startswith(INSTRUCTIONS)
     return replace(
         seen,
         instructions=seen.instructions.removeprefix(INSTRUCTIONS).strip(),
-        tools={name: schema for name, schema in seen.tools.items() if name not in _BASIC},
+        tools={name: schema for name, schema in seen.tools.items() if name not in own},
     )
 
 
