@@ -5,6 +5,7 @@ python3 dev.py bench frameworks [RUNS] [SKILLS …]
 
 import asyncio
 import os
+import random
 import statistics
 import sys
 import tempfile
@@ -71,7 +72,11 @@ class Candidate:
 
 
 async def compare(folder: Path, skills: int, runs: int) -> None:
-    """Run the candidates in turns, so that whatever else the machine does meets all of them alike."""
+    """Run the candidates in turns, so that whatever else the machine does meets all of them alike.
+
+    Each round has an order of its own: who follows an agent without skills finds the processor's caches as
+    they were, who follows a large prompt does not.
+    """
     manager = SkillManager(project_skill_dir=folder, anthropic_config_dir="")
     own = Candidate("SkillsProvider of the framework", SkillsProvider.from_paths(folder))
     candidates = [
@@ -80,8 +85,9 @@ async def compare(folder: Path, skills: int, runs: int) -> None:
         Candidate("SkillsContextProvider of skillkit", SkillsContextProvider(manager)),
         Candidate("SkillsProvider on SkillKitSource", SkillsProvider(SkillKitSource(manager))),
     ]
+    order = random.Random(0)
     for _ in range(1 + runs):
-        for candidate in candidates:
+        for candidate in order.sample(candidates, len(candidates)):
             await candidate.run()
     header = ["", "first run", "best run", "median run", "processor, median", "of the framework's own"]
     rows = [candidate.row(own) for candidate in candidates]

@@ -20,7 +20,7 @@ from skillkit.agent.exceptions import AgentError
 from skillkit.agent.instructions import ABOUT_USER
 from skillkit.agent.memory import Memory
 from skillkit.agent.telemetry import Next, tool_result_text
-from skillkit.integrations.agent_framework import INSERTED
+from skillkit.integrations.agent_framework_files import unshow_files
 
 if TYPE_CHECKING:
     from skillkit.agent.skills import ProgramSkills
@@ -30,6 +30,7 @@ class ConversationKeeper(Protocol):
     """What the history needs of the running agent."""
 
     conversation: SavedConversation
+    client: Any
 
     @property
     def skills(self) -> "ProgramSkills": ...
@@ -52,7 +53,7 @@ class ConversationHistory(HistoryProvider):
         self, session_id: str | None, *, state: dict[str, Any] | None = None, **kwargs: Any
     ) -> list[Message]:
         sent = [Message.from_dict(message) for message in self.runtime.messages_to_send()]
-        return await self.runtime.skills.extend_history(sent)
+        return await self.runtime.skills.extend_history(sent, self.runtime.client)
 
     async def save_messages(
         self,
@@ -62,8 +63,7 @@ class ConversationHistory(HistoryProvider):
         state: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        said = [message for message in messages if INSERTED not in message.additional_properties]
-        self.runtime.saved_messages([message_data(message) for message in said])
+        self.runtime.saved_messages([message_data(message) for message in unshow_files(messages)])
 
 
 def message_data(message: Message) -> dict[str, Any]:

@@ -37,9 +37,10 @@ from skillkit.disclosure import (
 )
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.exceptions import SkillRefusedError
-from skillkit.disclosure.tool_gate import Gated, ToolGate
+from skillkit.disclosure.tool_gate import Admission, Gated, ToolGate, admit
 from skillkit.disclosure.tool_sources import JoinedTools, question_event
 from skillkit.integrations.agent_framework import EffortOptions, SkillsContextProvider, as_message
+from skillkit.integrations.agent_framework_files import show_files
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.default_tools import default_sources
 from skillkit.integrations.small_model import SmallModelTools
@@ -211,10 +212,10 @@ class ProgramSkills(SkillsContextProvider):
     def visible_messages(self, agent: SupportsAgentRun, context: ChatContext) -> Sequence[object] | None:
         return [*self.history(), *context.messages]
 
-    async def extend_history(self, messages: list[Message]) -> list[Message]:
-        """The earlier messages of a request with the texts of skills among them."""
+    async def extend_history(self, messages: list[Message], client: object) -> list[Message]:
+        """The earlier messages of a request to `client` with the texts of skills among them."""
         insertions = await self.conversation({}).insertions(messages, elsewhere=True)
-        return with_insertions(messages, insertions, as_message)
+        return show_files(with_insertions(messages, insertions, as_message), client)
 
     async def disclose(self, conversation: Conversation, messages: Sequence[Message]) -> Disclosure:
         disclosed = await conversation.adisclose([*self.history(), *messages], elsewhere=True)
@@ -227,10 +228,13 @@ class ProgramSkills(SkillsContextProvider):
         return disclosed
 
     def _narrowed(self, source: ToolSource) -> ToolSource:
-        basic = Gated(self.basic, self.provider)
+        basic = Gated(self.basic, self._admit)
         if not self.small_model:
             return JoinedTools([basic, source])  # the same in every request: other tools end a prompt cache
         return JoinedTools([basic, SmallModelTools(source, self.provider.manager, lambda: self._loadable)])
+
+    def _admit(self, tool: str, session: SkillSession) -> Admission:
+        return admit(self.provider.gate, tool, self.provider.manager, session)
 
     def _said(self) -> str:
         # A skill to load is the better answer to what was said.

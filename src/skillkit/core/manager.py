@@ -254,11 +254,7 @@ class SkillManager:
     def offered_skills(self) -> list[SkillMetadata]:
         """The skills a model may be told of."""
         requester, catalogue = current_requester(), self._catalogue
-        known = [
-            skill
-            for skill in catalogue
-            if not skill.disable_model_invocation and (self.offer_recovered or not skill.recovered)
-        ]
+        known = catalogue.listed(recovered=self.offer_recovered)
         decides = getattr(self.authority, "offer_refusal", None)
         if getattr(decides, "__func__", None) is not DefaultAuthority.offer_refusal:
             known = [skill for skill in known if decide_offer(self.authority, skill, requester) is None]

@@ -27,6 +27,8 @@ class SkillIndex:
         self._by_name: dict[str, SkillMetadata] = {}
         self._sorted: list[SkillMetadata] | None = None
         """The winners, sorted, until one comes or goes: a request asks for all of them."""
+        self._listed: dict[bool, list[SkillMetadata]] = {}
+        """Those of them that a model may be told of, with and without headers that had to be mended."""
         self._by_source: dict[str, dict[str, SkillMetadata]] = {}
         self._shadowed: dict[str, SkillMetadata] = {}
 
@@ -40,10 +42,21 @@ class SkillIndex:
             winners = self._sorted = [self._by_name[name] for name in sorted(self._by_name)]
         return iter(winners)
 
+    def listed(self, *, recovered: bool) -> list[SkillMetadata]:
+        """The winners that a model may be told of, as far as their headers say; not to be changed.
+
+        `recovered` also gives those whose headers had to be mended.
+        """
+        known = self._listed.get(recovered)
+        if known is None:
+            told = (skill for skill in self if not skill.disable_model_invocation)
+            known = self._listed[recovered] = [skill for skill in told if recovered or not skill.recovered]
+        return known
+
     def add(self, skill: SkillMetadata) -> NameTaken | None:
         """Take in `skill`; return who keeps its name, if another skill has it already."""
         name = skill.canonical_name
-        self._sorted = None
+        self._sorted, self._listed = None, {}
         winner = self._by_name.setdefault(name, skill)
         of_source = self._by_source.get(skill.source_label)
         if of_source is None:
@@ -63,7 +76,7 @@ class SkillIndex:
     def promote(self, address: str) -> NameTaken:
         """Give the shadowed skill at `address` its name; return who has it now and where the other is."""
         skill = self._shadowed.pop(address)
-        self._sorted = None
+        self._sorted, self._listed = None, {}
         loser = self._by_name[skill.canonical_name]
         self._by_name[skill.canonical_name] = skill
         self._shadowed[loser.qualified_name] = loser

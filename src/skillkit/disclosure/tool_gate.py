@@ -5,21 +5,18 @@ asks first or is hidden, and nothing is granted.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
+from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tool_sources import WrappedTools
 from skillkit.disclosure.tools import Tool, ToolSource, find_tool
 from skillkit.disclosure.tools_of_use import skills_in_use
-
-if TYPE_CHECKING:
-    from skillkit.disclosure.provider import SkillContextProvider
 
 logger = logging.getLogger(__name__)
 
@@ -65,13 +62,12 @@ class ToolGate:
         return fnmatchcase(tool.casefold(), self._names.get(name, name).casefold())
 
 
-def admit(provider: "SkillContextProvider", tool: str, session: SkillSession) -> Admission:
+def admit(gate: ToolGate | None, tool: str, manager: SkillManager, session: SkillSession) -> Admission:
     """Whether a tool of the host's own is free in a conversation at this moment, asks first, or is hidden."""
-    gate = provider.gate
     if gate is None or not session.active:
         return Admission.FREE
     try:
-        return gate.admit(tool, skills_in_use(provider.manager, session))
+        return gate.admit(tool, skills_in_use(manager, session))
     except Exception:
         logger.exception("Whether %s may be called could not be decided, so it asks", tool)
         return Admission.ASKS
@@ -85,14 +81,14 @@ def outside(tool: str, session: SkillSession) -> ToolResult:
 
 
 class Gated(WrappedTools):
-    """Tools of the host's own, given as neutral ones, as the gate of `provider` leaves them."""
+    """Tools of the host's own, given as neutral ones, each as `admits` says at the moment."""
 
-    def __init__(self, source: ToolSource, provider: "SkillContextProvider") -> None:
+    def __init__(self, source: ToolSource, admits: Callable[[str, SkillSession], Admission]) -> None:
         super().__init__(source)
-        self.provider = provider
+        self.admits = admits
 
     def wrap(self, tool: Tool, session: SkillSession) -> Tool | None:
-        match admit(self.provider, tool.name, session):
+        match self.admits(tool.name, session):
             case Admission.FREE:
                 return tool
             case Admission.ASKS:

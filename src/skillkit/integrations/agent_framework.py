@@ -40,6 +40,7 @@ from skillkit.disclosure import (
 from skillkit.disclosure.model_choice import ModelChoice
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
+from skillkit.integrations.agent_framework_files import INSERTED, show_files
 from skillkit.integrations.agent_framework_source import SkillKitSource
 from skillkit.integrations.conversation import (
     Arguments,
@@ -52,7 +53,7 @@ from skillkit.integrations.conversation import (
 )
 from skillkit.integrations.default_tools import default_provider
 
-__all__ = ["SkillKitSource", "SkillsContextProvider"]
+__all__ = ["INSERTED", "SkillKitSource", "SkillsContextProvider"]
 
 EffortOptions = Callable[[str], Mapping[str, object]]
 """Makes options of a request of `low`, `medium`, `high`, `xhigh` or `max`."""
@@ -61,8 +62,6 @@ _FAILED = "skillkit.failed"
 FILES = "skillkit.files"
 """Where the result of a script names what it made, among its additional properties."""
 RequesterOf = Callable[[SupportsAgentRun, AgentSession], Requester]
-INSERTED = "skillkit.inserted"
-"""Marks a message that stands in a request without being said by anybody."""
 
 
 class SkillsContextProvider(ContextProvider):
@@ -303,7 +302,7 @@ class _SkillRequests(ChatMiddleware):
         if wanted := run.provider.options_for(run.conversation.model_choice):
             context.options = {**(context.options or {}), **wanted}
         earlier = 0 if visible is None else len(visible) - len(context.messages)
-        context.messages = with_insertions(
+        extended = with_insertions(
             context.messages,
             [
                 replace(each, place=max(0, each.place - earlier))
@@ -312,6 +311,8 @@ class _SkillRequests(ChatMiddleware):
             ],
             as_message,
         )
+        files = run.provider.provider.shown_files
+        context.messages = show_files(extended, context.client) if files else extended
         await call_next()
 
 

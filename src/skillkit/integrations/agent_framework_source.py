@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 from agent_framework import Skill as FrameworkSkill
@@ -68,9 +69,8 @@ class _CatalogueSkill(FrameworkSkill):
             compatibility=skill.compatibility and skill.compatibility[:_MAX_COMPATIBILITY],
         )
 
-    @property
-    def frontmatter(self) -> SkillFrontmatter:
-        return self._frontmatter
+    frontmatter = property(attrgetter("_frontmatter"))
+    """What the framework reads of every skill several times a run."""
 
     async def get_content(self) -> str:
         return await self._source.manager.ainvoke_skill(skill_id(self._skill))

@@ -36,6 +36,7 @@ from skillkit.disclosure.tool_sources import (
     few_at_once,
 )
 from skillkit.disclosure.tools import ToolSource, find_tool
+from skillkit.integrations.cancelling import cancellable_call, refuse_cancelled
 from skillkit.integrations.default_tools import default_provider
 from skillkit.integrations.forks import ForkTools, ReadingTools, request_of
 
@@ -131,6 +132,7 @@ class Conversation:
         self, messages: Messages = (), *, whole_history: bool = False, elsewhere: bool = False
     ) -> Disclosure:
         """What to add to the request that `messages` make: instructions, insertions and tools."""
+        refuse_cancelled()
         with self._asking():
             disclosure = self.provider.disclose(
                 messages, self.session, whole_history=whole_history, elsewhere=elsewhere
@@ -179,6 +181,7 @@ class Conversation:
 
         Without `elsewhere` it is all that the model will see. `note` is that of the disclosure.
         """
+        refuse_cancelled()
         if not (note or self.session.active):
             return ()
         with self._asking():
@@ -203,7 +206,7 @@ class Conversation:
 
     def admit(self, tool: str) -> Admission:
         """Whether a tool of the host's own is free at this moment, asks first, or is hidden."""
-        return admit(self.provider, tool, self.session)
+        return admit(self.provider.gate, tool, self.provider.manager, self.session)
 
     async def refuse(self, tool: str, arguments: Mapping[str, object]) -> ToolResult | None:
         """What to answer instead of calling a tool of the host's own; None when it may be called.
@@ -251,7 +254,7 @@ class Conversation:
 
         `approved` says that the framework has asked the user already.
         """
-        with self._asking():
+        with self._asking(), cancellable_call():
             return await self._call(name, arguments, self._source if approved else self._approving)
 
     async def _call(self, name: str, arguments: Arguments, source: ToolSource) -> ToolResult:

@@ -28,6 +28,18 @@ def test_settings_are_changed_one_at_a_time(tmp_path: Path) -> None:
     assert file.path.stat().st_mode & 0o077 == 0
 
 
+def test_what_skills_get_of_the_program_is_set(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path)
+    file.change("pinned", "csv-report, release-notes")
+    file.change("gate", "hidden")
+    file.change("tenant", "acme")
+    settings = file.change("openai.shown_files", "image/*, application/pdf")
+    assert settings.pinned_skills == ("csv-report", "release-notes")
+    assert (settings.gate, settings.tenant) == ("hidden", "acme")
+    assert settings.of("openai").kinds_of_shown_files == ("image/*", "application/pdf")
+    assert file.change("gate", "").gate == ""
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -36,6 +48,8 @@ def test_settings_are_changed_one_at_a_time(tmp_path: Path) -> None:
         ("memory", "maybe"),
         ("openai.key", "x"),
         ("skynet.model", "x"),
+        ("gate", "shut"),
+        ("openai.shown_files", "pictures"),
     ],
 )
 def test_a_setting_that_does_not_exist_is_refused(tmp_path: Path, key: str, value: str) -> None:

@@ -439,7 +439,7 @@ async def script_output(driver: Driver, library: Library) -> None:
 
 @promise("cancelling a run ends its script")
 async def cancellation(driver: Driver, library: Library) -> None:
-    mark = uuid4().hex
+    mark, driver.in_thread = uuid4().hex, True
     replies: list[Reply] = [[load("runner")], [run("wait", mark)], "Done."]
     task = asyncio.create_task(driver.turn("Good morning.", replies))
     await until(lambda: task.done() or is_running(mark))

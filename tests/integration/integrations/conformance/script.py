@@ -1,14 +1,18 @@
 """A scripted model: what it answers, and a record of everything it was shown."""
 
+import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import pytest
+
 from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
+from skillkit.integrations import BlockingRun, RunCancelledError
 
 
 @dataclass(frozen=True)
@@ -19,8 +23,6 @@ class Call:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-BLOCKING = "Python cannot end a blocking call from outside, and "
-"""Why a blocking run cannot be cancelled; the rest is what the framework has."""
 Reply = str | Sequence[Call]
 """What the model answers: a text that ends the turn, or calls."""
 
@@ -113,6 +115,19 @@ class Model:
         return f"call_{self.calls}"
 
 
+async def in_blocking_run(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a blocking call in a thread returns; a task that is cancelled ends it as a program would."""
+    run = BlockingRun()
+    work = asyncio.create_task(asyncio.to_thread(run.call, function, *arguments))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        run.cancel()
+        with pytest.raises(RunCancelledError):
+            await work
+        raise
+
+
 class Driver(ABC):
     """One integration in the hands of a user: an agent of that framework with one conversation."""
 
@@ -131,6 +146,8 @@ class Driver(ABC):
 
     sees_history: ClassVar[bool] = True
     """Whether the program sees all that the model will see; a service may keep it."""
+    in_thread = False
+    """Whether a blocking call runs in a thread, so that somebody else can end it."""
     own_tool = False
     """Whether the agent has a tool of its own, `say`, beside those of skills."""
     own_call = Call("say", {"word": "ahoy"})

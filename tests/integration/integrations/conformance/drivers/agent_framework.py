@@ -23,7 +23,7 @@ from agent_framework import (
 from conformance.script import Driver, Reply, Seen, Turn, say
 from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
-from skillkit.integrations.agent_framework import FILES, SkillsContextProvider
+from skillkit.integrations.agent_framework import FILES, INSERTED, SkillsContextProvider
 
 AGAIN = "nobody here sees the messages (agent-framework #4577): what is loaded in a later turn is given again"
 
@@ -38,6 +38,8 @@ class ScriptedClient(FunctionInvocationLayer[Any], ChatMiddlewareLayer[Any], Bas
     def _contents(self, messages: Sequence[Message], options: Any) -> list[Content]:
         answers: list[Content] = []
         for message in reversed(messages):
+            if INSERTED in message.additional_properties:
+                continue  # what a script made is looked at after the results
             if message.role != "tool":
                 break
             answers = [*message.contents, *answers]

@@ -5,12 +5,12 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, ClassVar
+from typing import Any
 
 from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import beta_async_tool, beta_tool
 
-from conformance.script import BLOCKING, Driver, Reply, Seen, Turn, say
+from conformance.script import Driver, Reply, Seen, Turn, in_blocking_run, say
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.anthropic import AnthropicSkills
 from skillkit.integrations.conversation import ForkedSkill
@@ -73,12 +73,9 @@ class AnthropicDriver(Driver):
 
 class AnthropicBlockingDriver(AnthropicDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {
-        "cancellation": f"{BLOCKING}`BetaToolRunner` calls tools in the caller's thread without a token",
-    }
 
     async def _run(self) -> str:
-        return await asyncio.to_thread(self._run_blocking)
+        return str(await in_blocking_run(self._run_blocking))
 
     def _run_blocking(self) -> str:
         with Anthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:

@@ -2,8 +2,8 @@
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
@@ -21,7 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
-from conformance.script import BLOCKING, Driver, Reply, Seen, Turn, say
+from conformance.script import Driver, Reply, Seen, Turn, in_blocking_run, say
 from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
 from skillkit.integrations.langchain import SkillsMiddleware
@@ -129,11 +129,10 @@ class LangChainDriver(Driver):
 
 class LangChainBlockingDriver(LangChainDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {
-        "cancellation": f"{BLOCKING}a drain waits for the tool that runs (langgraph #7274)"
-    }
 
     async def _run(self, given: Any) -> Any:
+        if self.in_thread:
+            return await in_blocking_run(self.agent.invoke, given, self.config)
         # Inside a running loop on purpose: that is how a notebook calls it.
         return self.agent.invoke(given, self.config)
 

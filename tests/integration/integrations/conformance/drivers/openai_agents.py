@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from agents import (
     FunctionSpanData,
@@ -19,7 +19,7 @@ from agents import (
 )
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
 
-from conformance.script import BLOCKING, Driver, Reply, Seen, Turn, say
+from conformance.script import Driver, Reply, Seen, Turn, in_blocking_run, say
 from skillkit.disclosure import SkillContextProvider, SkillSession
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.openai_agents import SkillAgent, skill_input_filter
@@ -116,12 +116,9 @@ class OpenAIAgentsDriver(Driver):
 
 class OpenAIAgentsBlockingDriver(OpenAIAgentsDriver):
     variant = "sync"
-    unable: ClassVar[Mapping[str, str]] = {
-        "cancellation": f"{BLOCKING}the SDK will not have a way to (openai-agents-python #1512)"
-    }
 
     async def _run(self, given: Any) -> Any:
-        return await asyncio.to_thread(self._run_blocking, given)
+        return await in_blocking_run(self._run_blocking, given)
 
     def _run_blocking(self, given: Any) -> Any:
         with asyncio.Runner() as runner:
