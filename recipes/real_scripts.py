@@ -238,7 +238,8 @@ def _is_named(requirement: str, error: str) -> bool:
     name = re.escape(normalised(requirement))
     return (
         re.search(
-            rf"(?:Because|and|that) {name} (?:was not found|has no usable wheels)|\b{name}\b[^\n]* no wheels",
+            rf"(?:Because|and|that|versions of) {name} (?:was not found|ha(?:s|ve) no usable wheels)|"
+            rf"\b{name}\b[^\n]* no wheels",
             error,
         )
         is not None

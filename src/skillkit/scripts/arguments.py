@@ -30,6 +30,14 @@ def command_line(args: object, limits: Limits, *, as_json: bool) -> tuple[str, .
     return tuple(_with_json(arguments) if as_json else arguments)
 
 
+def asks_for_help(args: object) -> bool:
+    """Whether the only thing that is asked of a script is its help."""
+    given = [args] if isinstance(args, str) else args
+    if not isinstance(given, Sequence):
+        return False
+    return [each for each in given if each != "--json"] in (["--help"], ["-h"])
+
+
 def _texts(args: object) -> list[str]:
     if args is None:
         return []

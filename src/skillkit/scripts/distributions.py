@@ -6,22 +6,30 @@ from collections.abc import Iterator, Mapping
 
 _KNOWN = {
     "absl": "absl-py",
+    "apiclient": "google-api-python-client",
     "attr": "attrs",
-    "bs4": "beautifulsoup4",
     "Bio": "biopython",
+    "bs4": "beautifulsoup4",
+    "cairosvg": "CairoSVG",
     "Crypto": "pycryptodome",
+    "Cryptodome": "pycryptodomex",
     "cv2": "opencv-python-headless",
     "dateutil": "python-dateutil",
     "discord": "discord.py",
+    "dns": "dnspython",
     "docx": "python-docx",
     "dotenv": "python-dotenv",
+    "ebooklib": "EbookLib",
+    "exifread": "ExifRead",
     "faiss": "faiss-cpu",
+    "ffmpeg": "ffmpeg-python",
     "fitz": "PyMuPDF",
     "frontmatter": "python-frontmatter",
     "git": "GitPython",
     "github": "PyGithub",
     "gitlab": "python-gitlab",
     "google.adk": "google-adk",
+    "google.ads": "google-ads",
     "google.api_core": "google-api-core",
     "google.auth": "google-auth",
     "google.genai": "google-genai",
@@ -30,36 +38,53 @@ _KNOWN = {
     "google.protobuf": "protobuf",
     "google_auth_oauthlib": "google-auth-oauthlib",
     "googleapiclient": "google-api-python-client",
+    "grpc": "grpcio",
+    "grpc_status": "grpcio-status",
+    "grpc_tools": "grpcio-tools",
     "igraph": "python-igraph",
+    "IPython": "ipython",
+    "jks": "pyjks",
     "jose": "python-jose",
     "jwt": "PyJWT",
     "magic": "python-magic",
     "markdown": "Markdown",
+    "markdown_it": "markdown-it-py",
     "mpl_toolkits": "matplotlib",
     "MySQLdb": "mysqlclient",
     "nacl": "PyNaCl",
+    "newspaper": "newspaper3k",
     "OpenSSL": "pyOpenSSL",
-    "pkg_resources": "setuptools",
+    "opentelemetry": "opentelemetry-api",
     "PIL": "pillow",
+    "pkg_resources": "setuptools",
     "pptx": "python-pptx",
     "psycopg2": "psycopg2-binary",
+    "pyaudio": "PyAudio",
+    "pyautogui": "PyAutoGUI",
     "pydantic_ai": "pydantic-ai",
     "pylab": "matplotlib",
+    "pymupdf": "PyMuPDF",
+    "readability": "readability-lxml",
     "ruamel": "ruamel.yaml",
     "serial": "pyserial",
+    "skbio": "scikit-bio",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
-    "skbio": "scikit-bio",
     "slack_sdk": "slack-sdk",
     "slugify": "python-slugify",
+    "snowflake.connector": "snowflake-connector-python",
     "socks": "PySocks",
+    "speech_recognition": "SpeechRecognition",
+    "tavily": "tavily-python",
     "telegram": "python-telegram-bot",
     "tomli_w": "tomli-w",
     "umap": "umap-learn",
     "usb": "pyusb",
     "vertexai": "google-cloud-aiplatform",
     "websocket": "websocket-client",
+    "whisper": "openai-whisper",
     "win32com": "pywin32",
+    "wx": "wxPython",
     "yaml": "PyYAML",
     "youtube_transcript_api": "youtube-transcript-api",
     "yt_dlp": "yt-dlp",
@@ -68,23 +93,39 @@ _KNOWN = {
 """Where the name of a package is not the name of its module; only these are sure."""
 _SAME_NAME = frozenset(
     "aiofiles aiohttp altair anthropic anyio arrow astropy beautifulsoup4 black bokeh boto3 botocore "
-    "certifi chardet chromadb click colorama cryptography dask deepdiff django docker duckdb fastapi "
-    "feedparser flask fsspec gradio graphviz h5py html2text httpie httpx hypothesis imageio jinja2 joblib "
-    "jsonschema keras kubernetes langchain litellm loguru lxml markdownify matplotlib mcp mistune "
-    "networkx nltk numba numpy openai openpyxl orjson pandas paramiko pdf2image pdfplumber pikepdf pillow "
-    "playwright plotly polars prometheus_client psutil psycopg pyarrow pydantic pygments pymongo pymysql "
-    "pypdf PyPDF2 pyperclip pytesseract pytest pytz rdkit redis regex reportlab requests rich scipy "
-    "scrapy seaborn selenium sentence_transformers shapely simplejson spacy sqlalchemy starlette "
-    "statsmodels streamlit stripe sympy tabulate tenacity tensorflow tiktoken tomli tomlkit torch "
-    "torchvision tqdm transformers trio typer ujson urllib3 uvicorn uvloop watchdog weasyprint websockets "
-    "werkzeug xarray xlrd xlsxwriter xmltodict zstandard".split()
+    "certifi chardet chromadb click colorama cryptography dashscope dask ddgs deepdiff django docker "
+    "duckdb duckduckgo_search elevenlabs fastapi feedparser flask fsspec googlemaps gradio graphviz h5py "
+    "html2text httpie httpx huggingface_hub hypothesis icalendar ics imageio imap_tools InquirerPy jieba "
+    "jinja2 joblib jsonschema keras kubernetes langchain ldap3 Levenshtein librosa litellm llama_index "
+    "loguru lxml mammoth markdownify matplotlib matplotlib_venn mcp mdit_py_plugins mistralai mistune "
+    "moviepy msgpack mss mutagen nbformat networkx nltk numba numpy openai openpyxl orjson pandas "
+    "paramiko pdf2image pdfplumber pikepdf pillow playwright plotly polars prometheus_client "
+    "prompt_toolkit psutil psycopg pyarrow pydantic pydantic_settings pydub pygments pymongo pymupdf4llm "
+    "pymysql pynput pyodbc pypdf PyPDF2 pyperclip pytesseract pytest pytz pyzbar qrcode questionary "
+    "rapidfuzz rdkit redis regex replicate reportlab requests rich scipy scrapy screeninfo seaborn "
+    "selenium sentence_transformers sentry_sdk shapely simplejson soundfile spacy sqlalchemy sqlparse "
+    "sse_starlette starlette statsmodels streamlit stripe svgwrite sympy tabulate tenacity tensorflow "
+    "tiktoken tomli tomlkit torch torchvision tqdm trafilatura transformers tree_sitter trio twilio "
+    "typer ujson unidiff urllib3 uvicorn uvloop vobject watchdog weasyprint websockets werkzeug "
+    "wordcloud xarray xlrd xlsxwriter xmltodict zstandard".split()
 )
 """Modules whose package has the same name, and no other project has a claim to it."""
 NAMESPACES = frozenset({"google", "azure"})
 """Modules that many packages share: only what is imported below them tells which one."""
 _UNCERTAIN = frozenset({"app", "common", "config", "constants", "core", "helpers", "lib", "main", "models"})
 """Modules that authors keep to themselves and others have put on the index."""
-_CLOUD = re.compile(r"google\.cloud\.([a-z0-9]+)")
+_CLOUD = re.compile(r"google\.cloud\.([a-z0-9]+(?:_[a-z]{3,})*)")
+_CLOUD_NAMES = {
+    "artifactregistry": "artifact-registry",
+    "dialogflowcx": "dialogflow-cx",
+    "iam-admin": "iam",
+    "osconfig": "os-config",
+    "resourcemanager": "resource-manager",
+    "secretmanager": "secret-manager",
+}
+"""Packages of google.cloud whose name is not that of the module."""
+_AZURE_FAMILIES = frozenset("ai communication data keyvault mgmt monitor search storage".split())
+"""Parts of azure that hold a package for each name beneath them."""
 _INSTALLS = re.compile(r"(?:pip3?|uv pip|uv|pipx|poetry)[ \t]+(?:install|add)[ \t]+([^\n`|;&#\"'(){}<]*)")
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._-]*\])?(?:(?:[=<>!~]=|[<>])[A-Za-z0-9.*,=<>!~]+)?"
@@ -95,8 +136,12 @@ _FLAG_WITH_VALUE = frozenset({"-r", "-c", "-e", "-i", "--index-url", "--extra-in
 def known_distribution(module: str) -> str | None:
     """Return the package that surely has `module`, a dotted name."""
     if (cloud := _CLOUD.match(module)) is not None:
-        return f"google-cloud-{cloud[1]}".replace("aiplatform_v1", "aiplatform")
+        name = cloud[1].replace("_", "-")
+        return f"google-cloud-{_CLOUD_NAMES.get(name, name)}"
     parts = module.split(".")
+    if parts[0] == "azure" and len(parts) > 1:
+        length = 3 if parts[1] in _AZURE_FAMILIES else 2
+        return "-".join(parts[:length]).replace("_", "-") if len(parts) >= length else None
     names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
     known = next((_KNOWN[name] for name in names if name in _KNOWN), None)
     if known is None and parts[0] in _SAME_NAME:

@@ -8,9 +8,10 @@ from pathlib import Path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Permissions, SkillMetadata
 from skillkit.core.path_resolver import open_beneath
+from skillkit.scripts.called_programs import called_program, hands_on_arguments
 from skillkit.scripts.catalogue import Script, find_scripts
 from skillkit.scripts.models import ScriptRequest
-from skillkit.scripts.payloads import Payload, success
+from skillkit.scripts.payloads import Payload, failure, success
 from skillkit.scripts.written_help import MAX_TEXT, WrittenHelp, find_written_help
 
 FROM_TEXT = "text"
@@ -36,7 +37,7 @@ class HelpCall:
         """
         if self.written is not None and self.written.text and not self.written.knows_help:
             return self._from_text(None)
-        printed = yield self.request
+        printed = self._judged((yield self.request))
         counts = self.written is not None and self.written.counts_arguments
         if counts and printed.get("error") == "execution_failed" and not self.request.unsandboxed:
             told = yield replace(self.request, arguments=())
@@ -46,6 +47,25 @@ class HelpCall:
         if printed.get("error") in _NO_SUBSTITUTE or self.written is None or not self.written.text:
             return printed
         return self._from_text(printed)
+
+    def _judged(self, printed: Payload) -> Payload:
+        """What was printed, unless it is the help of a program that took `--help` for its own.
+
+        A script that gives all of its arguments to a program has no other help; whose it is, is said.
+        """
+        if not printed["success"] or self.written is None:
+            return printed
+        source = self.written.source
+        program = called_program(printed["result"]["help_text"], self.script.file, source)
+        if program is None:
+            return printed
+        if hands_on_arguments(program, source):
+            return {
+                **printed,
+                "message": f"{printed['message']}; it is the help of {program}, which it calls",
+            }
+        reason = f"{self.script.name} took --help for an argument of {program}, which printed its own help"
+        return failure("execution_failed", reason, printed["meta"])
 
     def _from_text(self, printed: Payload | None) -> Payload:
         assert self.written is not None

@@ -12,6 +12,7 @@ Payload = dict[str, Any]
 
 TAIL = 500
 _SHOWN = 200
+_HELP = frozenset({"--help", "-h"})
 _CODES = {
     Outcome.TIMEOUT: "timeout",
     Outcome.OUTPUT_LIMIT: "execution_failed",
@@ -93,6 +94,8 @@ def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_j
     try:
         parsed = _document(stdout.data)
     except ValueError:
+        if _HELP & {*request.arguments}:  # of a command: what is printed is no document
+            return success(plain_text(stdout.data), f"Executed {name} script", meta)
         shown = plain_text(stdout.head[: 4 * _SHOWN])[:_SHOWN]
         return failure("parse_error", f"Expected JSON output, got: {shown}{_stderr(result)}", meta)
     return success(parsed, f"Executed {name} script", meta)

@@ -17,6 +17,7 @@ from skillkit.core.text import escape_hidden, strip_hidden
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Tool
 from skillkit.scripts import payloads, telemetry
+from skillkit.scripts.arguments import asks_for_help
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
 from skillkit.scripts.granted_requests import RefusedRequestError, RunCall, help_request, run_request
 from skillkit.scripts.help_calls import HelpCall, written_help_of
@@ -162,8 +163,11 @@ class ScriptTools:
         """Run a script; with `json` it is given `--json` and must print one JSON document.
 
         `seconds` shortens the time limit for this call. `inputs` are files that the script finds, read-only,
-        as `/input/<name>`; an argument that is such a file's path becomes that name.
+        as `/input/<name>`; an argument that is such a file's path becomes that name. A call for nothing but
+        `--help` is one of `script_help`.
         """
+        if asks_for_help(args):
+            return _as_run(self.script_help(skill_name, script_name), as_json=json)
         call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
         prepared = self._prepare_run(skill_name, script_name, call)
         return prepared if isinstance(prepared, dict) else self._run(prepared)
@@ -179,6 +183,8 @@ class ScriptTools:
         inputs: Inputs | None = None,
     ) -> Payload:
         """`script_run` without blocking; cancelling the task kills the script."""
+        if asks_for_help(args):
+            return _as_run(await self.ascript_help(skill_name, script_name), as_json=json)
         call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
         prepared = await asyncio.to_thread(self._prepare_run, skill_name, script_name, call)
         return prepared if isinstance(prepared, dict) else await self._arun(prepared)
@@ -370,6 +376,13 @@ class ScriptTools:
                 while len(self._help) > _HELP_TEXTS:
                     self._help.popitem(last=False)
         return payload
+
+
+def _as_run(help_payload: Payload, *, as_json: bool) -> Payload:
+    """The answer of a run that was for the help alone: data, or the text where text was wanted."""
+    if as_json or not help_payload["success"]:
+        return help_payload
+    return {**help_payload, "result": help_payload["result"]["help_text"]}
 
 
 def _names(skill: SkillMetadata) -> str:

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from skillkit.core.text import strip_hidden
+from skillkit.scripts.positional_usage import find_positional_usage
 from skillkit.scripts.python_usage import PythonUsage, read_python
 
 MAX_TEXT = 256 << 10
@@ -23,6 +24,10 @@ _COUNTS_ARGUMENTS = re.compile(
     r"len\(\s*(?:sys\.)?argv|\$#|\[\s*-z\s+[\"']?\$\{?1|\$\{1:?\?|argv\.length|argv\.slice\(2\)|ARGV\.(?:empty|length|size)|"
     r"@ARGV"
 )
+_HANDS_ON = re.compile(
+    r"^[ \t]*(?!for\b|while\b|if\b|case\b)[^#\n]*[\w\"'}][ \t]+[\"']?\$\{?[@*]", re.MULTILINE
+)
+"""A command of a shell script that gets all of its arguments, `--help` among them."""
 _IMPORTED = re.compile(
     r"^[ \t]*(?:from|import)[ \t]+\.*(\w+)|^[ \t]*(?:source|\.)[ \t]+\S*?([\w-]+)\.(?:sh|bash)\b|"
     r"(?:from|require\(|import\()[ \t]*['\"]\.[./\w-]{0,200}?([\w-]+)(?:\.\w+)?['\"]",
@@ -48,7 +53,9 @@ _OPTION = re.compile(
     r"\.(?:option|requiredOption|argument|command|on)\(\s*['\"`]([^'\"`\n]{1,100})['\"`]"
     r"(?:\s*,\s*['\"`]([^'\"`\n]{1,300})['\"`])?"
 )
+_OPTION_NAME = re.compile(r"""['"`](--[a-z][a-z0-9-]{1,40})=?['"`]""")
 _NODE_VARIABLE = re.compile(r"process\.env\.([A-Z][A-Z0-9_]+)")
+_STARTERS = "python3?|bash|sh|node|bun|tsx|ruby|perl|run"
 _USAGE_WORD = re.compile(r"^[ \t]*usage\b|\busage[ \t]*:", re.IGNORECASE | re.MULTILINE)
 
 
@@ -63,6 +70,8 @@ class WrittenHelp:
     """Whether it looks as if the script itself answered `--help`."""
     counts_arguments: bool
     """Whether it looks at how many arguments there are, as scripts do that tell their usage without any."""
+    source: str = field(default="", repr=False)
+    """The text of the script itself."""
 
 
 def find_written_help(
@@ -82,15 +91,21 @@ def find_written_help(
         parts, usage = _of_javascript(source)
     else:
         parts, usage = _of_shell(source)
-    if commands := list(_commands(name, instructions)):
+    commands = list(_commands(name, instructions))
+    if not usage and not commands:
+        usage = find_positional_usage(name, source, named_only=any(part.strip() for part in parts))
+        parts.insert(0, usage)
+    if commands:
         usage = usage or commands[0]
         parts.append("Shown in SKILL.md:\n" + "\n".join(f"  {line}" for line in commands))
     text = strip_hidden("\n\n".join(part.strip("\n") for part in parts if part.strip()))
     return WrittenHelp(
         text=text[:_MAX_HELP],
         usage=strip_hidden(usage.strip())[:_MAX_LINE],
-        knows_help=_KNOWS_HELP.search(source) is not None or _imports_any(source, modules),
+        knows_help=any(each.search(source) for each in (_KNOWS_HELP, _HANDS_ON))
+        or _imports_any(source, modules),
         counts_arguments=_COUNTS_ARGUMENTS.search(source) is not None,
+        source=source,
     )
 
 
@@ -157,7 +172,9 @@ def _of_javascript(source: str) -> tuple[list[str], str]:
     told = told.replace("\\n", "\n")
     if told and told.strip() not in parts[0]:
         parts.append(told)
-    elif options := [f"{found[1]}  {found[2] or ''}".rstrip() for found in _OPTION.finditer(source)]:
+    elif options := [f"{found[1]}  {found[2] or ''}".rstrip() for found in _OPTION.finditer(source)] or list(
+        dict.fromkeys(_OPTION_NAME.findall(source))
+    ):
         parts.append("Options:\n" + "\n".join(f"  {each}" for each in options[:_MAX_LINES]))
     if any(parts) and (variables := list(dict.fromkeys(_NODE_VARIABLE.findall(source)))):
         parts.append(f"It reads the variables {', '.join(variables[:20])}.")
@@ -203,7 +220,11 @@ def _here_documents(source: str) -> Iterator[str]:
 def _commands(name: str, instructions: str) -> Iterator[str]:
     """Lines of code in the instructions that start the script."""
     found: dict[str, None] = {}
-    named = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])")
+    stem = re.escape(name.rpartition(".")[0] or name)
+    named = re.compile(
+        rf"(?<![\w.-]){re.escape(name)}(?![\w.-])|"
+        rf"(?:(?:{_STARTERS})[ \t]+(?:-m[ \t]+)?|^|\./)(?:[\w-]+[/.])+{stem}(?![\w./-])"
+    )
     inside = False
     for line in instructions.replace("\\\n", " ").splitlines():
         if line.lstrip().startswith(("```", "~~~")):

@@ -118,3 +118,57 @@ def runs(monkeypatch):
     run = LocalRunner.run
     monkeypatch.setattr(LocalRunner, "run", lambda self, request: seen.append(request) or run(self, request))
     return seen
+
+
+def test_the_help_of_a_program_that_a_script_calls_is_not_the_scripts(workshop):
+    workshop.skill(show_sh='# usage of this: show FILE\ncat "$1"\n')
+    answer = workshop.tools().script_help("demo", "show")
+    assert answer["result"]["source"] == "text"
+    assert "show FILE" in answer["result"]["help_text"]
+    assert "took --help for an argument of cat" in answer["message"]
+
+
+def test_a_script_that_counts_its_arguments_is_asked_again_after_the_help_of_another(workshop):
+    workshop.skill(show_sh='[ $# -eq 1 ] || { echo "Usage: show FILE"; exit 1; }\ncat "$1"\n')
+    answer = workshop.tools().script_help("demo", "show")
+    assert answer["result"] == {"help_text": "Usage: show FILE", "usage": "Usage: show FILE"}
+
+
+def test_a_script_that_hands_everything_on_has_the_help_of_that_program(workshop):
+    workshop.skill(show_sh='exec cat "$@"\n')
+    answer = workshop.tools().script_help("demo", "show")
+    assert answer["result"]["usage"].startswith("Usage: cat ")
+    assert answer["message"].endswith("it is the help of cat, which it calls")
+
+
+@pytest.mark.parametrize("args", ["--help", ["--help"], ["-h"], ["--help", "--json"]])
+@pytest.mark.parametrize("module", ["json", "nobody_has_this"])
+def test_a_run_for_nothing_but_help_is_answered_as_a_question_for_it(workshop, args, module):
+    workshop.skill(count_py=PARSER.format(module=module))
+    tools = workshop.tools(Grants(network=True))
+    help_answer = tools.script_help("demo", "count")
+    answer = tools.script_run("demo", "count", args)
+    assert answer["result"] == help_answer["result"]
+    assert answer["success"] is True
+    assert answer["meta"]["grants"]["network"] is False
+    text = tools.script_run("demo", "count", args, json=False)
+    assert text["result"] == help_answer["result"]["help_text"]
+    assert ("its text says" in text["message"]) is (module == "nobody_has_this")
+
+
+async def test_a_model_that_runs_a_script_for_its_help_gets_it(workshop):
+    workshop.skill(count_py=PARSER.format(module="nobody_has_this"))
+    tools = workshop.tools()
+    run = tools.tool("script_run")
+    answer = await run.handler(skill_id="demo", script_name="count", args=["--help"])
+    assert answer["result"]["source"] == "text"
+
+
+def test_the_help_of_a_command_is_text_and_no_broken_json(workshop):
+    workshop.skill(
+        do_py="import argparse\np = argparse.ArgumentParser()\n"
+        's = p.add_subparsers()\ns.add_parser("one").add_argument("file")\np.parse_args()\n'
+    )
+    answer = workshop.tools().script_run("demo", "do", ["one", "--help"])
+    assert answer["success"] is True
+    assert answer["result"].startswith("usage: do.py one")

@@ -130,3 +130,49 @@ HOSTILE = [
 def test_no_text_costs_much_time_or_an_exception(file, source):
     # Anything that is quadratic in these takes hours.
     assert len(find_written_help(file, source.encode(), f"`{file} x`\n" * 20_000).text) <= 8000
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "usage"),
+    [
+        ("show.sh", 'cat "$1"\n', "usage: show.sh ARGUMENT1"),
+        ("copy.sh", 'FROM="$1"\nTO=${2:-/tmp}\ncp "$FROM" "$TO"\n', "usage: copy.sh FROM [TO]"),
+        ("copy.sh", "FROM=$1\n# $3 is not read\necho $10\n", "usage: copy.sh FROM"),
+        (
+            "copy.py",
+            "import sys\nsource = sys.argv[1]\ntarget: str = sys.argv[2]\n",
+            "usage: copy.py SOURCE TARGET",
+        ),
+        ("copy.mjs", "const source = process.argv[2]\n", "usage: copy.mjs SOURCE"),
+        ("copy.js", "const [source, target] = process.argv.slice(2)\n", "usage: copy.js SOURCE TARGET"),
+        ("copy.rb", "source = ARGV[0]\n", "usage: copy.rb SOURCE"),
+        ("noargs.sh", "date\n", ""),
+    ],
+)
+def test_arguments_that_a_silent_script_takes_by_their_place_are_its_usage(file, source, usage):
+    found = written(file, source)
+    assert (found.usage, found.text) == (usage, usage)
+
+
+def test_a_command_that_leaves_out_the_end_of_the_name_is_found():
+    instructions = "Run `python scripts/pack DIR`, `python -m scripts.pack OUT`, not `cat packs/pack`.\n"
+    found = written("pack.py", "x = 1\n", instructions)
+    assert found.text == "Shown in SKILL.md:\n  python scripts/pack DIR\n  python -m scripts.pack OUT"
+
+
+@pytest.mark.parametrize(
+    ("source", "knows"),
+    [
+        ('exec tool "$@"\n', True),
+        ("npx --no tool $*\n", True),
+        ('for each in "$@"; do cat "$each"; done\n', False),
+        ('cat "$1"\n', False),
+    ],
+)
+def test_a_script_that_hands_all_arguments_on_may_have_a_help(source, knows):
+    assert written("tell.sh", source).knows_help is knows
+
+
+def test_options_that_a_script_of_node_looks_for_are_listed():
+    source = 'if (arg === "--base") base = next()\nelse if (arg.startsWith("--out=")) out = arg.slice(6)\n'
+    assert written("merge.mjs", source).text == "Options:\n  --base\n  --out"
