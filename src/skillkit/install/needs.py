@@ -20,7 +20,7 @@ _MARKED = (
     r"|\[\[(?:[\w.-]+:)?{name}\]\]"
     r"|\[?[`*]+[/@]?(?:[\w.-]+:)?{name}[`*]+\]?(?:\([^)\s]*\))?"
     r"|\[[/@]?(?:[\w.-]+:)?{name}\]\([^)\s]*\)"
-    r"|(?<![\w.~/`])[/@](?:[\w.-]+:)?{name}(?![\w/.-])"
+    r"|(?<![\w.~/`])[/@](?:[\w.-]+:)?{name}(?![\w/.-]|:\w)"
 )
 _CODE = re.compile(r"`[^`]*`")
 _PLAIN = r"(?<![\w./-]){name}(?![\w./-])"
@@ -81,7 +81,7 @@ _ELSEWHERE = re.compile(
     r"(?:\A|:\**\s)\W*for\b[^§]*,[^§]*§|\b(?:if|when(?:ever)?|unless)\b(?!"
     + _LACKING
     + r")[^§]*§|§[^§]*\bonly\s+(?:when|if|for|at|before)\b"
-    r"|\([^()]*\buse\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing)?\b[^§]*§"
+    r"|\([^()]*\buse\s+(?:the\s+)?§|\((?:via|using)\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing)?\b[^§]*§"
     r"|\((?:(?:which|that|who)\b[^§)]*|delegates?\s+to\s+)§|\bnext\s+steps?\b|§\W*\s+(?:on|in)\s+(?:the\s+)?PATH\b|§\W*\s+(?:is\s+)?installed\b|\brelated\b|§(?:\s+skill)?\s+for\s+(?:the\s+)?(?:full|more|detail|complete|further|additional|deeper)"
     r"|§(?:\s+skill)?\s+for\b[^.;]{0,60}\b(?:guidance|details|background|reference)\b"
     r"|\b(?:use|run)\s+(?:the\s+)?§(?:\s+skill)?(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
@@ -101,7 +101,7 @@ _IN_A_CASE = re.compile(
 _SAID = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
 _CASE_OF_LIST = re.compile(r"\A\s*(?:[-*+]|\d+[.)])\s+\*\*[^*]+\*\*\s+[—–-]\s")
 _PLAIN_END = (
-    r"(?=\s+(?:sub-?)?skills?\b|\s*(?:[.,;:)*\"'(—–]|$)"
+    r"(?=\s+(?:sub-?)?skills?\b|\s*(?:[.,;)*\"'(—–]|:(?!\w)|$)"
     r"|\s+(?:to|for|with|on|in|at|as|first|before|after|against|and|or|when|if|via|over|from|inline|now|once)\b)"
 )
 _TO_DO = re.compile(r"§\W{0,3}\s+to\s", re.IGNORECASE)
@@ -158,14 +158,13 @@ def _saying(text: str, name: str) -> Iterator[str]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Heading and line of all that is not the header; headings are not looked for in blocks of code."""
-    heading, fenced, header = "", False, text.startswith("---")
+    """Heading and line of all that is not the header; blocks of code may be templates with headings."""
+    heading, header = "", text.startswith("---")
     for number, line in enumerate(text.splitlines()):
         if header:
             header = number == 0 or line.rstrip() != "---"
             continue
-        fenced ^= line.lstrip().startswith(("```", "~~~"))
-        match = None if fenced else _HEADING.match(line)
+        match = _HEADING.match(line)
         if match:
             heading = match[1]
         yield heading, line
@@ -188,9 +187,12 @@ def _sentences(text: str, name: str) -> Iterator[tuple[str, str, str]]:
                 indent = _indent(paragraph[0]) if _STARTS_ITEM.match(paragraph[0]) else -1
                 leads = [(outer, text) for outer, text in leads if outer < indent]
                 lead = " ".join(text for _, text in leads)
-                yield from ((heading, lead, sentence) for sentence in _naming(name, whole))
-                if whole.rstrip("*").endswith(":"):
-                    leads.append((indent, f"{whole[:60]} {whole[-80:]}"))
+                quote = "> " if whole.startswith(">") else ""
+                if not (quote and leads):  # words for the user
+                    yield from ((heading, lead, quote + sentence) for sentence in _naming(name, whole))
+                end = whole.rstrip("*_ ")[-1:]
+                if end in ":?":  # what follows a question is for those who say yes
+                    leads.append((indent, "when" if end == "?" else f"{whole[:60]} {whole[-80:]}"))
             paragraph = []
         fenced ^= fence
         if match:
@@ -231,9 +233,12 @@ def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
         return False
     if _OTHER_HEADING.search(heading) or _OTHER_HEADING.search(lead) or _ADVICE.search(lead):
         return False
-    return bool(
-        _DO.match(item) or any(rule.search(marked) for rule in (_REQUIRED, _PARTS, _IF_NOT_YET, _SUB_SKILLS))
-    )
+    orders = (_REQUIRED, _PARTS, _SUB_SKILLS)
+    if not sentence.startswith(">"):  # a note that is set apart may say what is required, and orders nothing
+        orders += (_IF_NOT_YET,)
+        if _DO.match(item):
+            return True
+    return any(rule.search(marked) for rule in orders)
 
 
 def _is_for_user(name: str, sentence: str, marked: str) -> bool:
