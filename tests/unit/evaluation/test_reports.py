@@ -82,6 +82,18 @@ def test_annotations_point_into_the_repository():
     ]
 
 
+def test_the_page_counts_tokens_in_tokens_where_a_program_reports_none():
+    measured = {
+        "with_skill": 1.0,
+        "without_skill": 0.0,
+        "with_skill_tokens": 0.0,
+        "without_skill_tokens": 0.0,
+    }
+    page = html_page(Report((), metrics={"behaviour": measured}))
+    assert "0.0 tokens" in page
+    assert page.count("0.0%") == 2  # of 100.0% and 0.0%, the pass rates
+
+
 def test_the_page_has_the_whole_transcript_and_says_how_good_the_judge_is():
     run = {
         "answer": "Total: <7>",

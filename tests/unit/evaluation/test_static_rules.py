@@ -113,6 +113,28 @@ def test_a_misspelled_reference_names_the_nearest_file(tester, sound):
     assert "is it references/format.md?" in problem.message
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Run scripts/sums.py which prints the totals.",
+        '`python3 "<path-to-skill>/scripts/sums.py" --total`',
+        "`python ${CLAUDE_SKILL_DIR}/scripts/sums.py`",
+        "`python {baseDir}/scripts/sums.py`",
+        "`python plugins/office/skills/sales/scripts/sums.py`",
+    ],
+)
+def test_a_wrong_script_is_found_however_the_text_names_its_folder(tester, sound, text):
+    changed(sound / "SKILL.md", "## Steps", f"{text}\n\n## Steps")
+    (problem,) = failures(tester)["files-exist"]
+    assert "refers to scripts/sums.py, which is not there; is it scripts/sum.py?" in problem.message
+
+
+@pytest.mark.parametrize("text", ["See other/scripts/sums.py.", "`node <app>/scripts/sums.js`"])
+def test_a_script_of_somebody_else_is_no_problem(tester, sound, text):
+    changed(sound / "SKILL.md", "## Steps", f"{text}\n\n## Steps")
+    assert failures(tester) == {}
+
+
 def test_a_skill_that_the_text_sends_to_must_be_in_the_library(tester, sound, write_skill):
     write_skill("charts", "# Charts\n", description="Draws bar charts and line plots of numbers for slides.")
     changed(

@@ -62,7 +62,7 @@ def _behaviour(report: Report) -> str:
     plots = []
     for title, key, unit in (
         ("Pass rate with and without the skill", "", ""),
-        ("Tokens a run", "_tokens", ""),
+        ("Tokens a run", "_tokens", " tokens"),
         ("Seconds a run", "_seconds", " s"),
     ):
         found = [

@@ -16,9 +16,13 @@ _LINK = re.compile(
 _FOLDERS = (
     "scripts|references|reference|assets|templates|resources|examples|data|docs|agents|toolsets|rules|guides"
 )
-_PATH = re.compile(
-    rf"(?<![\w/.~$:>}}-])(?:\./)?(?P<path>(?:{_FOLDERS})/[\w./-]*\w\.[A-Za-z0-9]{{1,8}})(?![\w/])"
+_SKILL_FOLDER = r"(?:<[^<>\n]{0,40}skill[^<>\n]{0,40}>|\$\{?\w*SKILL\w*\}?|\{baseDir\}|\{skill\w*\})/"
+"""How texts write the folder of their own skill: `<path-to-skill>/`, `${CLAUDE_SKILL_DIR}/`, `{baseDir}/`."""
+_NAME = r"[\w./-]*\w"
+_SCRIPT_IN_PROSE = re.compile(
+    rf"(?<![\w/.~$:>}}\[(-])(?P<path>scripts/{_NAME}\.(?:py|sh|js|mjs|ts|rb|pl))(?![\w/])"
 )
+_CODE = re.compile(r"`[^`]*`")
 _PLACEHOLDER = re.compile(
     r"[*{}<>$|\[\]…]|\.\.\.|(?:^|[/_-])(?:your|my|path|foo|bar|xxx|example|name)(?:[/_.-]|$)", re.IGNORECASE
 )
@@ -35,7 +39,7 @@ def missing_files(folder: Path, file: Path, document: Document) -> Iterator[Prob
     shown = file.relative_to(folder).as_posix()
     seen: set[str] = set()
     for line in document.prose:
-        without_code = re.sub(r"`[^`]*`", lambda span: " " * len(span.group()), line.text)
+        without_code = _CODE.sub(lambda span: " " * len(span.group()), line.text)
         for link in _LINK.finditer(without_code):
             target = unquote(link["target"]).split("#")[0].split("?")[0]
             if not target or _SCHEME.match(target) or target.startswith(("/", "//", "~")):
@@ -47,29 +51,33 @@ def missing_files(folder: Path, file: Path, document: Document) -> Iterator[Prob
                 yield Problem(
                     f"links to {target}, which is not there{_nearest(folder, target)}", shown, line.number
                 )
+    for number, text, path in _paths(folder, document):
+        if path in seen or _PLACEHOLDER.search(path) or _exists(folder / path) or _exists(file.parent / path):
+            continue
+        seen.add(path)
+        # The folder of the same name may be the user's own, unless the skill has one itself.
+        own = (folder / path.split("/", 1)[0]).is_dir()
+        if own and not _mentions_creation(text, path):
+            message = f"refers to {path}, which is not there{_nearest(folder, path)}"
+            yield Problem(message, shown, number, warning=file.name != "SKILL.md")
+
+
+def _paths(folder: Path, document: Document) -> Iterator[tuple[int, str, str]]:
+    """Paths beneath the skill's folder: in code however it names that folder, in prose those of scripts."""
+    beneath = rf"(?<![\w/.~$:>}}-])(?:\./)?|{_SKILL_FOLDER}|(?<![\w-]){re.escape(folder.name)}/"
+    in_code = re.compile(rf"(?:{beneath})(?P<path>(?:{_FOLDERS})/{_NAME}\.[A-Za-z0-9]{{1,8}})(?![\w/])")
     for number, text in document.code_spans():
-        for found in _PATH.finditer(text):
-            path = found["path"]
-            if (
-                path in seen
-                or _PLACEHOLDER.search(path)
-                or _exists(folder / path)
-                or _exists(file.parent / path)
-            ):
-                continue
-            seen.add(path)
-            # The folder of the same name may be the user's own, unless the skill has one itself.
-            own = (folder / path.split("/", 1)[0]).is_dir()
-            if own and not _mentions_creation(text, path):
-                message = f"refers to {path}, which is not there{_nearest(folder, path)}"
-                yield Problem(message, shown, number, warning=file.name != "SKILL.md")
+        yield from ((number, text, found["path"]) for found in in_code.finditer(text))
+    for line in document.prose:
+        text = _CODE.sub(" ", line.text)
+        yield from ((line.number, text, found["path"]) for found in _SCRIPT_IN_PROSE.finditer(text))
 
 
 def missing_anchors(folder: Path, file: Path, document: Document) -> Iterator[Problem]:
     """Links to headings that the file does not have."""
     anchors: set[str] | None = None
     for line in document.prose:
-        for link in _LINK.finditer(re.sub(r"`[^`]*`", "", line.text)):
+        for link in _LINK.finditer(_CODE.sub("", line.text)):
             if not link["target"].startswith("#") or len(link["target"]) < 2:
                 continue
             anchors = document.anchors() if anchors is None else anchors
