@@ -261,54 +261,37 @@ class _Run:
         return result
 
 
-class _BlockingTool(BetaBuiltinFunctionTool):
-    def __init__(self, run: _Run, tool: Tool) -> None:
-        self._run = run
-        self._tool = tool
-
-    def to_dict(self) -> "BetaToolParam":
-        return _definition(self._tool)
-
-    def call(self, input: object) -> "BetaFunctionToolResultType":
-        return _flagged(run_blocking(self._run.call(self._tool, input)))
-
-
-class _AsyncTool(BetaAsyncBuiltinFunctionTool):
-    def __init__(self, run: _Run, tool: Tool) -> None:
-        self._run = run
-        self._tool = tool
-
-    def to_dict(self) -> "BetaToolParam":
-        return _definition(self._tool)
-
-    async def call(self, input: object) -> "BetaFunctionToolResultType":
-        return _flagged(await self._run.call(self._tool, input))
-
-
-class _GatedTool(BetaBuiltinFunctionTool):
-    """A function of the program's own, behind the gate."""
+class _OfRun:
+    """A tool that a runner calls: one of ours, or a function of the program's own."""
 
     def __init__(self, run: _Run, tool: Any) -> None:
         self._run = run
         self._tool = tool
 
     def to_dict(self) -> Any:
-        return self._tool.to_dict()
+        return _definition(self._tool) if isinstance(self._tool, Tool) else self._tool.to_dict()
+
+
+class _BlockingTool(_OfRun, BetaBuiltinFunctionTool):
+    def call(self, input: object) -> "BetaFunctionToolResultType":
+        return _flagged(run_blocking(self._run.call(self._tool, input)))
+
+
+class _AsyncTool(_OfRun, BetaAsyncBuiltinFunctionTool):
+    async def call(self, input: object) -> "BetaFunctionToolResultType":
+        return _flagged(await self._run.call(self._tool, input))
+
+
+class _GatedTool(_OfRun, BetaBuiltinFunctionTool):
+    """A function of the program's own, behind the gate."""
 
     def call(self, input: object) -> Any:
         run_blocking(self._run.refuse(self.name, input))
         return self._tool.call(input)
 
 
-class _GatedAsyncTool(BetaAsyncBuiltinFunctionTool):
+class _GatedAsyncTool(_OfRun, BetaAsyncBuiltinFunctionTool):
     """`_GatedTool` for the asynchronous client."""
-
-    def __init__(self, run: _Run, tool: Any) -> None:
-        self._run = run
-        self._tool = tool
-
-    def to_dict(self) -> Any:
-        return self._tool.to_dict()
 
     async def call(self, input: object) -> Any:
         await self._run.refuse(self.name, input)
