@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-HTTPS = 443
+HTTP, HTTPS = 80, 443
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _VARIABLE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}")
@@ -56,7 +56,7 @@ class HostRule:
             raise ValueError(f"'{text}' is too wide; a star needs two more names after it")
         if colon and not (port_text.isdigit() and 0 < int(port_text) < 65536):
             raise ValueError(f"'{text}' has no valid port")
-        port = int(port_text) if colon else 80 if scheme == "http" else HTTPS
+        port = int(port_text) if colon else HTTP if scheme == "http" else HTTPS
         return cls(name, port, wildcard, private or len(labels) == 1)
 
 
@@ -80,7 +80,7 @@ def granted_rules(hosts: Iterable[str], environ: Mapping[str, str]) -> tuple[Hos
             continue
         try:
             address = urlsplit(environ.get(text[1:], ""))
-            port = address.port or (80 if address.scheme == "http" else HTTPS)
+            port = address.port or (HTTP if address.scheme == "http" else HTTPS)
             rules[HostRule.parse(f"{address.hostname or ''}:{port}", private=True)] = None
         except ValueError:
             continue

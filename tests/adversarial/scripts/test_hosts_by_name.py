@@ -270,6 +270,22 @@ def test_a_refused_host_is_named_in_the_failure(attack):
     ]
 
 
+def test_a_granted_name_at_a_port_of_the_web_that_was_not_granted_is_named_too(workshop, internet):
+    workshop.skill(
+        "demo",
+        try_py="import urllib.request\nurllib.request.urlopen('http://api.test/', timeout=10)\n",
+    )
+    answer = workshop.tools(Grants(hosts=("api.test",)), sandbox="bwrap").script_run(
+        "demo", "try", json=False
+    )
+    assert answer["meta"]["network"] == [
+        {"host": "api.test", "port": 80, "allowed": False, "reason": "not granted"}
+    ]
+    assert "tried to reach api.test (80): not granted" in answer["message"]
+    assert not internet.plain.seen
+    assert not internet.secure.seen
+
+
 @pytest.mark.parametrize(
     ("host", "port", "shown"),
     [

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from secrets import token_hex
 from threading import Lock, Thread
 
-from skillkit.core.hosts import HTTPS, HostRule
+from skillkit.core.hosts import HTTP, HTTPS, HostRule
 from skillkit.scripts.network.addresses import RefusedAddressError, resolve
 from skillkit.scripts.network.attempts import Attempt, AttemptLog
 from skillkit.scripts.network.client_hello import UNRECOGNISED_NAME, NotTlsError, read_server_name
@@ -67,8 +67,9 @@ class Gateway:
 
     def attach(self, process: int) -> None:
         """Listen in the network namespace of `process` and serve what comes."""
-        ports = sorted({rule.port for rule in self._rules})
-        self._listeners = make_sockets(process, ports)
+        # Also at the ports of the web that nobody was granted: what is refused there is worth saying.
+        ports = {rule.port for rule in self._rules} | {HTTP, HTTPS}
+        self._listeners = make_sockets(process, sorted(ports))
         self._wake = os.pipe()
         self._start(self._serve)
 
