@@ -57,6 +57,7 @@ _NEEDED_HEADING = re.compile(
 _CALL = (
     r"\bsubagent_type\s*[=:]\s*[\"'](?:[\w.-]+::?)*{name}[\"']|\bskill\s*[=:]\s*[\"'](?:[\w.-]+:)*{name}[\"']"
 )
+_SKILL_CALL = re.compile(r"\bskill\s*\(|\bskill`?\s+tool\b|\binvoke\b|\bcall\b")
 _OTHER_HEADING = re.compile(
     r"\brelated\b|\badjacent\b|\bsiblings?\b|\bsee\s+also\b|\bwhen\b|\bcross-|\balternatives?\b|\bcompos(?:e|ability|es?\s+with)\b|\bworks?\s+(?:together|with)\b|\bintegrations?\b"
     r"|\bnext\b|\bhand-?offs?\b|\blimitations?\b|\btriggers?\b|\brouting\b|\breferences?\b|\bchaining\b"
@@ -87,7 +88,7 @@ _ELSEWHERE = re.compile(
     r"|\b(?:use|run)\s+(?:the\s+)?§(?:\s+skill)?(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
     r"|(?:\bif\s+you\s+(?:need|want|prefer)\b|\b(?:do|does|is|are|will)\s+not\b|\bn['’]t\b|\bdon['’]t\b|\bnever\b"
     r"|\bconsider\b|\bmay\b|\bcan(?:not)?\b)[^§]*§"
-    r"|§\s+(?:patterns?|conventions?|guidelines?|style|best\s+practices)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
+    r"|§-\w|§\s+(?:patterns?|conventions?|guidelines?|style|best\s+practices)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
     r"|§[^§]*\bif\s+(?:available|installed|you|needed|necessary|desired)\b",
     re.IGNORECASE,
 )
@@ -151,9 +152,13 @@ def _saying(text: str, name: str) -> Iterator[str]:
         if _is_need(name, heading, lead, sentence):
             yield sentence
     if calls.search(text.lower()):
+        before = ""
         for heading, line in _lines(text):
             other = _NOT_ITS_WORK.search(heading) or _ADVICE.search(line)
-            if calls.search(line.lower()) and not line.startswith("|") and not other:
+            before = f"{before[-300:]}\n{line}".lower()
+            # `skill=` is also an argument of functions that call no skill.
+            call = "subagent_type" in line or _SKILL_CALL.search("\n".join(before.splitlines()[-3:]))
+            if calls.search(line.lower()) and call and not line.startswith("|") and not other:
                 yield line
 
 
