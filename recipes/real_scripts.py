@@ -30,11 +30,10 @@ from skillkit.core.parser import SkillParser
 from skillkit.core.walk import SkillWalk
 from skillkit.scripts import LocalRunner
 from skillkit.scripts.catalogue import Script, find_scripts
-from skillkit.scripts.distributions import normalised
 from skillkit.scripts.granted_requests import help_request
 from skillkit.scripts.help_calls import FROM_TEXT, HelpCall, written_help_of
 from skillkit.scripts.inline_metadata import InlineMetadata
-from skillkit.scripts.needed_packages import chosen_requirements, packages_of
+from skillkit.scripts.needed_packages import chosen_requirements, packages_of, unavailable_requirements
 from skillkit.scripts.node_packages import node_projects_of
 from skillkit.scripts.payloads import help_payload
 
@@ -223,7 +222,7 @@ class Walk:
             except SkillsUseError as error:
                 self.report.unresolved[f"{skill.name}: {', '.join(requirements)}"] = str(error)
                 print(f"  {skill.name}: {str(error)[-600:]}", file=sys.stderr)
-                missing = [each for each in requirements if _is_named(each, str(error))]
+                missing = unavailable_requirements(requirements, str(error))
                 if not missing or set(missing) <= set(left_out):
                     return ""
                 left_out += missing
@@ -232,18 +231,6 @@ class Walk:
     def _correction(self, module: str) -> str | None:
         names = (".".join(module.split(".")[:length]) for length in range(module.count(".") + 1, 0, -1))
         return next((self._corrections[name] for name in names if name in self._corrections), None)
-
-
-def _is_named(requirement: str, error: str) -> bool:
-    name = re.escape(normalised(requirement))
-    return (
-        re.search(
-            rf"(?:Because|and|that|versions of) {name} (?:was not found|ha(?:s|ve) no usable wheels)|"
-            rf"\b{name}\b[^\n]* no wheels",
-            error,
-        )
-        is not None
-    )
 
 
 def is_module(script: Script, texts: dict[str, str]) -> bool:

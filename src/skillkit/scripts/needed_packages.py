@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +26,10 @@ KNOWN, SAME_NAME = "known", "same name"
 _MARK = b"# /// script"
 _MAX_FILE = 1 << 20
 _MAX_FOLLOWED = 500
+_UNAVAILABLE = re.compile(
+    r"Wheels are required for `([\w.-]+)`|(?:Because|and|that|versions of) ([\w.-]+) "
+    r"(?:was not found|ha(?:s|ve) no usable wheels)"
+)
 _ENDS = frozenset({"exit", "_exit", "fail", "die", "error", "fatal"})
 
 
@@ -185,6 +190,12 @@ def chosen_requirements(needed: list[NeededPackage], added: list[str], left_out:
         and not skipped & {normalised(each.requirement), normalised(each.module)}
     ]
     return [*dict.fromkeys((*kept, *added))]
+
+
+def unavailable_requirements(requirements: list[str], said: str) -> list[str]:
+    """Return the names among `requirements` that the index has not, or not ready-made, by what uv said."""
+    named = {normalised(found[1] or found[2]) for found in _UNAVAILABLE.finditer(said)}
+    return [name for each in requirements if (name := normalised(each)) in named]
 
 
 def packages_of(skill: SkillMetadata) -> list[NeededPackage]:

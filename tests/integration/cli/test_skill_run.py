@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from program import clean_environment
-from wheels import build_wheel
+from wheels import build_source, build_wheel
 
 pytestmark = pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 
@@ -98,6 +98,24 @@ def test_packages_are_shown_accepted_and_taken_back(tmp_path: Path) -> None:
     assert (consent["kind"], consent["place"]) == ("packages", "outer")
     assert agent(tmp_path, "config", "revoke", "demo", "--kind", "packages").returncode == 0
     assert agent(tmp_path, "skill", "run", "demo", "tell").returncode == 1
+
+
+def test_a_package_that_cannot_be_had_is_named_with_the_command_that_goes_on_without(tmp_path: Path) -> None:
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    build_wheel(wheels, "outer", {"outer.py": "VALUE = 7"})
+    build_source(wheels, "unbuilt", tmp_path / "trace")
+    index = {"UV_FIND_LINKS": str(wheels), "UV_DEFAULT_INDEX": wheels.as_uri()}
+    write_own_skill(tmp_path, "import outer, unbuilt, absent_one\n")
+    without: list[str] = []
+    for _ in range(3):
+        told = agent(tmp_path, "skill", "packages", "demo", "--yes", *without, **index)
+        if told.returncode == 0:
+            break
+        without = told.stderr.replace("\n", " ").partition("agent skill packages demo ")[2].split()
+    assert sorted(without) == ["--without=absent-one", "--without=unbuilt"], told.stderr
+    assert "get 1 package, locked by hash" in told.stdout
+    assert not (tmp_path / "trace").exists()
 
 
 def test_a_project_and_a_host_are_granted_and_taken_back_one_by_one(tmp_path: Path) -> None:

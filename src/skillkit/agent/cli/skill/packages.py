@@ -1,5 +1,6 @@
 """The packages that a skill's scripts need and bring no lock for: packages."""
 
+import shlex
 import sys
 from dataclasses import replace
 from typing import Annotated
@@ -20,7 +21,15 @@ from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.granted_parts import npm_consent, packages_consent
 from skillkit.install.views import needed_package_view, node_project_view
 from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError
-from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, NeededPackage, chosen_requirements, packages_of
+from skillkit.scripts.models import DependencyError
+from skillkit.scripts.needed_packages import (
+    KNOWN,
+    SAME_NAME,
+    NeededPackage,
+    chosen_requirements,
+    packages_of,
+    unavailable_requirements,
+)
 from skillkit.scripts.node_locks import locked_names
 from skillkit.scripts.node_packages import NodeProject, node_projects_of
 from skillkit.scripts.runner import LocalRunner
@@ -79,7 +88,15 @@ def packages(  # noqa: PLR0917 -- the options of a command
             output.print_json(view)
         raise typer.Exit(outcome.OK)
     digest = tree_digests.with_links(skill.base_dir).digest
-    given = _lock(skill, digest, chosen, projects if npm else [], before)
+    try:
+        given = _lock(skill, digest, chosen, projects if npm else [], before)
+    except DependencyError as error:
+        if not (unavailable := unavailable_requirements(chosen, str(error))):
+            raise
+        options = [f"--with={each}" for each in with_ or []]
+        options += [f"--without={each}" for each in (*(without or []), *unavailable)]
+        command = shlex.join(("agent", "skill", "packages", skill.canonical_name, *options))
+        raise DependencyError(f"{error}\nTo go on without what cannot be had: {command}") from error
     ConsentFile(journal=open_journal()).grant(*given)
     if json:
         locks = {each.kind.value: each.detail for each in given}
