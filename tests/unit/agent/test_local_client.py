@@ -439,15 +439,16 @@ async def test_a_probability_that_follows_from_rules_is_no_request_for_a_tool() 
 
 
 @pytest.mark.parametrize(
-    ("request_text", "echo"),
+    ("request_text", "form", "echo"),
     [
-        ("please greet ANNA", "ANNA"),
-        ("A warm welcome to Anna!", "A warm welcome to Anna!"),
-        ("Dis bonjour à Anna, s'il te plaît", "Bonjour à Anna, s'il te plaît."),
+        ("please greet ANNA", "answer", "ANNA"),
+        ("please greet ANNA", "ask", "ANNA"),
+        ("A warm welcome to Anna!", "answer", "A warm welcome to Anna!"),
+        ("Dis bonjour à Anna, s'il te plaît", "answer", "Bonjour à Anna, s'il te plaît."),
     ],
 )
-async def test_saying_again_what_was_said_is_no_answer(request_text: str, echo: str) -> None:
-    engine = ScriptedEngine(json.dumps({"answer": echo}), '{"tool": "greet", "arguments": {"name": "Anna"}}')
+async def test_saying_again_what_was_said_is_no_answer(request_text: str, form: str, echo: str) -> None:
+    engine = ScriptedEngine(json.dumps({form: echo}), '{"tool": "greet", "arguments": {"name": "Anna"}}')
     assert (await agent_with(engine, greet).run(request_text)).text == "Hello, Anna!"
     assert '"answer' in str(engine.grammars[0]).replace("\\", "")
     assert '"answer' not in str(engine.grammars[1]).replace("\\", "")

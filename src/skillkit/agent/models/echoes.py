@@ -44,6 +44,13 @@ class EchoFilter:
         return "" if self._held is None or self.is_echo else self._held
 
 
+def is_echo(text: str, request: str) -> bool:
+    """Return whether a text only says again what was said in a request."""
+    echoes = EchoFilter(request)
+    echoes.feed(text)
+    return echoes.is_echo
+
+
 def _spaced(text: str) -> str:
     """Return the words of a text alone, so that marks between them do not count."""
     return " ".join(_WORD.findall(text.casefold()))

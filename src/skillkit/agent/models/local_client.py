@@ -42,7 +42,7 @@ from skillkit.agent.models.constrained import (
     parse,
     reply_schema,
 )
-from skillkit.agent.models.echoes import EchoFilter
+from skillkit.agent.models.echoes import EchoFilter, is_echo
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
 from skillkit.agent.models.example_calls import call_like_example, declared_for, words_of_use
 from skillkit.agent.models.examples import Example, choose, scripts_for_words
@@ -111,7 +111,7 @@ class Choice:
                 return replace(self, tools=(), forms=(ASK,))
             case MadeUp():  # it may have been the wrong idea
                 forms = (ASK, ANSWER)
-            case Echo():  # what was said is to be given to a tool
+            case Echo() if self.tools:  # what was said is to be given to a tool
                 return replace(self, about=(), forms=())
             case Repeated():  # it does not get on with this
                 return replace(self, tools=(), forms=(ANSWER, CANNOT))
@@ -205,9 +205,7 @@ class LocalChatClient(
                 yield self._update(message_id, Content.from_text(rest))
             answered = Echo() if echoes.is_echo else None
             outcome = answered if writing.started else parse(spent.text)
-            if isinstance(outcome, Call):
-                repeated = is_repeated(outcome, messages)
-                outcome = Repeated() if repeated else check_arguments(outcome, tools, spoken)
+            outcome = checked(outcome, tools, spoken, messages)
             again = choice.after(outcome, spoken.request)
             if again is None:
                 break
@@ -409,6 +407,19 @@ def is_repeated(call: Call, messages: Sequence[Message]) -> bool:
         calls = (content for content in message.contents if content.type == "function_call")
         turn += [(content.name, content.parse_arguments()) for content in calls]
     return (call.tool, call.arguments) in turn
+
+
+def checked(
+    outcome: Outcome, tools: Sequence[ToolSpec], spoken: Spoken, messages: Sequence[Message]
+) -> Outcome:
+    """Return a reply with the values that somebody has named, or why it will not do."""
+    match outcome:
+        case Question(text=text) if is_echo(text, spoken.request):
+            return Echo()
+        case Call():
+            return Repeated() if is_repeated(outcome, messages) else check_arguments(outcome, tools, spoken)
+        case _:
+            return outcome
 
 
 def last_call(messages: Sequence[Message]) -> Call | None:
