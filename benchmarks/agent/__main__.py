@@ -9,6 +9,7 @@ Three groups of requests, by who wrote them and when:
   tuning, and `kept-back`, which was not;
 - written after: `after-tuning`; `fresh-first` and `fresh-second`, before and after what the first of them
   showed was mended; `apart-first` and `apart-second`, apart from the prompts, the second of them asked once;
+  `unseen-first` and `unseen-second` likewise, with typing mistakes, other languages and indirect wording;
   `ordinary`, by whoever wrote the prompts; and `other-skills`, about skills of strangers that nothing was
   tuned for;
 - `generated` from the evaluation files that skills of strangers bring along: is the skill put to use?

@@ -359,6 +359,11 @@ class _SkillTool(FunctionTool):
         return made
 
     @property
+    def neutral(self) -> Tool:
+        """The tool of every framework that this one stands for."""
+        return self._tool
+
+    @property
     def _asked_by_framework(self) -> bool:
         return self._run.provider.approve is None
 

@@ -1,11 +1,15 @@
 """A small model takes whatever tool it sees, so it is shown those that a request speaks of, and no other."""
 
+from collections.abc import Callable
+
 import pytest
 from openai_server import OpenAIServer
 
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.choice import choose
+from skillkit.agent.models.engine import Reply
 from skillkit.agent.models.local import LocalProvider
+from skillkit.agent.models.local_client import LocalChatClient
 from skillkit.agent.runtime import AgentRuntime, find_enabled
 from skillkit.agent.settings import Settings
 
@@ -48,3 +52,27 @@ async def test_a_skill_that_matched_brings_its_tools_and_no_other_is_offered(ask
     tools = await ask("Greet Alice in French")
     assert "greet_in_language" in tools
     assert "load_skill" not in tools
+
+
+class _RecordingEngine:
+    """Answers every request and keeps what a reply may have been."""
+
+    context = 8192
+    grammar = ""
+
+    def reply(self, *_: object, grammar: str | None, on_text: Callable[[str], bool], **__: object) -> Reply:
+        self.grammar = grammar or ""
+        text = '{"answer": "Well."}'
+        on_text(text)
+        return Reply(text, 10, 10, 5, cut=False)
+
+
+async def test_help_with_a_script_is_for_those_who_ask_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_SKILLS", "hello-extended")
+    engine = _RecordingEngine()
+    client = LocalChatClient(engine, "tiny")  # type: ignore[arg-type]
+    runtime = AgentRuntime(LocalProvider(), find_enabled(print), ConversationStore().new(), client=client)
+    await runtime.answer("Please welcome Ann warmly")
+    assert "greet_in_language" in engine.grammar
+    assert "script_help" not in engine.grammar
+    await runtime.close()

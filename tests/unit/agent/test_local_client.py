@@ -466,3 +466,9 @@ async def test_saying_again_what_was_said_is_no_answer(request_text: str, form: 
 async def test_an_answer_may_have_words_of_the_request(request_text: str, answer: str) -> None:
     engine = ScriptedEngine(json.dumps({"answer": answer}))
     assert (await agent_with(engine, greet).run(request_text)).text == answer
+
+
+async def test_a_question_that_says_nothing_new_gives_way_to_the_one_about_the_missing_value() -> None:
+    engine = ScriptedEngine('{"tool": "greet", "arguments": {"name": "Bo"}}', '{"ask": "ANNA"}')
+    answer = await agent_with(engine, greet).run("greet the friend of ANNA")
+    assert answer.text == "Which name do you mean?"

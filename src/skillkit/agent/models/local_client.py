@@ -186,6 +186,7 @@ class LocalChatClient(
         else:
             prompt = self._prompt(messages, options)
         outcome: Outcome = None
+        made_up: MadeUp | None = None
         spent = NOTHING_READ
         for _ in range(TRIES):
             echoes = EchoFilter(spoken.request if choice.tools else "")
@@ -205,7 +206,9 @@ class LocalChatClient(
                 yield self._update(message_id, Content.from_text(rest))
             answered = Echo() if echoes.is_echo else None
             outcome = answered if writing.started else parse(spent.text)
-            outcome = checked(outcome, tools, spoken, messages)
+            found = checked(outcome, tools, spoken, messages)
+            outcome = made_up if isinstance(found, Echo) and made_up is not None else found
+            made_up = found if isinstance(found, MadeUp) else None
             again = choice.after(outcome, spoken.request)
             if again is None:
                 break
