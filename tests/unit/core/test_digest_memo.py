@@ -62,8 +62,7 @@ def test_what_was_written_just_before_a_slow_reading_is_read_again(
     """By the time the digest is there the file has settled; what was read of it may be half a write."""
     (tmp_path / "SKILL.md").write_text("one")
     now = time.time_ns()
-    moments = iter([now, now + 60 * 10**9, now + 60 * 10**9])
-    monkeypatch.setattr(time, "time_ns", lambda: next(moments))
+    monkeypatch.setattr(time, "time_ns", lambda: now + 60 * 10**9 * len(hashed))
     memo = DigestMemo()
     memo.plain(tmp_path)
     memo.plain(tmp_path)
