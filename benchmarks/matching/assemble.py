@@ -33,6 +33,28 @@ FLAGS = ("should_trigger", "shouldTrigger", "should_activate", "expected_trigger
 ROUTES = ("expected_skill", "expectedSkill", "expected_skills", "skill", "expected", "target", "route")
 POSITIVE = ("should_trigger", "shouldTrigger", "positive", "positives", "triggers", "should_activate")
 NEGATIVE = ("should_not_trigger", "shouldNotTrigger", "negative", "negatives", "near_misses", "non_triggers")
+NAMES = (
+    "id",
+    "name",
+    "title",
+    "category",
+    "type",
+    "kind",
+    "prompt_type",
+    "case_type",
+    "tags",
+    "tag",
+    "scenario",
+)
+EXPECTED = (
+    "expected_output",
+    "expected_behavior",
+    "expectations",
+    "assertions",
+    "expected",
+    "expect",
+    "notes",
+)
 _LABELS = re.compile(r"(?i)eval|trigger|routing")
 _ROUTING = re.compile(r"(?i)rout|trigger|activation")
 _NOT_OURS = re.compile(
@@ -40,6 +62,23 @@ _NOT_OURS = re.compile(
     r"dist|vendor|archive|deprecated|\.github)(/|$)|package(-lock)?\.json|grading|timing|transcript|metadata|"
     r"session|metrics|schema|baseline|plugin\.json|report|manifest|config"
 )
+_LEFT_ALONE = re.compile(
+    r"""(?ix)
+    \b(?:skill|it|this)\s+(?:is|was|should|must|does|do|did|will)\s+not\s+(?:be\s+)?
+        (?:invoked?|trigger(?:ed)?|activated?|used?|loaded?|fire|apply|run)\b
+  | \b(?:should|must|does|do)\s+not\s+(?:trigger|activate|invoke|fire|
+        (?:load|use)\s+(?:the|this)\s+skill)\b
+  | \bskill\s+not\s+(?:invoked|triggered|activated|used|loaded)\b
+  | \b(?:doesn['’]t|not)\s+(?:trigger|activate)(?:ed)?\b
+  | \bout[\s-]of[\s-]scope\s+for\s+(?:this|the)\s+skill\b
+    """
+)
+"""What is expected of a skill that the request is not for."""
+_DOUBTFUL = re.compile(
+    r"(?i)anti[_-]?trigger|no[_-]?trigger|non[_-]?trigger|negative|out[_-]?of[_-]?scope|near[_-]?miss|"
+    r"should[_-]?not|do(?:es)?[_-]?not[_-]?use|false[_-]?positive|wrong[_-]?skill|redirect|refus|declin|decoy"
+)
+"""In the name or kind of an evaluation: the skill may be left alone, or only do something else."""
 _NO = re.compile(r"(?i)(no|not|skip|false|should[_ -]?not|do[_ -]?not|negative|reject)")
 
 
@@ -146,6 +185,10 @@ class Repository:
             return
         routed = next((found for key in ROUTES if (found := self._known(value.get(key)))), [])
         wanted = _flag(value, path)
+        if wanted is None and _is_left_alone(value):
+            wanted = False
+        if wanted is None and _DOUBTFUL.search(" ".join(_said(value, NAMES))):
+            return
         is_trigger = wanted is not None or bool(routed and _ROUTING.search(path))
         skills = routed or ([owner] if owner else [])
         self._add(text, skills, wanted=wanted is not False, kind="trigger" if is_trigger else "work")
@@ -184,6 +227,21 @@ def _flag(value: dict[str, Any], path: str) -> bool | None:
         )
         known = None if said is None else not _NO.match(said)
     return known
+
+
+def _is_left_alone(value: dict[str, Any]) -> bool:
+    """Whether what is expected first is that the skill is not used."""
+    return any(_LEFT_ALONE.search(text) for text in _said(value, EXPECTED)[:2])
+
+
+def _said(value: dict[str, Any], keys: tuple[str, ...]) -> list[str]:
+    """The texts in some fields, those of lists one by one."""
+    found = (
+        one for key in keys for one in (value[key] if isinstance(value.get(key), list) else [value.get(key)])
+    )
+    return [
+        text for one in found if isinstance(text := one.get("text") if isinstance(one, dict) else one, str)
+    ]
 
 
 def assemble(repositories: Path, data: Path) -> None:

@@ -44,14 +44,15 @@ GRID: dict[str, tuple[float, ...]] = {
     "words.saturation": (1.0, 1.5, 2.0),
     "words.length": (0.6, 0.75, 0.9),
     "words.usual_length": (35.0, 50.0, 70.0),
-    "words.prior": (20.0, 50.0, 100.0),
+    "words.prior": (50.0, 100.0, 200.0),
     "words.commonness": (0.3, 0.5, 0.7),
     "name": (0.5, 1.0, 2.0),
-    "name_covered": (0.2, 0.3, 0.4, 0.5),
+    "name_covered": (0.2, 0.3, 0.4),
     "phrase": (0.4, 0.7, 1.0),
     "excluded": (0.0, 0.5, 1.0, 1.5, 2.0),
     "answered": (0.0, 0.25, 0.5, 0.75),
     "body.saturation": (1.0, 1.5, 2.5),
+    "body.prior": (100.0, 200.0, 400.0),
     "body.usual_length": (500.0, 800.0, 1200.0),
     "body_share": (0.4, 0.5, 0.6, 0.7, 0.8),
 }
@@ -59,9 +60,11 @@ LENGTH_SLOPES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 """No steeper: no request without need in the data has fewer than five words, so that nothing is known of how
 often a shorter one meets a low line by chance."""
 BY_DEFAULT = ("lexical", "body")
-"""The signals whose line has the steepest of them: the labelled requests are long, most others are not."""
-SIZE_SLOPES = (0.0, 0.04, 0.08, 0.1, 0.12, 0.15, 0.2)
-LARGE = 30
+DEFAULT_LENGTH = 0.4
+"""The length slope of these signals, which the labelled requests alone, being long, would have flatter: of
+0.3, 0.4 and 0.5 the one with which most right skills in them and in half `A` were above the line."""
+SIZE_SLOPES = (0.0, 0.04, 0.08, 0.12, 0.15, 0.18, 0.2, 0.22, 0.25, 0.28, 0.3)
+LARGE = 3
 """Skills from which the size of a library raises the line."""
 Scores = NDArray[np.float64]
 
@@ -293,7 +296,7 @@ def _parts(library: Library, corpus: Library | None) -> list[Library]:
 def _line(outcomes: Sequence[Outcome], signals: tuple[str, ...], margin: float) -> calibration.Calibration:
     scale = 0.1 if signals == ("semantic",) else 1.0
     best: tuple[float, float, float, float] | None = None
-    for length in LENGTH_SLOPES[-1:] if signals == BY_DEFAULT else LENGTH_SLOPES:
+    for length in (DEFAULT_LENGTH,) if signals == BY_DEFAULT else LENGTH_SLOPES:
         for size in SIZE_SLOPES:
             lowered = [
                 found.none - scale * (length * found.none_lengths + size * _growth(found.skills))

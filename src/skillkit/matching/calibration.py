@@ -18,7 +18,8 @@ class WordWeights:
     usual_length: float
     """Terms of a text that is neither long nor short: fixed, so that no score depends on the neighbours."""
     prior: float
-    """Skills imagined beside the real ones, so that words are not rare just because the library is small."""
+    """Skills imagined beside the real ones, with usual words as often as they are in skills: so that no word
+    is rare just because the library is small."""
     commonness: float
     """How much an ordinary English word counts less, 0 to 1."""
     coverage: float
@@ -55,7 +56,7 @@ class LexicalWeights:
     """What the instructions of a skill that has hardly any would add, as a share of its score."""
 
 
-FEWEST_WORDS = 4
+FEWEST_WORDS = 8
 """A shorter request has the line of this length: how often one meets a lower line by chance is not known."""
 
 
@@ -98,7 +99,7 @@ LEXICAL = LexicalWeights(
         saturation=1.5,
         length=0.9,
         usual_length=35.0,
-        prior=20.0,
+        prior=100.0,
         commonness=0.5,
         coverage=0.3,
         evidence=2.0,
@@ -107,7 +108,7 @@ LEXICAL = LexicalWeights(
         saturation=2.5,
         length=0.75,
         usual_length=1200.0,
-        prior=50.0,
+        prior=200.0,
         commonness=0.5,
         coverage=0.3,
         evidence=2.0,
@@ -123,13 +124,11 @@ LEXICAL = LexicalWeights(
 SEMANTIC_SHARE = 2.0
 
 CALIBRATIONS = {
-    ("lexical",): Calibration(middle=0.924, length=0.0, size=0.15, slope=2.46, margin=0.5, large=30),
-    ("semantic",): Calibration(middle=0.368, length=0.0, size=0.02, slope=11.36, margin=0.05, large=30),
-    ("lexical", "body"): Calibration(middle=0.68, length=0.5, size=0.15, slope=2.0, margin=0.5, large=30),
-    ("lexical", "semantic"): Calibration(
-        middle=1.414, length=0.0, size=0.2, slope=2.93, margin=0.5, large=30
-    ),
+    ("lexical",): Calibration(middle=0.573, length=0.0, size=0.15, slope=2.75, margin=0.5, large=3),
+    ("semantic",): Calibration(middle=0.26, length=0.01, size=0.03, slope=12.51, margin=0.05, large=3),
+    ("lexical", "body"): Calibration(middle=0.14, length=0.4, size=0.22, slope=2.41, margin=0.5, large=3),
+    ("lexical", "semantic"): Calibration(middle=1.01, length=0.0, size=0.18, slope=3.51, margin=0.5, large=3),
     ("lexical", "body", "semantic"): Calibration(
-        middle=1.336, length=0.4, size=0.0, slope=2.75, margin=0.5, large=30
+        middle=0.303, length=0.4, size=0.28, slope=3.39, margin=0.5, large=3
     ),
 }

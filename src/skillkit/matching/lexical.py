@@ -13,6 +13,7 @@ from skillkit.matching.description import Description, exclusions_of_body
 from skillkit.matching.request import Request
 from skillkit.matching.sentences import Kind, SentenceIndex
 from skillkit.matching.terms import count_terms, terms
+from skillkit.matching.usual import usual_terms
 from skillkit.matching.word_index import WordIndex
 
 LONGEST_BODY = 65_536
@@ -52,8 +53,9 @@ class LexicalScorer:
         self.weights = weights
         self.signals: tuple[str, ...] = ("lexical", "body") if read_body else ("lexical",)
         self._read = read_body
-        self._words = WordIndex(weights.words)
-        self._bodies = WordIndex(weights.body)
+        usual = usual_terms()
+        self._words = WordIndex(weights.words, usual.descriptions)
+        self._bodies = WordIndex(weights.body, usual.bodies)
         self._sentences = SentenceIndex()
         self._lacking: dict[int, float] = {}
         """How much of usual instructions a skill lacks, 0 to 1; only those that lack any."""

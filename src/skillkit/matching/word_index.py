@@ -22,6 +22,8 @@ class WordIndex:
     """
 
     weights: WordWeights
+    usual: Mapping[str, float] = field(default_factory=dict)
+    """Term → the share of texts of this kind that have it anywhere."""
     _few: dict[str, tuple["array[int]", "array[int]"]] = field(default_factory=dict)
     """Term → the texts that have it, and what it is worth in each."""
     _many: dict[str, "array[int]"] = field(default_factory=dict)
@@ -82,13 +84,14 @@ class WordIndex:
         return sorted(terms, key=lambda term: (self.weight(term) * counts(term, 1.0), term), reverse=True)
 
     def weight(self, term: str) -> float:
-        """How much a term says: by how rare it is here, and how ordinary in English."""
+        """How much a term says: by how rare it is here and in such texts, and how ordinary in English."""
         known = self._weighed.get(term)
         if known is None:
             settings = self.weights
             library = len(self._terms) + settings.prior
             occurs = self._occurs[term] if term in self._occurs else len(self._few.get(term, _NOWHERE)[0])
-            rarity = math.log(1 + library / (occurs + 0.5)) / math.log(1 + library / 0.5)
+            imagined = settings.prior * self.usual.get(term, 0.0)
+            rarity = math.log(1 + library / (occurs + imagined + 0.5)) / math.log(1 + library / 0.5)
             known = rarity * (1 - settings.commonness * commonness(term))
             self._weighed[term] = known
         return known

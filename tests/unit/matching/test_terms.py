@@ -12,6 +12,7 @@ from skillkit import SkillManager
 from skillkit.matching import SkillMatcher
 from skillkit.matching.porter import stem
 from skillkit.matching.terms import commonness, count_terms, fold, terms
+from skillkit.matching.usual import usual_terms
 
 
 def test_stems_are_those_of_porter_for_every_common_english_word():
@@ -111,3 +112,11 @@ def test_a_small_number_alone_is_no_reason_to_match(mode, skills_dir, write_skil
 def test_counting_gives_the_terms_as_often_as_they_occur(text):
     found = [term for term in terms(text) if "." not in term]  # names of files count by their parts
     assert count_terms(text) == {term: found.count(term) for term in found}
+
+
+def test_usual_terms_are_shares_and_small_numbers_are_everywhere():
+    for shares in (usual := usual_terms()):
+        assert all(0 < share <= 1 for share in shares.values())
+        assert shares["7"] == 1
+    assert usual.bodies["file"] > usual.descriptions["file"]
+    assert set(terms("check the output of each step")) <= usual.bodies.keys()
