@@ -52,7 +52,10 @@ def test_a_wording_that_turns_a_miss_is_tried_on_all_cases(tester, library):
         [
             {"query": "Make a report of this CSV", "should_trigger": True},
             {"id": "miss", "query": "spreadsheet quarterly totals", "should_trigger": True},
-            {"query": "Translate greetings in a spreadsheet into French and German", "should_trigger": False},
+            {
+                "query": "Translate the greetings in a spreadsheet into French and German for my grandmother",
+                "should_trigger": False,
+            },
         ],
     )
     (wording,) = tester().run_routing().metrics["routing"]["wordings"]
