@@ -137,3 +137,15 @@ def test_skills_inside_one_that_is_left_out_are_named(installer: SkillInstaller,
     added = installer.add(write(tmp_path / "folder", files), everything=True)
     assert [skill.name for skill in added] == ["good"]
     assert "Left out with it: audit" in added.left_out[0].reason
+
+
+@pytest.mark.parametrize("kind", ["git", "folder"])
+def test_a_skill_in_another_spelling_of_its_file_is_named(
+    kind: str, installer: SkillInstaller, repository: Repository, tmp_path: Path
+) -> None:
+    files = {"skills/good/SKILL.md": skill_text("good"), "skills/lower/skill.md": skill_text("lower")}
+    added = installer.add(made(kind, files, repository, tmp_path), everything=True)
+    assert [skill.name for skill in added] == ["good"]
+    [left] = added.left_out
+    assert left.path == "skills/lower"
+    assert "spelled skill.md" in left.reason

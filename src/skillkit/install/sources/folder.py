@@ -13,7 +13,7 @@ from skillkit.core.file_sharing import shared_files
 from skillkit.core.path_resolver import open_beneath
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, SourceError, UnsafeTreeError
-from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills
+from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills, other_spelling
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
 from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeLimits, read_folder
 
@@ -134,6 +134,8 @@ def _folder(path: Path) -> Folder:
                 elif entry.name == SKILL_FILE:
                     has_skill = entry.is_file(follow_symlinks=False)
                     odd = "" if has_skill else "a link or no plain file"
+                elif not has_skill:
+                    odd = odd or other_spelling([entry.name])
     except OSError:
         odd = "in a folder that cannot be read"
     return Folder(has_skill, odd, tuple(sorted(names)), unnamed)

@@ -7,7 +7,7 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import GitError, InstallError, Remedy, UnsafeTreeError
 from skillkit.install.paths import check_paths, safe_name
 from skillkit.install.sources.git_remote import GitRemote
-from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills
+from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills, other_spelling
 from skillkit.install.tree import SkillTree, TreeFile, TreeLimits
 
 MAX_TREES = 20_000
@@ -183,6 +183,10 @@ def _folder(entries: Sequence[_Entry]) -> Folder:
     plain = [name.decode() for name in folders if name.isascii() and name.decode().isprintable()]
     is_plain = skill is not None and skill.mode in _PLAIN
     odd = "" if skill is None or is_plain else _KINDS.get(skill.mode, "of an unknown kind")
+    if skill is None:
+        odd = other_spelling(
+            entry.name.decode("utf-8", "replace") for entry in entries if not entry.is_folder
+        )
     return Folder(is_plain, odd, tuple(sorted(plain)), len(folders) - len(plain))
 
 

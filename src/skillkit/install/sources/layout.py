@@ -48,6 +48,12 @@ class Folder:
     """Folders whose names can be neither shown nor typed."""
 
 
+def other_spelling(names: Iterable[str]) -> str:
+    """What to say of a folder with a `skill.md`, which loads where it is and is not what clients install."""
+    found = sorted(name for name in names if name != SKILL_FILE and name.lower() == SKILL_FILE.lower())
+    return f"spelled {found[0]}; ask the author to rename it" if found else ""
+
+
 Look = Callable[[Iterable[str]], Mapping[str, Folder]]
 """Return what is in each of these folders."""
 
