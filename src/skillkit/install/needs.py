@@ -238,7 +238,7 @@ def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
         return False
     if _OTHER_HEADING.search(heading) or _OTHER_HEADING.search(lead) or _ADVICE.search(lead):
         return False
-    orders = (_REQUIRED, _PARTS, _SUB_SKILLS)
+    orders: tuple[re.Pattern[str], ...] = (_REQUIRED, _PARTS, _SUB_SKILLS)
     if not sentence.startswith(">"):  # a note that is set apart may say what is required, and orders nothing
         orders += (_IF_NOT_YET,)
         if _DO.match(item):
