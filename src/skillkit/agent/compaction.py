@@ -43,6 +43,23 @@ class Compaction:
             case _:
                 return cls()
 
+    def describe(self, messages: Sequence[Message]) -> str:
+        """Say what is left out of `messages`, and nothing that is not."""
+        kinds = [
+            name
+            for name, kind in (("tool results", "function_result"), ("messages", "text"))
+            if any(
+                content.get("type") == kind
+                and _shorten_content(content, SHORT_TEXT, SHORT_RESULT) is not content
+                for message in messages[self.dropped : self.shortened]
+                for content in message.get("contents", ())
+            )
+        ]
+        parts = [f"earlier {' and '.join(kinds)} were shortened"] if kinds else []
+        if self.dropped:
+            parts.append(f"{self.dropped} messages are no longer sent")
+        return ", ".join(parts) or "less of it is sent"
+
     def view(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages as they are sent."""
         dropped = min(self.dropped, len(messages))

@@ -228,8 +228,7 @@ class AgentRuntime:
         if after != before:
             self._compacted(after)
             self.observers.problem(
-                "The conversation became long: earlier tool results were shortened"
-                + (f", {after.dropped} messages are no longer sent." if after.dropped else ".")
+                f"The conversation became long: {after.describe(self.conversation.messages)}."
             )
         return after.view(self.conversation.messages)
 

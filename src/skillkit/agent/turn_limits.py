@@ -33,7 +33,12 @@ class TurnLimits(ChatMiddleware):
         spent = sum(step.tokens.total + step.tokens.output for step in steps if step.tokens is not None)
         if spent >= self.tokens:
             raise UnfinishedAnswerError(
-                f"The turn has taken {spent:,} tokens without an answer and was ended; "
+                f"The turn has taken {spent:,} tokens without an answer{_tools(calls)} and was ended; "
                 "the limit is the setting turn_tokens: agent config set turn_tokens NUMBER"
             )
         await call_next()
+
+
+def _tools(calls: "Counter[str]") -> str:
+    """Which tool the turn went on, where there was one."""
+    return "".join(f", {name} was called {times} times," for name, times in calls.most_common(1))

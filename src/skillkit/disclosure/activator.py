@@ -32,6 +32,7 @@ from skillkit.disclosure.session import Activation, Origin, SkillSession
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 
 MAX_INSTRUCTION_TOKENS = 25_000
+_MAX_LISTED_NAMES = 20
 _MAX_COMPARED_NAMES = 1000
 _ATTEMPTS = 4
 Read = TypeVar("Read")
@@ -211,4 +212,9 @@ class Activator:
             else []
         )
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
-        return f"No skill has the id '{shown}'.{hint} Use an id from the list of available skills."
+        there = (
+            f"There are {', '.join(offered)}."
+            if 0 < len(offered) <= _MAX_LISTED_NAMES
+            else "Use an id from the list of available skills."
+        )
+        return f"No skill has the id '{shown}'.{hint} {there}"

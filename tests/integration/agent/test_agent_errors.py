@@ -86,3 +86,19 @@ def test_a_damaged_settings_file_is_named(agent, home) -> None:
     assert agent("config", "init").code == 1
     assert agent("config", "init", "--force").code == 0
     assert json.loads(agent("config", "show", "--json").stdout)["settings"]["memory"] is True
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (422, {"detail": [{"loc": ["body", "tools"], "msg": "not permitted"}]}, "body.tools: not permitted"),
+        (422, {"detail": "No such parameter"}, "No such parameter"),
+        (400, {"reason": "odd", "field": "tools"}, '{"reason": "odd", "field": "tools"}'),
+        (413, "<html><style>p{}</style><h1>413 Too Large</h1> by a proxy</html>", "413 Too Large by a proxy"),
+    ],
+)
+def test_a_service_is_quoted_whatever_the_shape_of_its_words(status: int, body: object, words: str) -> None:
+    kind = type("StatusError", (Exception,), {"status_code": status, "body": body, "message": "Error code"})
+    text = str(friendly(kind("Error code"), OpenAIProvider()))
+    assert text.endswith(words)
+    assert ("/compact" in text) == (status == 413)

@@ -130,6 +130,7 @@ def test_a_turn_ends_at_its_limit_of_tokens(agent, online: OpenAIServer) -> None
     done = agent("-p", "Which languages can you greet in?")
     assert done.code == UNFINISHED
     assert "turn_tokens" in done.stderr
+    assert "list_languages was called" in " ".join(done.stderr.split())
     assert len(online.requests) == 2
 
 
@@ -139,9 +140,10 @@ def test_a_turn_ends_at_its_limit_of_tokens(agent, online: OpenAIServer) -> None
         (CallTool("greet_in_language", '{"name": "Al'), ("name", "JSON")),
         (CallTool("greet_in_language", {"language": "fr"}), ("name",)),
         (CallTool("load_skill", {"skill_id": "kalshi"}), ("kalshi-markets",)),
+        (CallTool("load_skill", {"skill_id": "zebra"}), ("zebra", "hello-extended", "kalshi-markets")),
         (CallTool("no_such_tool", {}), ("no_such_tool", "greet_in_language")),
     ],
-    ids=["no-json", "missing", "unknown-id", "unknown-tool"],
+    ids=["no-json", "missing", "unknown-id", "far-id", "unknown-tool"],
 )
 def test_a_model_that_calls_a_tool_wrongly_is_told_how_it_goes(agent, online, call, words) -> None:
     online.replies = [call, Say("Sorry.")]
@@ -187,7 +189,7 @@ def test_a_long_conversation_is_shortened_and_the_user_is_told(agent, online: Op
         online.replies = [Say(f"{number} " * 1500)]
         done = agent(*(["--continue"] if number else []), "-p", f"question {number}")
         assert done.code == 0
-    assert "The conversation became long" in done.stderr
+    assert "The conversation became long: 4 messages are no longer sent." in " ".join(done.stderr.split())
     texts = [text for _, text in online.requests[-1].spoken]
     assert "left out to save space" in texts[0]
     assert "- question 0" in texts[0]

@@ -57,19 +57,55 @@ def line(text: "Text") -> None:
         screen.print("      " * bool(number), part, sep="", soft_wrap=True)
 
 
+class _OpenLine:
+    """Whether stdout stands within a line, where a remark on the same screen would be glued to it."""
+
+    is_open = False
+
+
+def write_piece(text: str) -> None:
+    """Write a piece of a result that comes bit by bit."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    _OpenLine.is_open = not text.endswith("\n")
+
+
+def end_line() -> None:
+    """End the line that a piece has begun."""
+    if _OpenLine.is_open:
+        _OpenLine.is_open = False
+        sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
 def remark(text: str, style: str = "") -> None:
     """A line on stderr that is not the result: a hint, a warning; after what was printed so far."""
-    sys.stdout.flush()
+    _leave_result()
     _print_stderr(_flowing(text), style)
 
 
 def complain(text: str) -> None:
     """An error, in the user's words and with nothing hidden; only its first line is bold."""
-    sys.stdout.flush()
+    _leave_result()
     first, *others = [escape_hidden(line) for line in text.splitlines() or [""]]
     _print_stderr(_flowing(f"Error: {first}"), "bold red")
     for line in others:
         _print_stderr(line)
+
+
+def _leave_result() -> None:
+    """Show what was printed so far; where stderr goes to the same place, its line is ended."""
+    if _OpenLine.is_open and _share_a_place():
+        end_line()
+    else:
+        sys.stdout.flush()
+
+
+def _share_a_place() -> bool:
+    try:
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):  # closed, or no file at all
+        return False
 
 
 def _print_stderr(text: str, style: str = "") -> None:

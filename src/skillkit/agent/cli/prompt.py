@@ -3,6 +3,7 @@
 import asyncio
 import select
 import sys
+from collections.abc import Callable
 
 import typer
 
@@ -78,27 +79,49 @@ def _piped() -> str:
 async def _print_answer(runtime: AgentRuntime, request: str, progress: Progress) -> None:
     """Write the answer as it comes, without the space around it."""
     held, begun = "", False
+
+    def write(piece: str) -> None:
+        nonlocal held, begun
+        text = held + visible(piece)
+        shown = text.rstrip() if begun else text.strip()
+        held = text[len(text.rstrip()) :]
+        if shown:
+            if not begun:
+                progress.pause()
+            begun = True
+            output.write_piece(shown)
+
     try:
-        async for piece in runtime.turn(request):
-            text = held + visible(piece)
-            shown = text.rstrip() if begun else text.strip()
-            held = text[len(text.rstrip()) :]
-            if shown:
-                if not begun:
-                    progress.pause()
-                begun = True
-                sys.stdout.write(shown)
-                sys.stdout.flush()
+        await _hand_over(runtime, request, write)
     finally:
-        if begun:
-            sys.stdout.write("\n")
-            sys.stdout.flush()
-        await runtime.close()
+        output.end_line()
 
 
 async def _collect_answer(runtime: AgentRuntime, request: str, events: TurnEvents) -> None:
+    await _hand_over(runtime, request, events.text)
+
+
+async def _hand_over(runtime: AgentRuntime, request: str, write: Callable[[str], None]) -> None:
+    """Give each piece of the answer to `write`; where nobody takes it, the request ends as with Ctrl-C.
+
+    Leaving the loop instead would leave the streams of the HTTP client open, which are then closed in
+    the wrong order and say so.
+    """
+    turn = asyncio.current_task()
+    assert turn is not None
+    refused: OSError | None = None
     try:
         async for piece in runtime.turn(request):
-            events.text(piece)
+            try:
+                write(piece)
+            except OSError as error:  # the reader has gone, the disk is full
+                refused = error
+                turn.cancel()
+    except asyncio.CancelledError:
+        if refused is None:
+            raise
+        turn.uncancel()
     finally:
         await runtime.close()
+    if refused is not None:
+        raise refused

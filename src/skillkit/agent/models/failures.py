@@ -1,5 +1,7 @@
 """A provider's error as one line: what is wrong, in the provider's own words, and what to do."""
 
+import html
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,6 +17,7 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _QUOTA = re.compile(r"quota|billing|credit|balance|spend", re.IGNORECASE)
+_MARKUP = re.compile(r"<(style|script)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _CHECK_KEY = "refused the key. Check the variable that holds it: agent config show"
 
 
@@ -44,17 +47,23 @@ def _by_status(status: int | None, said: str, provider: ChatProvider) -> str | N
             return f"says that the quota is used up. Choose another: --provider NAME. {it_says}"
         case 429:
             return f"limits how often it can be asked. Wait, or choose another: --provider NAME. {it_says}"
-        case 400 | 413 | 422 if _TOO_LONG.search(said):
-            return (
-                "cannot read a conversation this long. Shorten it with /compact, begin anew with /clear, or "
-                f"choose a model that reads more: --model NAME. {it_says}"
-            )
-        case 400 | 413 | 422:
+        case 413:
+            return _too_long(it_says)
+        case 400 | 422 if _TOO_LONG.search(said):
+            return _too_long(it_says)
+        case 400 | 422:
             return f"refused the request: {said}"
         case int(code) if code >= 500:
             return f"has a problem of its own (status {code}). Try again later. {it_says}"
         case _:
             return None
+
+
+def _too_long(it_says: str) -> str:
+    return (
+        "cannot read a conversation this long. Shorten it with /compact, begin anew with /clear, or "
+        f"choose a model that reads more: --model NAME. {it_says}"
+    )
 
 
 def _by_kind(chain: list[BaseException], said: str, provider: ChatProvider) -> str:
@@ -106,9 +115,10 @@ def is_unreachable(error: BaseException) -> bool:
 
 def _own_words(chain: list[BaseException]) -> str:
     """The service's message; only where there is none, the words of the program that asked it."""
-    for link in chain:
-        for name in ("body", "details"):
-            if said := _message(getattr(link, name, None)):
+    bodies = [getattr(link, name, None) for link in chain for name in ("body", "details")]
+    for read in (_message, _other_words):
+        for body in bodies:
+            if said := read(body):
                 return said
     for link in chain:
         message = getattr(link, "message", None)
@@ -126,6 +136,32 @@ def _message(body: Any) -> str:
             return f"{text} ({code})" if isinstance(code, str) and code not in text else text
         case _:
             return ""
+
+
+def _other_words(body: Any) -> str:
+    """What a body says that has no message where services put it."""
+    match body:
+        case {"detail": [*problems]}:
+            return "; ".join(_problem(problem) for problem in problems)
+        case {"detail": str(text)} | {"title": str(text)}:
+            return text
+        case dict() | list() if body:
+            return json.dumps(body, ensure_ascii=False)
+        case str(text):  # as proxies answer, mostly with a page
+            return html.unescape(_MARKUP.sub(" ", text))
+        case _:
+            return ""
+
+
+def _problem(problem: Any) -> str:
+    """One finding of a service that checks requests field by field."""
+    match problem:
+        case {"loc": [*place], "msg": str(text)}:
+            return f"{'.'.join(map(str, place))}: {text}"
+        case {"msg": str(text)} | str(text):
+            return text
+        case _:
+            return json.dumps(problem, ensure_ascii=False)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
