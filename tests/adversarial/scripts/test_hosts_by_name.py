@@ -261,6 +261,44 @@ attempt("netlink", lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW))
     assert {"evil.test", "wild.test", "c2vjcmv0.evil.test"} <= refused
 
 
+EVERYWHERE = """
+def try_all():
+    for family, address, port in TRIED:
+        with socket.socket(family, socket.SOCK_STREAM) as s:
+            s.settimeout(5)
+            s.connect_ex((address, port))
+        with socket.socket(family, socket.SOCK_DGRAM) as s:
+            s.sendto(b"out", (address, port))
+    with socket.create_server(("127.0.0.1", 0)) as own, socket.create_connection(own.getsockname()):
+        pass  # its own server, which nobody else can see
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        s.sendto(b"mine", ("127.0.0.9", 9))
+    with socket.socket() as s:
+        s.connect_ex((socket.gethostbyname("api.test"), 8443))
+TRIED = [
+    (socket.AF_INET, "8.8.8.8", 53), (socket.AF_INET, "169.254.169.254", 8080),
+    (socket.AF_INET, "10.0.0.1", 22), (socket.AF_INET, "203.0.113.7", 443),
+    (socket.AF_INET6, "2001:db8::7", 9999),
+]
+try_all()
+"""
+
+
+def test_every_attempt_is_recorded_also_where_nobody_listens(attack):
+    answer = attack(EVERYWHERE)
+    assert answer["success"], answer
+    refused = {(each["host"], each["port"], each["reason"]) for each in answer["meta"]["network"]}
+    tried = {("8.8.8.8", 53), ("169.254.169.254", 8080), ("10.0.0.1", 22), ("203.0.113.7", 443)}
+    tried |= {("2001:db8::7", 9999)}
+    connected = {(host, port, "not granted") for host, port in (*tried, ("api.test", 8443))}
+    assert refused == connected | {(host, port, "no datagrams are granted") for host, port in tried}
+
+
+def test_what_is_tried_last_of_all_is_recorded_too(attack):
+    answer = attack("socket.socket().connect_ex(('10.9.8.7', 6543))")
+    assert [(each["host"], each["port"]) for each in answer["meta"]["network"]] == [("10.9.8.7", 6543)]
+
+
 def test_a_refused_host_is_named_in_the_failure(attack):
     answer = attack("import urllib.request; urllib.request.urlopen('https://evil.test/')")
     assert answer["error"] == "execution_failed"

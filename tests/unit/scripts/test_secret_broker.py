@@ -264,13 +264,15 @@ def test_a_body_that_is_long_passes_and_what_is_too_much_does_not(line):
     held = line(Allowance(300 << 10, 1 << 20))
     long = b"x" * (200 << 10) + b"end"
     asked = b"POST / HTTP/1.1\r\n%bContent-Length: %d\r\n\r\n%b" % (ASKED, len(long), long)
-    pump = Thread(target=_send_all, args=(held.script, asked + asked), daemon=True)
-    pump.start()
+    first = Thread(target=held.script.sendall, args=(asked,), daemon=True)
+    second = Thread(target=_send_all, args=(held.script, asked), daemon=True)
+    first.start()
     assert until(held.host, b"end").endswith(long)
     held.host.sendall(SHORT)
     assert until(held.script, b"hi").endswith(b"hi")
+    second.start()
     assert not the_rest(held.host).endswith(b"end")
-    pump.join(20)
+    second.join(20)
     held.thread.join(20)
     assert held.refused == ["more data than a run may send"]
 

@@ -5,6 +5,7 @@ import os
 import selectors
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from ipaddress import ip_address
 from secrets import token_hex
 from threading import Lock, Thread
 
@@ -14,12 +15,14 @@ from skillkit.scripts.network.attempts import Attempt, AttemptLog
 from skillkit.scripts.network.client_hello import UNRECOGNISED_NAME, NotTlsError, read_server_name
 from skillkit.scripts.network.names import NameTable
 from skillkit.scripts.network.namespaces import make_sockets
+from skillkit.scripts.network.observed import read_packet
 from skillkit.scripts.network.relay import Allowance, relay
 from skillkit.scripts.network.run_authority import RunAuthority
 from skillkit.scripts.network.secrets import BrokeredSecret, Secret
 from skillkit.scripts.network.tls_end import ServerEnd, open_client_end
 
 NOT_GRANTED = "not granted"
+NO_DATAGRAMS = "no datagrams are granted"
 _AT_ONCE = 32
 _IN_ALL = 1000
 _SENT, _RECEIVED = 64 << 20, 512 << 20
@@ -61,15 +64,16 @@ class Gateway:
         self._open: set[socket.socket] = set()
         self._accepted = 0
         self._closed = False
-        self._listeners: list[socket.socket] = []
+        self._ports: set[int] = set()
+        self._sockets: list[socket.socket] = []
         self._threads: list[Thread] = []
         self._wake: tuple[int, int] | None = None
 
     def attach(self, process: int) -> None:
         """Listen in the network namespace of `process` and serve what comes."""
         # Also at the ports of the web that nobody was granted: what is refused there is worth saying.
-        ports = {rule.port for rule in self._rules} | {HTTP, HTTPS}
-        self._listeners = make_sockets(process, sorted(ports))
+        self._ports = {rule.port for rule in self._rules} | {HTTP, HTTPS}
+        self._sockets = make_sockets(process, sorted(self._ports))
         self._wake = os.pipe()
         self._start(self._serve)
 
@@ -85,8 +89,8 @@ class Gateway:
             os.write(self._wake[1], b"x")
         for thread in threads:
             thread.join()
-        for listener in self._listeners:
-            listener.close()
+        for each in self._sockets:
+            each.close()
         if self._wake is not None:
             os.close(self._wake[0])
             os.close(self._wake[1])
@@ -99,21 +103,39 @@ class Gateway:
 
     def _serve(self) -> None:
         assert self._wake is not None
-        names, *listeners = self._listeners
         with selectors.DefaultSelector() as selector:
-            for each in self._listeners:
+            for number, each in enumerate(self._sockets):
                 each.setblocking(False)
-                selector.register(each, selectors.EVENT_READ)
+                work = self._answer_name if number == 0 else self._accept
+                serve = self._observe if each.type == socket.SOCK_RAW else work
+                selector.register(each, selectors.EVENT_READ, (serve, each))
             selector.register(self._wake[0], selectors.EVENT_READ)
             while True:
                 for key, _ in selector.select():
-                    if key.fileobj == self._wake[0]:
+                    if key.data is None:
+                        self._observe_rest()
                         return
+                    serve, ready = key.data
                     with contextlib.suppress(OSError):
-                        if key.fileobj is names:
-                            self._answer_name(names)
-                        else:
-                            self._accept(next(one for one in listeners if one is key.fileobj))
+                        serve(ready)
+
+    def _observe(self, observer: socket.socket) -> None:
+        """Note what went past the listeners; connections to them are noted where they are served."""
+        if (seen := read_packet(observer)) is None:
+            return
+        name = self._names.name_at(seen.address)
+        served = not seen.datagram and observer.family == socket.AF_INET and seen.port in self._ports
+        if served or (name is None and ip_address(seen.address).is_loopback):
+            return
+        self._log.refuse(name or seen.address, seen.port, NO_DATAGRAMS if seen.datagram else NOT_GRANTED)
+
+    def _observe_rest(self) -> None:
+        """Read what the script tried just before it ended."""
+        for each in self._sockets:
+            if each.type == socket.SOCK_RAW:
+                with contextlib.suppress(BlockingIOError):
+                    while True:
+                        self._observe(each)
 
     def _answer_name(self, names: socket.socket) -> None:
         question, sender = names.recvfrom(_DATAGRAM)

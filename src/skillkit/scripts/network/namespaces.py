@@ -17,10 +17,11 @@ from skillkit.scripts.network import socket_maker
 from skillkit.scripts.sandbox.backend import SandboxError
 
 _SECONDS = 10.0
+_OBSERVERS = 4
 
 
 def make_sockets(process: int, ports: list[int]) -> list[socket.socket]:
-    """A datagram socket for names at 127.0.0.1:53, then one listener for each port on every address."""
+    """A datagram socket for names at 127.0.0.1:53, one listener for each port on every address, observers."""
     return _in_thread(process, ports) if os.geteuid() == 0 else _helper.ask(process, ports)
 
 
@@ -32,6 +33,7 @@ def _in_thread(process: int, ports: list[int]) -> list[socket.socket]:
         try:
             socket_maker.enter(process, "net")
             made.extend(socket_maker.listeners(ports))
+            made.extend(socket_maker.observers())
         except OSError as error:
             errors.append(error)
 
@@ -58,7 +60,7 @@ class _Helper:
             channel = self._running()
             try:
                 channel.send(json.dumps({"process": process, "ports": ports}).encode())
-                answer, descriptors = _receive(channel, 1 + len(ports))
+                answer, descriptors = _receive(channel, 1 + len(ports) + _OBSERVERS)
             except OSError as error:
                 self._end()
                 raise SandboxError(f"The helper for the sandbox's network failed: {error}") from error
