@@ -14,6 +14,9 @@ DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹
 """Names that are devices on Windows, with any ending."""
 RESERVED = frozenset({"~", "__pycache__"})
 MAX_LENIENT_NAME = 200
+_MENDABLE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 _&,.()'+/-]|: )*[A-Za-z0-9)+]")
+"""What people write in titles. No character of a shell, none that looks like another, no ragged end."""
+_TITLE_JOINTS = re.compile(r"[^A-Za-z0-9]+")
 
 
 def canonical_name(name: str) -> str:
@@ -50,6 +53,17 @@ def mended(name: str) -> str:
     """`name` with hyphens for the slashes between its parts; as it is where it could lead elsewhere."""
     parts = name.split("/")
     return "-".join(parts) if all(part and refusal(part) is None for part in parts) else name
+
+
+def plain_name(name: str) -> str:
+    """The identity of a skill whose name is a title: `Sales & Growth (B2B)` becomes `sales-growth-b2b`.
+
+    A name that is refused, or that no title would hold, comes back as it is.
+    """
+    whole = mended(name)
+    if refusal(whole) is not None or not _MENDABLE.fullmatch(name):
+        return name
+    return _TITLE_JOINTS.sub("-", whole).strip("-").lower()
 
 
 def deviation(name: str) -> str | None:

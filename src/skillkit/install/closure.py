@@ -8,6 +8,7 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError
 from skillkit.install.fetch import FetchedSkill, fetch_at, list_choices
 from skillkit.install.needs import Need, needs_of
+from skillkit.install.paths import installed_identity
 from skillkit.install.sources.source import OpenSource
 from skillkit.install.tree import TreeLimits
 
@@ -39,7 +40,7 @@ def find_closure(
 ) -> Closure:
     """Return what the wanted skills need and is not installed; with `alone` it is only named."""
     siblings = _Siblings(opened, start)
-    there = {skill.metadata.canonical_name: skill.source.path for skill in wanted}
+    there = {canonical_name(skill.name): skill.source.path for skill in wanted}
     added: list[FetchedSkill] = []
     needs: dict[str, tuple[str, ...]] = {}
     came_for: dict[str, list[str]] = {}
@@ -47,8 +48,10 @@ def find_closure(
     waiting = list(wanted)
     while waiting:
         skill = waiting.pop(0)
-        path, name = skill.source.path, skill.metadata.canonical_name
-        found = needs_of(skill.metadata, skill.tree.skill_file.decode("utf-8", "replace"), siblings.names)
+        path, name = skill.source.path, canonical_name(skill.name)
+        found = needs_of(
+            skill.installed_metadata, skill.tree.skill_file.decode("utf-8", "replace"), siblings.names
+        )
         needs[path] = tuple(need.name for need in found)
         for need in found:
             if need.name in installed:
@@ -83,7 +86,9 @@ class _Siblings:
         if list(folders) == [start] and start:
             folders = opened.listing(start.rpartition("/")[0]).folders
         self._folders = folders
-        self._paths = {canonical_name(path.rpartition("/")[2]): path for path in reversed(folders) if path}
+        self._paths = {
+            installed_identity(path.rpartition("/")[2]): path for path in reversed(folders) if path
+        }
         self._headers_read = False
 
     @property

@@ -1,7 +1,7 @@
 """From an open source to skills in memory: find them, choose, read and parse; nothing is written."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from skillkit.core.names import canonical_name
 from skillkit.core.parser import SkillParser
 from skillkit.core.text import escape_hidden, one_line
 from skillkit.install.exceptions import InstallError, ManyFoundError, UnsafeTreeError
-from skillkit.install.sources.layout import LeftOut, Listing
+from skillkit.install.paths import installed_identity, installed_name
+from skillkit.install.sources.layout import LeftOut, Listing, other_spelling
 from skillkit.install.sources.source import OpenSource, Source
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeLimits
 
@@ -25,6 +26,8 @@ class Choice:
     path: str
     name: str
     description: str
+    mended_from: str = ""
+    """The title in SKILL.md of which the name was made."""
 
 
 Chooser = Callable[[Sequence[Choice]], Sequence[str]]
@@ -49,6 +52,16 @@ class FetchedSkill:
     source: Source
     """Where it is, as it should be remembered."""
     revision: str | None
+
+    @property
+    def name(self) -> str:
+        """What it is installed as, unless the user wants another name."""
+        return installed_name(self.metadata.name)
+
+    @property
+    def installed_metadata(self) -> SkillMetadata:
+        """The manifest with the name that the skill is installed as."""
+        return replace(self.metadata, name=self.name)
 
 
 @dataclass(frozen=True)
@@ -91,7 +104,9 @@ def _read(
             continue
         source = opened.followed.within(path)
         if SKILL_FILE not in tree.files:
-            yield InstallError(f"There is no skill in {source} any more: it holds no {SKILL_FILE}")
+            odd = other_spelling(tree.files)
+            reason = f"its {SKILL_FILE} is {odd}" if odd else f"it holds no {SKILL_FILE}"
+            yield InstallError(f"There is no skill in {source} any more: {reason}")
             continue
         folder = path.rpartition("/")[2] or source.root_name
         try:
@@ -127,20 +142,21 @@ def _chosen(opened: OpenSource, start: str, listing: Listing, wanted: Wanted) ->
 
 
 def _named(opened: OpenSource, source: Source, found: Sequence[str], names: Sequence[str]) -> list[str]:
-    by_folder = {canonical_name(path.rpartition("/")[2]): path for path in reversed(found)}
+    by_folder = {installed_identity(path.rpartition("/")[2]): path for path in reversed(found)}
     by_name: dict[str, str] | None = None
     paths = []
     for name in names:
-        path = by_folder.get(canonical_name(name))
+        identity = installed_identity(name)
+        path = by_folder.get(identity)
         if path is None:
             if by_name is None:
                 choices = list_choices(opened, found)
                 by_name = {canonical_name(choice.name): choice.path for choice in reversed(choices)}
-            path = by_name.get(canonical_name(name))
+            path = by_name.get(identity)
         if path is None:
             known = sorted({*by_folder, *(by_name or {})} - {""})
-            near = get_close_matches(canonical_name(name), known, 3, 0.5)
-            near += [other for other in known if canonical_name(name) in other and other not in near]
+            near = get_close_matches(identity, known, 3, 0.5)
+            near += [other for other in known if identity in other and other not in near]
             hint = f" Near it: {_listed(near)}." if near else ""
             raise InstallError(
                 f"{source} has no skill '{escape_hidden(name)}'.{hint} It has: {_listed(known)}"
@@ -161,10 +177,11 @@ def list_choices(opened: OpenSource, paths: Sequence[str]) -> list[Choice]:
         folder = path.rpartition("/")[2] or opened.followed.root_name
         try:
             metadata = manifest(content, folder)
-            name, description = metadata.name, one_line(metadata.description)
+            name, description = installed_name(metadata.name), one_line(metadata.description)
+            title = metadata.name if metadata.name != name else ""
         except InstallError as error:
-            name, description = folder, str(error)
-        choices.append(Choice(path, escape_hidden(name), escape_hidden(description)))
+            name, description, title = folder, str(error), ""
+        choices.append(Choice(path, *map(escape_hidden, (name, description, title))))
     return choices
 
 

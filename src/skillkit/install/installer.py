@@ -21,6 +21,7 @@ from skillkit.install.exceptions import (
 )
 from skillkit.install.fetch import Chooser, Wanted, fetch, fetch_at, list_choices, manifest
 from skillkit.install.locking import LockingInspector
+from skillkit.install.paths import installed_identity
 from skillkit.install.placement import PlaceState
 from skillkit.install.plan import (
     Plan,
@@ -209,7 +210,7 @@ class SkillInstaller(LockingInspector):
         paths: dict[Source, list[str]] = {}
         skills = self.registry.load().skills
         for name in names:
-            if (skill := skills.get(canonical_name(name))) is not None:
+            if (skill := skills.get(installed_identity(name))) is not None:
                 paths.setdefault(skill.source.within(""), []).append(skill.subpath)
         return paths
 
@@ -303,7 +304,7 @@ class SkillInstaller(LockingInspector):
     def rollback(self, name: str) -> InstalledSkill:
         """Back to the version before the last update, or out of the trash."""
         state = self.registry.load()
-        canonical = canonical_name(name)
+        canonical = installed_identity(name)
         current = state.skills.get(canonical)
         target = self._rollback_target(state, canonical)
         if self.store.edits(target.stored, target.files):

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from skillkit.core.names import refusal
+from skillkit.core.names import canonical_name, plain_name, refusal
 from skillkit.core.path_resolver import unportable
 from skillkit.core.text import HIDDEN_OR_LAYOUT, shown
 from skillkit.install.exceptions import UnsafeTreeError
@@ -20,6 +20,19 @@ _GIT = re.compile(r"\.git|git~[0-9]+", re.I)
 def installable(name: str) -> bool:
     """Whether a skill can be installed under `name`: it becomes a folder on every kind of disk."""
     return _INSTALLABLE.fullmatch(name) is not None and refusal(name) is None
+
+
+def installed_name(declared: str) -> str:
+    """What a skill is installed as that calls itself `declared`: that, or its plain name if that will do."""
+    if installable(declared):
+        return declared
+    plain = plain_name(declared)
+    return plain if installable(plain) else declared
+
+
+def installed_identity(name: str) -> str:
+    """The canonical name of an installed skill, from any spelling of its name."""
+    return canonical_name(installed_name(name))
 
 
 def safe_name(raw: bytes, folder: str = "") -> str:

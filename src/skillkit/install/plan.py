@@ -37,7 +37,7 @@ class Plan:
 def make_plan(registry: InstallRegistry, found: FetchedSkill, name: str | None = None) -> Plan:
     """What would be installed; `name` is used instead of the one in SKILL.md."""
     declared = found.metadata.name
-    chosen = name or declared
+    chosen = name or found.name
     if not installable(chosen):
         raise InstallError(
             f"'{escape_hidden(chosen)}' cannot be the name of an installed skill (letters, digits, "
@@ -54,7 +54,7 @@ def make_plan(registry: InstallRegistry, found: FetchedSkill, name: str | None =
         installed_at=registry.now().isoformat(timespec="seconds"),
         source=found.source,
         revision=found.revision,
-        declared_name=declared if canonical_name(declared) != canonical else "",
+        declared_name=declared if canonical_name(declared) != canonical or not installable(declared) else "",
     )
     return Plan(skill, found.tree, found.metadata)
 
@@ -101,7 +101,8 @@ def with_needs(plan: Plan, closure: Closure) -> Plan:
 def known_needs(plan: Plan, state: RegistryState) -> tuple[str, ...]:
     """What a new version needs of the skills that are installed."""
     text = plan.tree.skill_file.decode("utf-8", "replace")
-    return tuple(need.name for need in needs_of(plan.metadata, text, state.skills))
+    named = replace(plan.metadata, name=plan.skill.name)
+    return tuple(need.name for need in needs_of(named, text, state.skills))
 
 
 def needed_by(state: RegistryState, skill: InstalledSkill) -> tuple[str, ...]:
@@ -185,7 +186,9 @@ def offer_of(
     free = store.free_space()
     if free < LOW_SPACE:
         notes = (*notes, f"only {free // 1_000_000} MB are free on the disk")
-    if skill.declared_name:
+    if skill.mended_from:
+        notes = (*notes, f"name mended from '{escape_hidden(skill.mended_from)}'")
+    elif skill.declared_name:
         declared = escape_hidden(skill.declared_name)
         notes = (*notes, f"it calls itself '{declared}' and is installed as '{skill.name}'")
     new = offer(

@@ -9,7 +9,7 @@ from typing import Any
 from skillkit.core.digest import FileDigest
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.paths import installable
+from skillkit.install.paths import installable, installed_identity
 from skillkit.install.sources.kinds import source_of_record, source_to_data
 from skillkit.install.sources.source import Source
 
@@ -47,6 +47,12 @@ class InstalledSkill:
     def trusted(self) -> bool:
         """Whether the user approved exactly these bytes."""
         return self.trusted_digest == self.digest
+
+    @property
+    def mended_from(self) -> str:
+        """The title in SKILL.md of which the name was made; empty when the name is another's choice."""
+        declared = self.declared_name
+        return declared if declared and installed_identity(declared) == self.name_canonical else ""
 
     @property
     def origin(self) -> str:

@@ -20,12 +20,12 @@ from skillkit.core.disk import (
 )
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.core.foreign_json import read_plain
-from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Place
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.exceptions import InstallError, NotInstalledError, RegistryError, reporting_disk_errors
 from skillkit.install.older_registry import carried_over, older_records
+from skillkit.install.paths import installed_identity
 from skillkit.install.placement import PlaceCheck, Placement, PlaceState
 from skillkit.install.record import InstalledSkill
 from skillkit.install.store import SkillStore
@@ -64,7 +64,7 @@ class RegistryState:
     """What lies in clients' folders may not be what `places` says yet."""
 
     def get(self, name: str) -> InstalledSkill:
-        skill = self.skills.get(canonical_name(name))
+        skill = self.skills.get(installed_identity(name))
         if skill is None:
             known = ", ".join(sorted(self.skills)) or "none"
             raise NotInstalledError(f"Skill '{escape_hidden(name)}' is not installed. Installed: {known}")

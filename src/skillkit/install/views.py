@@ -78,6 +78,7 @@ def status_view(status: SkillStatus) -> Data:
     return {
         "name": skill.name,
         "name_canonical": skill.canonical_name,
+        "mended_from": record.mended_from or None if record else None,
         "description": skill.description,
         "version": skill.version,
         "source": skill.source_label,

@@ -133,3 +133,15 @@ def test_a_skill_is_remembered_compared_updated_rolled_back_verified_and_locked(
         else:
             assert restored.returncode == 0, restored.stderr
             assert files_of(tmp_path, "other") == ONE
+
+
+def test_a_skill_whose_file_is_spelled_otherwise_is_named(
+    kind: str, publisher: Publisher, agent: Agent, tmp_path: Path
+) -> None:
+    if kind in ("mcp", "site"):
+        pytest.skip("what it publishes is a skill, not files by name")
+    publisher.publish("1.0.1", {"skill.md": skill_text("pdf")})
+    refused = agent("add", publisher.source, "--trusted")
+    assert refused.returncode != 0
+    assert "spelled skill.md" in refused.stderr, refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -108,10 +108,9 @@ def test_a_name_that_is_nearly_right_brings_the_right_one(
 def test_a_name_that_cannot_be_installed_costs_that_skill_alone(
     installer: SkillInstaller, tmp_path: Path
 ) -> None:
-    """One of 571 skills of a public library is called 'Caching Strategies': nothing of it was installed."""
     files = {
         "good/SKILL.md": skill_text("good"),
-        "odd/SKILL.md": "---\nname: Caching Strategies\ndescription: d\n---\n",
+        "odd/SKILL.md": "---\nname: Caching $HOME\ndescription: d\n---\n",
     }
     added = installer.add(write(tmp_path / "folder", files), everything=True)
     assert [skill.name for skill in added] == ["good"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillkit.core.names import canonical_name, deviation, refusal
+from skillkit.core.names import STRICT_NAME, canonical_name, deviation, plain_name, refusal
 from skillkit.core.text import (
     HIDDEN_OR_LAYOUT,
     escape_hidden,
@@ -170,3 +170,37 @@ def test_names_of_devices_are_refused(name: str) -> None:
 def test_control_characters_are_those_that_start_lines_or_steer_terminals() -> None:
     assert all(has_control(f"x{character}") for character in "\n\r\t\0\x1b\x9b\u2028\ud800")
     assert not has_control("/home/José/👨‍👩‍👧/skills")
+
+
+@pytest.mark.parametrize(
+    ("title", "plain"),
+    [
+        ("Enterprise Sales Alignment", "enterprise-sales-alignment"),
+        ("Sales & Growth (B2B), v2.0", "sales-growth-b2b-v2-0"),
+        ("Environment Matrix: Dev-Stg-Prod", "environment-matrix-dev-stg-prod"),
+        ("A/B Testing", "a-b-testing"),
+        ("Don't Repeat + Yourself", "don-t-repeat-yourself"),
+        ("C++", "c"),
+        ("pdf", "pdf"),
+    ],
+)
+def test_a_title_has_a_plain_name(title: str, plain: str) -> None:
+    assert plain_name(title) == plain
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f"a{character}b" for character in ';$|<>`*?!"\\\n\t~#%@:=[]{}^'),
+        *("-rf a", "a.", "a ", " a", "../a b", "a/../b", "/etc a", "x::$DATA", "con.a b", "nul: a", ".a b"),
+        *("a\u200bb c", "p\u0430y pal", "a\u2044b c", "\uff50df tools", "a\u00a0b", "", "&", "a" * 201),
+    ],
+)
+def test_a_name_that_is_no_title_is_left_as_it_is(name: str) -> None:
+    assert plain_name(name) == name
+
+
+@given(st.text())
+def test_a_plain_name_is_a_well_formed_name_or_the_name_itself(name: str) -> None:
+    plain = plain_name(name)
+    assert plain == name or (STRICT_NAME.fullmatch(plain) and plain_name(plain) == plain)

@@ -35,9 +35,9 @@ def shown(text: object, style: str = "") -> "Text":
     return Text(escape_hidden(str(text)), style=style)
 
 
-def summary(text: str, limit: int = 400) -> str:
-    """A description for a table: one line, nothing hidden, not endless."""
-    line = one_line(text)
+def summary(text: str, limit: int = 400, *, title: str = "") -> str:
+    """A description for a table: one line, nothing hidden, not endless; first the title a name is made of."""
+    line = one_line(f"(name mended from '{title}') {text}" if title else text)
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 

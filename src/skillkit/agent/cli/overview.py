@@ -46,10 +46,10 @@ def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
                 skill.name,
                 "no" if manager.refusal(skill) else "yes",
                 skill.version or "-",
-                _source(skill.source_label, enabled.authority.installed(skill)),
-                output.summary(skill.description),
+                _source(skill.source_label, record),
+                output.summary(skill.description, title=record.mended_from if record else ""),
             )
-            for skill in skills
+            for skill, record in ((skill, enabled.authority.installed(skill)) for skill in skills)
         ]
         output.table(("Name", "Active", "Version", "Source", "Description"), rows, flexible="Description")
         if all(active == "no" for _, active, *_ in rows):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError
-from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills
+from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills, other_spelling
 from skillkit.install.sources.source import OpenSource, Source
 from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeFile, TreeLimits, too_large
 
@@ -24,8 +24,11 @@ class OpenFiles(OpenSource):
         self.notes = notes
         self._files = files
         self._folders: dict[str, set[str]] = {"": set()}
+        self._odd: dict[str, str] = {}
         for path in files:
             parts = path.split("/")
+            if odd := other_spelling(parts[-1:]):
+                self._odd["/".join(parts[:-1])] = odd
             for depth in range(1, len(parts)):
                 parent = "/".join(parts[: depth - 1])
                 self._folders.setdefault(parent, set()).add(parts[depth - 1])
@@ -38,7 +41,11 @@ class OpenFiles(OpenSource):
 
     def _look(self, paths: Iterable[str]) -> dict[str, Folder]:
         return {
-            path: Folder(_join(path, SKILL_FILE) in self._files, folders=tuple(sorted(self._folders[path])))
+            path: Folder(
+                _join(path, SKILL_FILE) in self._files,
+                self._odd.get(path, ""),
+                tuple(sorted(self._folders[path])),
+            )
             for path in paths
         }
 

@@ -15,7 +15,7 @@ from skillkit.install.exceptions import InstallError, NetworkError, NotThereErro
 from skillkit.install.paths import installable
 from skillkit.install.sources.download import download
 from skillkit.install.sources.files import OpenFiles
-from skillkit.install.sources.layout import SKILL_FILE, LeftOut, Listing
+from skillkit.install.sources.layout import SKILL_FILE, LeftOut, Listing, other_spelling
 from skillkit.install.sources.source import Access, OpenSource, Source
 from skillkit.install.sources.unpack import unpack
 from skillkit.install.tree import SkillTree, TreeFile, TreeLimits
@@ -108,6 +108,8 @@ def _entry(entry: Any, number: int, url: str, reading: _Reading) -> SiteSkill | 
         return SiteSkill(name, description, address, digest=digest)
     kind = escape_hidden(str(entry.get("type")))[:40]
     reason = "its digest is none" if digest is None else f"the index does not say where it is (type {kind})"
+    if odd := other_spelling(files):
+        reason = f"its {SKILL_FILE} is {odd}"
     reading.left_out.append(LeftOut(name, reason))
     return None
 

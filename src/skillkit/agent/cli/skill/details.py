@@ -5,6 +5,7 @@ from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill, show_problems
 from skillkit.agent.cli.skill_names import SkillName
+from skillkit.core.text import escape_hidden
 from skillkit.install.views import SkillDetails, details_view
 
 app = commands()
@@ -28,8 +29,9 @@ def info(name: SkillName, json: Json = False) -> None:
 
 def _facts_of_skill(details: SkillDetails) -> list[tuple[str, object]]:
     status, skill = details.status, details.status.skill
+    title = escape_hidden(status.installed.mended_from) if status.installed else ""
     return [
-        ("name", skill.name),
+        ("name", f"{skill.name} (name mended from '{title}')" if title else skill.name),
         ("description", output.summary(skill.description, 2000)),
         ("version", skill.version or "-"),
         ("author", skill.author or "-"),

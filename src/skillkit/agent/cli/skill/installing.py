@@ -213,7 +213,12 @@ def _list_source(
         output.print_json(
             {
                 "skills": [
-                    {"name": choice.name, "path": choice.path, "description": choice.description}
+                    {
+                        "name": choice.name,
+                        "path": choice.path,
+                        "description": choice.description,
+                        "mended_from": choice.mended_from or None,
+                    }
                     for choice in offered.choices
                 ],
                 "left_out": left_out_view(offered.left_out),
@@ -221,7 +226,8 @@ def _list_source(
         )
         return
     rows = [
-        (choice.name, choice.path or ".", output.summary(choice.description)) for choice in offered.choices
+        (choice.name, choice.path or ".", output.summary(choice.description, title=choice.mended_from))
+        for choice in offered.choices
     ]
     output.table(("Name", "Path", "Description"), rows, flexible="Description")
     if not rows:
