@@ -26,6 +26,19 @@ class ToolTimeoutError(Exception):
     """A method did not return in time."""
 
 
+def call_apart(method: Callable[..., object], seconds: float) -> CallOutcome:
+    """Call what a skill wrote in a thread and wait for it; ToolTimeoutError after so many seconds."""
+    future: Future[CallOutcome] = Future()
+    context = contextvars.copy_context()
+    threading.Thread(
+        target=lambda: future.set_result(context.run(_call, method, {})), name="skillkit-toolset", daemon=True
+    ).start()
+    try:
+        return future.result(seconds)
+    except TimeoutError:
+        raise ToolTimeoutError(f"it did not return within {seconds:g} s") from None
+
+
 class CallThreads:
     """Calls the methods of one toolset in threads of its own.
 

@@ -4,25 +4,28 @@ import inspect
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
 from skillkit.core.authority import Authority, SkillDirectory, current_requester
 from skillkit.core.events import Kind
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.grants import Limits
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.disclosure.tools import Tool
 from skillkit.toolsets.base import AgentToolset, as_tool
+from skillkit.toolsets.calls import CallOutcome, ToolTimeoutError, call_apart
 from skillkit.toolsets.exceptions import ToolsetError
 from skillkit.toolsets.modules import SkillSources, import_module, read_sources
-from skillkit.toolsets.printed import capture_printed
 
 logger = logging.getLogger(__name__)
 
 AUTO_PREFIX = "SKILL_AUTO_PREFIX"
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +86,7 @@ class ToolsetLoader:
         if sources.find(path) is None:
             raise _error(skill, definition, f"there is no file {'/'.join(path)}.py in its folder")
         root = f"{_safe(skill.canonical_name)}_{sources.digest.rpartition(':')[2][:16]}"
-        try:
-            with capture_printed():
-                imported = import_module(sources, root, module)
-        except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            if error.name is None or package == "skillkit_skills":
-                raise _error(skill, definition, str(error)) from error
-            raise _error(
-                skill,
-                definition,
-                f"it needs the Python package '{package}', which is not installed; "
-                f"try 'pip install {package}'",
-            ) from error
-        except (Exception, SystemExit) as error:
-            raise _error(skill, definition, f"{type(error).__name__}: {error}") from error
+        imported = self._call(skill, definition, lambda: import_module(sources, root, module))
         found = getattr(imported, name, None)
         if not isinstance(found, type):
             raise _error(skill, definition, f"{module} has no class {name}")
@@ -106,12 +95,32 @@ class ToolsetLoader:
         return LoadedToolset(skill.name, self._instance(skill, definition, found))
 
     def _instance(self, skill: SkillMetadata, definition: str, kind: type[AgentToolset]) -> AgentToolset:
+        def make() -> AgentToolset:
+            return kind(self._config) if inspect.signature(kind).parameters else kind()
+
+        return self._call(skill, definition, make)
+
+    def _call(self, skill: SkillMetadata, definition: str, method: Callable[[], _Made]) -> _Made:
+        """Call what the skill wrote; whatever it raises, and when it does not return, is a ToolsetError."""
         try:
-            takes_config = bool(inspect.signature(kind).parameters)
-            with capture_printed():
-                return kind(self._config) if takes_config else kind()
-        except (Exception, SystemExit) as error:
-            raise _error(skill, definition, f"{type(error).__name__}: {error}") from error
+            outcome = call_apart(method, Limits.from_environment().timeout)
+        except ToolTimeoutError as late:
+            raise _error(skill, definition, str(late)) from late
+        if outcome.error is None:
+            return cast("_Made", outcome.value)
+        error = outcome.error
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        package = (missing or "").partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and package in ("", "skillkit_skills"):
+            raise _error(skill, definition, str(error)) from error
+        if package:
+            raise _error(
+                skill,
+                definition,
+                f"it needs the Python package '{package}', which is not installed; "
+                f"try 'pip install {package}'",
+            ) from error
+        raise _error(skill, definition, f"{type(error).__name__}: {error}") from error
 
     def _trusted_sources(self, skill: SkillMetadata, definition: str) -> SkillSources:
         """The skill's code, once it is known that exactly these bytes may be imported."""
@@ -160,10 +169,15 @@ def auto_prefix_enabled(environ: Mapping[str, str] = os.environ) -> bool:
 def _tools_of(entry: LoadedToolset) -> list[Tool]:
     tools = []
     try:
-        methods = entry.toolset.get_tools()
-    except Exception:
-        logger.exception("The toolset %s cannot say which tools it has", entry.qualified_name)
+        outcome = call_apart(entry.toolset.get_tools, Limits.from_environment().timeout)
+    except ToolTimeoutError as late:
+        outcome = CallOutcome(error=late)
+    if outcome.error is not None:
+        logger.error(
+            "The toolset %s cannot say which tools it has", entry.qualified_name, exc_info=outcome.error
+        )
         return []
+    methods = cast("Iterable[Callable[..., Any]]", outcome.value)
     for method in methods:
         try:
             tools.append(as_tool(method))

@@ -28,6 +28,7 @@ _NAMESPACE = "skillkit_skills"
 _MAX_FILES = 4096
 _MAX_BYTES = 256 << 20
 _lock = RLock()
+_importing: dict[str, RLock] = {}
 _copies = ExitStack()
 atexit.register(_copies.close)
 
@@ -144,10 +145,12 @@ def import_module(sources: SkillSources, root: str, module: str) -> types.Module
             sys.modules[_NAMESPACE] = namespace
         if root not in _finder.roots:
             _finder.roots[root] = pinned(sources)
+        importing = _importing.setdefault(root, RLock())
+    with importing:  # of this skill alone: one that never returns holds no other
         before = set(sys.modules)
         try:
             return importlib.import_module(f"{name}.{module}")
         except BaseException:
-            for imported in [key for key in sys.modules if key.startswith(name) and key not in before]:
+            for imported in [key for key in list(sys.modules) if key.startswith(name) and key not in before]:
                 del sys.modules[imported]
             raise

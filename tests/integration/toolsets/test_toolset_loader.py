@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 import textwrap
+import threading
 from pathlib import Path
 
 import pytest
@@ -403,3 +404,50 @@ def test_a_tool_is_found_by_name_without_making_all_of_them_again(skills_dir, wr
     assert source.tool("none", session) is None
     assert made == ["list"]
     assert source.tool("greet", SkillSession()) is None
+
+
+@pytest.mark.parametrize(
+    "raised", ["KeyboardInterrupt('mine')", "BaseException('mine')", "SystemExit('mine')"]
+)
+@pytest.mark.parametrize("place", ["import", "constructor", "get_tools"])
+def test_whatever_a_toolset_raises_while_it_is_loaded_costs_itself_alone(
+    write, load, place: str, raised: str
+) -> None:
+    methods = {"import": "greet", "constructor": "__init__", "get_tools": "get_tools"}
+    body = f"def {methods[place]}(self): raise {raised}"
+    first = f"raise {raised}" if place == "import" else ""
+    code = f"""
+        from skillkit.toolsets import AgentToolset
+        {first}
+        class Bad(AgentToolset):
+            {body}
+    """
+    write("bad", "toolsets.bad:Bad", **{"toolsets/bad.py": code})
+    write("good", "toolsets.hello:Hello", **{"toolsets/hello.py": HELLO})
+    loaded = load()
+    assert [tool.name for tool in loaded.tools] == ["greet"]
+    if place != "get_tools":
+        assert [error.skill_name for error in loaded.errors] == ["bad"]
+        assert "mine" in str(loaded.errors[0])
+
+
+@pytest.mark.parametrize("place", ["import", "constructor"])
+def test_a_toolset_that_never_finishes_loading_holds_no_other(write, load, monkeypatch, place: str) -> None:
+    monkeypatch.setenv("SCRIPT_TIMEOUT", "1")
+    held = threading.Event()
+    monkeypatch.setattr(threading, "held_by_test", held, raising=False)
+    wait = "__import__('threading').held_by_test.wait()"
+    code = f"""
+        from skillkit.toolsets import AgentToolset
+        {wait if place == "import" else ""}
+        class Bad(AgentToolset):
+            def __init__(self): {wait}
+    """
+    write("bad", "toolsets.bad:Bad", **{"toolsets/bad.py": code})
+    write("good", "toolsets.hello:Hello", **{"toolsets/hello.py": HELLO})
+    try:
+        loaded = load()
+    finally:
+        held.set()
+    assert [tool.name for tool in loaded.tools] == ["greet"]
+    assert "did not return within" in str(loaded.errors[0])
