@@ -94,7 +94,7 @@ def test_a_plugin_folder_that_leaves_the_plugin_is_a_diagnostic(tmp_path: Path, 
     assert names(manager) == ["a"]
     assert codes(manager) == ["plugin-folder"]
     [source] = manager.sources
-    assert [path.parent.name for path in SkillDiscovery().discover_skills(source)] == ["a", "a"]
+    assert [path.parent.name for path in SkillDiscovery().discover_skills(source)] == ["a"]
 
 
 def test_a_plugin_with_a_broken_manifest_is_searched_whole_and_said(tmp_path: Path, write_skill) -> None:
@@ -244,7 +244,7 @@ def test_a_strict_manager_loads_only_what_the_specification_allows(skills_dir: P
 def test_a_bad_file_costs_a_diagnostic_and_one_line_in_the_log(
     manager: SkillManager, write_skill, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bad = write_skill("bad", header="name: bad\ndescription: [unclosed")
+    bad = write_skill("bad", header="name: bad\ndescription: &anchor d")
     write_skill("good")
     write_skill("typo", allowedTools="Read")
     with caplog.at_level(logging.WARNING, "skillkit"):
@@ -254,7 +254,7 @@ def test_a_bad_file_costs_a_diagnostic_and_one_line_in_the_log(
     assert names(manager) == ["good", "typo"]
     failure = manager.diagnostics[0]
     assert (failure.path, failure.code, failure.severity) == (bad / "SKILL.md", "yaml", Severity.ERROR)
-    assert failure.line == 4
+    assert failure.line == 3
     assert len([record for record in caplog.records if str(bad) in record.getMessage()]) == 1
     assert len([record for record in caplog.records if "Possible typo" in record.getMessage()]) == 1
     with pytest.raises(SkillNotFoundError):
