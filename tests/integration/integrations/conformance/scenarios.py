@@ -163,13 +163,13 @@ async def forked(driver: Driver, library: Library) -> None:
 @promise("a skill with `paths` is offered while a file that fits is named")
 async def files_in_play(driver: Driver, library: Library) -> None:
     paths = "paths: 'src/**/*.ts'\n"
-    write(library.folder, "ts-style", "How our scripts are written.", "Indent by two.\n", paths)
+    write(library.folder, "our-style", "How our scripts are written.", "Indent by two.\n", paths)
     library.manager.refresh()
-    turn = await driver.turn("Good morning.", [[load("ts-style")], "Good morning!"])
-    assert "- ts-style:" not in turn.seen[0].whole
+    turn = await driver.turn("Good morning.", [[load("our-style")], "Good morning!"])
+    assert "- our-style:" not in turn.seen[0].whole
     assert '<error code="unavailable">' in turn.results[0]
-    turn = await driver.turn("Is anything wrong in src/tides/app.ts?", [[load("ts-style")], "No."])
-    assert "- ts-style:" in turn.seen[0].whole
+    turn = await driver.turn("Is anything wrong in src/tides/app.ts?", [[load("our-style")], "No."])
+    assert "- our-style:" in turn.seen[0].whole
     assert "Indent by two." in turn.results[-1]
 
 
