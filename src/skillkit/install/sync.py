@@ -87,6 +87,7 @@ def fetch_locked(
     def get(group: tuple[Source, list[LockedSkill]]) -> list[tuple[Plan, tuple[str, ...]]]:
         source, members = group
         with source.open(access) as opened:
+            opened.transfer([locked.source.path for locked in members], limits)
             return [_plan(registry, state, opened, locked, limits) for locked in members]
 
     with ThreadPoolExecutor(_AT_ONCE) as pool, access.stopping_on_error():

@@ -302,3 +302,20 @@ def test_a_server_with_refs_without_end_takes_neither_memory_nor_time_without_en
     assert int(said[1]) < 300 << 10
     assert len(server.requests) <= 3
     assert installer(tmp_path).list() == []
+
+
+def test_restoring_many_skills_of_a_repository_costs_as_many_requests_as_one(
+    server: GitServer, repository: Repository, tmp_path: Path
+) -> None:
+    names = [f"s{number}" for number in range(7)]
+    repository.commit({f"skills/{name}/SKILL.md": skill_text(name) for name in names})
+    counted = []
+    for wanted in (names[:1], names):
+        here = tmp_path / f"of-{len(wanted)}"
+        opened = installer(here / "mine")
+        opened.add(f"{server.url}/skills.git", skills=wanted)
+        opened.lock(here / "skills-lock.json")
+        before = len(server.requests)
+        assert len(installer(here / "other").sync(here / "skills-lock.json")) == len(wanted)
+        counted.append(len(server.requests) - before)
+    assert counted[0] == counted[1]
