@@ -10,6 +10,8 @@ Three groups of requests, by who wrote them and when:
 - written after: `after-tuning`; `fresh-first` and `fresh-second`, before and after what the first of them
   showed was mended; `apart-first` and `apart-second`, apart from the prompts, the second of them asked once;
   `unseen-first` and `unseen-second` likewise, with typing mistakes, other languages and indirect wording;
+  `another-author-first` and `another-author-second`, both by another author of the project before reading
+  the prompts, asked before and after what the first showed was mended;
   `ordinary`, by whoever wrote the prompts; and `other-skills`, about skills of strangers that nothing was
   tuned for;
 - `generated` from the evaluation files that skills of strangers bring along: is the skill put to use?
@@ -44,6 +46,8 @@ SETS = (
     "apart-second",
     "unseen-first",
     "unseen-second",
+    "another-author-first",
+    "another-author-second",
     "ordinary",
     "other-skills",
     "generated",
@@ -74,7 +78,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="forget what was measured before")
     options = parser.parse_args()
     results = Results(options.requests.stem if options.requests else options.name, again=options.again)
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         skills = Path(home) / "skills"
         skills.mkdir()
         found = read_rows(options.requests) if options.requests else rows_of_set(options.name, skills)

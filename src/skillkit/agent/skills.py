@@ -17,6 +17,7 @@ from skillkit.agent.approvals import (
     ToolQuestion,
 )
 from skillkit.agent.models.grounding import mentions_tool
+from skillkit.agent.models.spelling import correct_spelling
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.digest_memo import tree_digests
@@ -218,7 +219,8 @@ class ProgramSkills(SkillsContextProvider):
         return show_files(with_insertions(messages, insertions, as_message), client)
 
     async def disclose(self, conversation: Conversation, messages: Sequence[Message]) -> Disclosure:
-        disclosed = await conversation.adisclose([*self.history(), *messages], elsewhere=True)
+        understood = self._spelled(messages) if self.small_model else messages
+        disclosed = await conversation.adisclose([*self.history(), *understood], elsewhere=True)
         if self.small_model:
             self._request = " ".join(message.text for message in messages if message.role == "user")
             self._loadable = frozenset() if disclosed.matched else await self._near(messages)
@@ -226,6 +228,16 @@ class ProgramSkills(SkillsContextProvider):
         self.last = disclosed
         self.observer(disclosed)
         return disclosed
+
+    def _spelled(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages as skills are matched with them: without slips in the words that these declare."""
+        offered = self.provider.manager.offered_skills()
+        return [
+            Message(message.role, [spelled])
+            if message.role == "user" and (spelled := correct_spelling(message.text, offered)) != message.text
+            else message
+            for message in messages
+        ]
 
     def _narrowed(self, source: ToolSource) -> ToolSource:
         basic = Gated(self.basic, self._admit)

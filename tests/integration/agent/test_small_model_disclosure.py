@@ -54,6 +54,10 @@ async def test_a_skill_that_matched_brings_its_tools_and_no_other_is_offered(ask
     assert "load_skill" not in tools
 
 
+async def test_a_slip_in_a_word_that_a_skill_declares_is_no_hindrance(ask) -> None:
+    assert "greet_in_language" in await ask("Gret Alice in French")
+
+
 class _RecordingEngine:
     """Answers every request and keeps what a reply may have been."""
 

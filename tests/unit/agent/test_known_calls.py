@@ -1,5 +1,6 @@
 """Requests that need no model: those that name a script, and those that are like an example of a skill."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,10 @@ def like_example(request: str, **more: object) -> Call | Narrowed | Answer | Non
     ("request_text", "call"),
     [
         ("Which scripts does library-desk have?", Call("script_list", {"skill_id": "library-desk"})),
+        (
+            "Which scripts does the library desk skill ship with?",
+            Call("script_list", {"skill_id": "library-desk"}),
+        ),
         (
             "How do I use the loans script?",
             Call("script_help", {"skill_id": "library-desk", "script_name": "loans"}),
@@ -152,6 +157,26 @@ def test_a_request_goes_on_from_what_was_said() -> None:
     assert like_example("And about seals?") is None
 
 
+def test_a_skill_whose_scripts_are_asked_for_may_be_called_by_its_subject() -> None:
+    listed = call_for_script("What scripts has the book skill?", TOOLS, SCRIPTS, EXAMPLES, "library-desk")
+    assert listed == Call("script_list", {"skill_id": "library-desk"})
+
+
+def test_of_two_scripts_with_the_same_words_the_telling_ones_decide() -> None:
+    skill = replace(
+        SKILL,
+        metadata={
+            "examples": """\
+The shelf and the card, to borrow BK-1234-A => book_card BK-1234-A
+Has anyone borrowed BK-1234-A lately? => loans --book BK-1234-A
+"""
+        },
+    )
+    examples = examples_of(skill, SCRIPTS["library-desk"])
+    asked = call_like_example("ok, and who borrowed it?", TOOLS, examples, [skill], said="Show BK-5-B")
+    assert asked == run("loans", "--book", "BK-5-B")
+
+
 def test_a_number_may_be_an_option_that_the_model_has_to_find() -> None:
     assert isinstance(like_example("the last 5 loans of BK-5-B"), Narrowed)
 
@@ -190,6 +215,14 @@ def test_identifiers(text: str, shown: list[str], found: list[str]) -> None:
         ("Which abilities do you possess?", "all skills"),
         ("which skils are availabel", "all skills"),
         ("help", "all skills"),
+        ("Show me everything you have got installed", "all skills"),
+        ("what have you got available?", "all skills"),
+        ("tell me all you know about bees", None),
+        ("What do you have against bees?", None),
+        ("describe library desk in a few words", "library-desk"),
+        ("What is the library desk?", "library-desk"),
+        ("When is the library desk open?", None),
+        ("what library desk is there", None),
         ("Was kannst du alles?", "all skills"),
         ("Que peux-tu faire ?", "all skills"),
         ("¿Qué puedes hacer?", "all skills"),

@@ -101,6 +101,21 @@ async def test_what_a_tool_says_for_the_model_is_read_by_it() -> None:
     assert result == {"role": "user", "content": f"Result of load_skill:\n{SKILL}"}
 
 
+async def test_a_value_in_the_text_of_a_skill_is_not_one_that_the_user_named() -> None:
+    @tool
+    def load_skill(skill_id: str) -> str:
+        """Load a skill."""
+        return '<skill_context id="hello">Use greet, as in greet Zenobia.</skill_context>'
+
+    engine = ScriptedEngine(
+        '{"tool": "load_skill", "arguments": {"skill_id": "hello"}}',
+        '{"tool": "greet", "arguments": {"name": "Zenobia"}}',
+        '{"answer": "An assistant."}',
+    )
+    response = await agent_with(engine, load_skill, greet).run("Hello, who are you, and whom do you greet?")
+    assert response.text == "An assistant."
+
+
 @pytest.mark.parametrize(
     ("request_text", "second", "answer"),
     [
@@ -210,6 +225,8 @@ async def test_of_a_skill_that_is_named_only_the_skill_speaks(write_skill, tmp_p
     [
         ("Explain briefly what pdf-adder does", 0),
         ("What is pdf-adder good for?", 0),
+        ("Give me the rundown on the pdf-adder skill", 0),
+        ("Greet the makers of pdf-adder", 1),
         ("Greet Al with pdf-adder", 1),
     ],
 )
@@ -412,6 +429,36 @@ async def test_a_skill_may_be_used_for_what_it_declares_in_another_language() ->
     answer = await Agent(client, "Be kind.", tools=[greet]).run("Saluda a Ana")
     assert '"greet' in str(engine.grammars[0]).replace("\\", "")
     assert answer.text == "Hello, Ana!"
+
+
+@pytest.mark.parametrize(
+    ("request_text", "in_words"),
+    [
+        ("How would you say hi to Min-jun?", False),
+        ("say hi to my neighbour", False),
+        ("Greet Bo, who says hi", True),
+        ("I want to say hi", True),
+    ],
+)
+async def test_what_is_asked_in_the_words_of_an_example_is_done_with_its_tool(
+    request_text: str, in_words: bool
+) -> None:
+    engine = ScriptedEngine('{"ask": "Whom?"}')
+    client = LocalChatClient(engine, "tiny")  # type: ignore[arg-type]
+    client.skills = lambda: [GREETER]
+    client.examples = lambda: examples_of(GREETER, ())
+    await Agent(client, "Be kind.", tools=[greet]).run(request_text)
+    grammar = str(engine.grammars[0]).replace("\\", "")
+    assert '"greet' in grammar
+    assert ('"answer' in grammar) is in_words
+
+
+async def test_which_skills_there_are_is_never_in_the_models_words() -> None:
+    engine = ScriptedEngine('{"answer": "Well. I have the following skills: greet, dance."}')
+    client = LocalChatClient(engine, "tiny")  # type: ignore[arg-type]
+    client.skills = lambda: [GREETER]
+    said = (await Agent(client, "Be kind.", tools=[greet]).run("Greet nobody, surprise me")).text
+    assert said == "Well. \n\nI answer questions, and I have 1 skill:\n- greeter: Greets people."
 
 
 @tool

@@ -2,7 +2,7 @@
 
 from agent_framework import Message
 
-from skillkit.agent.models.local_client import with_skills_in_instructions
+from skillkit.agent.models.chat_requests import with_skills_in_instructions
 from skillkit.disclosure import Insertion
 from skillkit.integrations.agent_framework import as_message
 

@@ -10,6 +10,7 @@ from skillkit.agent.models.examples import Example, examples_of, nearest, script
 from skillkit.agent.models.grounding import (
     MadeUp,
     Spoken,
+    as_before,
     callable_tools,
     check_arguments,
     scripts_for_identifier,
@@ -123,11 +124,26 @@ def test_an_optional_value_needs_a_word_that_could_imply_it(said: str, kept: dic
 
 
 @pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("Same for Bo.", {"name": "Bo", "language": "de"}),
+        ("And to Bo", {"name": "Bo", "language": "de"}),
+        ("Now greet Bo", {"name": "Bo"}),
+    ],
+)
+def test_the_same_again_is_what_was_asked_before_for_another(said: str, arguments: dict) -> None:
+    last = Call("greet", {"name": "Ann", "language": "de"})
+    assert as_before(Call("greet", {"name": "Bo"}), last, Spoken(said)) == Call("greet", arguments)
+    assert as_before(run("Bo"), last, Spoken(said)) == run("Bo")
+
+
+@pytest.mark.parametrize(
     ("said", "call", "words"),
     [
         ("Hello, who are you?", Call("greet", {"name": "Alice"}), "who is greeted"),
         ("Greet somebody", Call("greet", {"name": "somebody"}), "who is greeted"),
         ("hi there", Call("greet", {"name": "there"}), "who is greeted"),
+        ("Good evening! What is your name?", Call("greet", {"name": "me"}), "who is greeted"),
         ("Greet the whole crew", Call("greet_all", {"names": ["Ann", "Bob"]}), "names"),
         ("Greet the whole crew", Call("greet_all", {"names": ["Crew"]}), "names"),
         ("Greet all of my friends", Call("greet", {"name": "friends"}), "who is greeted"),

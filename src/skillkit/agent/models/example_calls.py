@@ -18,13 +18,15 @@ from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.keyword import KeywordScorer
 from skillkit.matching.request import Request
-from skillkit.matching.terms import terms
+from skillkit.matching.terms import STOP_WORDS, terms
 
 FEW_WORDS = 5
 """So many words are taken as they are; of more, a model chooses those that matter."""
 _LITTLE = 0.1
 """What a word of the skill's name counts: it says which skill is meant, and not which script."""
 _ENOUGH = 0.5
+_LEAD = 3
+"""So many words in front of a value say what is wanted."""
 _EXPLAINS = re.compile(
     r"^(?:please )?(?:explain|define|why|how (?:do|does|did|can|is|are)|what(?:'s|’s| is| are| was) an?)\b"
     r"|\bwhat (?:do|does) .* mean\b|\b(?:write|translate|spell|rephrase|summari[sz]e)\b",
@@ -97,6 +99,39 @@ def call_like_example(
         found = ways.with_identifier(request, identifiers, run) if len(identifiers) == 1 else None
         return found if found is not None or not same else ways.again(request, last)
     return ways.again(request, last) or ways.with_words(request, run)
+
+
+def tools_like_example(
+    request: str, tools: Sequence[ToolSpec], examples: Sequence[Example]
+) -> list[ToolSpec]:
+    """Return the tools that examples use for what is asked in their words: `say hi to` somebody.
+
+    That are the words in front of a value of the example, in front of something else. Of few such words
+    what follows has to be a name.
+    """
+    skills = {example.skill for example in examples if _is_worded_like(request, example)}
+    names = {example.tool for example in examples if example.skill in skills} - {None, RUN}
+    return [tool for tool in tools if tool.name in names]
+
+
+def _is_worded_like(request: str, example: Example) -> bool:
+    if example.tool in (None, RUN):
+        return False
+    arguments: Mapping[str, object] = parse_json(example.reply).get("arguments", {})
+    values = [
+        each for value in arguments.values() for each in (value if isinstance(value, list) else [value])
+    ]
+    places = [found.start() for value in values if (found := _standing_alone(value, example.request))]
+    lead = example.request[: min(places, default=0)].split()[-_LEAD:]
+    if not lead:
+        return False
+    words = r"\s+".join(map(re.escape, lead))
+    found = re.search(rf"\b{words}\s+(\w)", request, re.IGNORECASE)
+    return found is not None and (len(lead) == _LEAD or not found[1].islower())
+
+
+def _standing_alone(value: object, text: str) -> re.Match[str] | None:
+    return re.search(rf"(?<!\w){re.escape(str(value))}(?!\w)", text)
 
 
 def words_of_use(examples: Sequence[Example], skills: Sequence[SkillMetadata]) -> set[str]:
@@ -240,8 +275,13 @@ class _Ways:
         best = max(points, default=0.0)
         leading = [way for way, reached in zip(ways, points, strict=True) if reached == best]
         if len(leading) > 1:
+            telling = {word for word in spelled if word not in STOP_WORDS}
             alike = [
-                max(len(spelled & _spelled(example.request)) for example in way.examples) for way in leading
+                max(
+                    (len(telling & (own := _spelled(example.request))), len(spelled & own))
+                    for example in way.examples
+                )
+                for way in leading
             ]
             leading = [way for way, count in zip(leading, alike, strict=True) if count == max(alike)]
         return (leading[0] if best > 0 and len(leading) == 1 else None), best

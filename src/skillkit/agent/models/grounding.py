@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -16,7 +16,8 @@ _CODE = 3
 """Lower-case values up to this length are codes (`fr`), derived from what was said rather than quoted."""
 _STEM = 5
 """Words that begin with so many of the same letters count as the same: election, elections."""
-_NO_NAMES = (STOP_WORDS | {"anybody", "somebody", "everybody", "everyone"}) - {"i", "me", "us", "we"}
+_USER = frozenset({"i", "me", "us", "we"})
+_NO_NAMES = (STOP_WORDS | {"anybody", "somebody", "everybody", "everyone"}) - _USER
 """Words that name nobody and nothing, in lower case; the user is somebody."""
 _NUMBERS = {
     word: str(number)
@@ -24,6 +25,7 @@ _NUMBERS = {
         "zero one two three four five six seven eight nine ten eleven twelve".split()
     )
 }
+_SAME_AGAIN = re.compile(r"\b(?:same|likewise|as well|too|also)\b|^and (?:to|for)\b", re.IGNORECASE)
 _ALIKE = 0.66
 _HARMLESS = "--json"
 _ANY_TOOL = frozenset(terms("list show get tool skill"))
@@ -57,6 +59,11 @@ class Spoken:
     """What the skills in use say."""
     before: str = ""
     """All that anybody said before the last request."""
+
+    def spelled_as(self, correct: Callable[[str], str]) -> "Spoken":
+        """Return the same with the request corrected."""
+        request = correct(self.request)
+        return replace(self, request=request, said=self.said.replace(self.request, request))
 
 
 def mentions_tool(said: str, name: str, description: str) -> bool:
@@ -174,6 +181,14 @@ def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Ca
     return Call(call.tool, checked)
 
 
+def as_before(call: Call, last: Call | None, spoken: Spoken) -> Call:
+    """Return a call with what it leaves out of the last one, where the same is wanted again for another."""
+    if last is None or last.tool != call.tool or not _SAME_AGAIN.search(spoken.request):
+        return call
+    kept = {name: value for name, value in last.arguments.items() if name != COMMAND_LINE}
+    return Call(call.tool, {**kept, **call.arguments})
+
+
 _MADE_UP = object()
 
 
@@ -286,6 +301,8 @@ class _Words:
         """Whether a value was said that is somebody or something."""
         # Nobody is called "there" in "hi there", or "team" in "the whole team".
         named = value.strip() and not (value.islower() and value.strip() in _NO_NAMES)
+        if value.casefold().strip() in _USER:  # too short to be looked for within other words
+            return value.casefold().strip() in self._words
         return bool(named) and not self._is_group(value) and self.said(value)
 
     def _is_group(self, value: str) -> bool:

@@ -7,7 +7,6 @@ import secrets
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from agent_framework import (
@@ -17,13 +16,19 @@ from agent_framework import (
     ChatResponseUpdate,
     Content,
     FunctionInvocationLayer,
-    FunctionTool,
     Message,
     ResponseStream,
     UsageDetails,
 )
 from agent_framework.observability import ChatTelemetryLayer
 
+from skillkit.agent.models.chat_requests import (
+    disclosed,
+    final_result,
+    is_repeated,
+    last_call,
+    with_skills_in_instructions,
+)
 from skillkit.agent.models.constrained import (
     ALL_SKILLS,
     ANSWER,
@@ -35,7 +40,6 @@ from skillkit.agent.models.constrained import (
     AnswerStream,
     Call,
     Echo,
-    ParsedReply,
     Question,
     Repeated,
     ToolSpec,
@@ -44,16 +48,23 @@ from skillkit.agent.models.constrained import (
 )
 from skillkit.agent.models.echoes import EchoFilter, is_echo
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
-from skillkit.agent.models.example_calls import call_like_example, declared_for, words_of_use
+from skillkit.agent.models.example_calls import (
+    call_like_example,
+    declared_for,
+    tools_like_example,
+    words_of_use,
+)
 from skillkit.agent.models.examples import Example, choose, scripts_for_words
 from skillkit.agent.models.grounding import (
     MadeUp,
     Spoken,
+    as_before,
     callable_tools,
     check_arguments,
     scripts_for_identifier,
 )
 from skillkit.agent.models.identifiers import has_identifier
+from skillkit.agent.models.reply_choice import Choice, Outcome
 from skillkit.agent.models.results import answer_from_result
 from skillkit.agent.models.script_requests import Narrowed, Scripts, call_for_script, names_tool
 from skillkit.agent.models.skill_answers import (
@@ -63,7 +74,9 @@ from skillkit.agent.models.skill_answers import (
     is_named,
     may_be_about_skills,
     named_skill,
+    only_subject,
 )
+from skillkit.agent.models.spelling import correct_spelling
 from skillkit.agent.models.turns import (
     Prompt,
     conversation_text,
@@ -74,52 +87,13 @@ from skillkit.agent.models.turns import (
 )
 from skillkit.agent.models.unsupported import ClaimFilter, is_computable, needs_only_words, refusal
 from skillkit.core.models import SkillMetadata
-from skillkit.disclosure.envelope import is_for_model
-from skillkit.disclosure.tools import Tool
-from skillkit.integrations.agent_framework import INSERTED
+from skillkit.matching.terms import terms
 
 MAX_TOOL_CALLS = 6
 TRIES = 2
 """How often the model may reply to a request."""
 LOAD = "load_skill"
 _SKILLS = re.compile(r"\bskills\b", re.IGNORECASE)
-
-
-Outcome = ParsedReply | MadeUp | Repeated | Echo | None
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the model may reply: a call of a tool, a skill to describe, or one of the forms in words."""
-
-    tools: Sequence[ToolSpec] = ()
-    about: Sequence[str] = ()
-    forms: Sequence[str] = ()
-    named: bool = False
-    """Whether the request names a skill."""
-
-    @property
-    def is_talk(self) -> bool:
-        """Whether only an answer is possible: then the model may write as it is used to."""
-        return not self.tools and not self.about and tuple(self.forms) == (ANSWER,)
-
-    def after(self, outcome: Outcome, request: str) -> "Choice | None":
-        """Return what is left to reply, in words, after something that will not do; None if it will."""
-        forms: tuple[str, ...]
-        match outcome:
-            case MadeUp(runs_script=True):  # whoever comes near a script wants it to run
-                return replace(self, tools=(), forms=(ASK,))
-            case MadeUp():  # it may have been the wrong idea
-                forms = (ASK, ANSWER)
-            case Echo() if self.tools:  # what was said is to be given to a tool
-                return replace(self, about=(), forms=())
-            case Repeated():  # it does not get on with this
-                return replace(self, tools=(), forms=(ANSWER, CANNOT))
-            case Question() if outcome.repeats(request):
-                forms = (ANSWER,)
-            case _:
-                return None
-        return replace(self, tools=(), forms=() if self.named else forms)
 
 
 class LocalChatClient(
@@ -173,7 +147,7 @@ class LocalChatClient(
         instructions = str(options.get("instructions") or "")
         spoken = Spoken(
             latest_request(messages), conversation_text(messages), instructions, earlier_text(messages)
-        )
+        ).spelled_as(lambda request: correct_spelling(request, self.skills()))
         required = bool(tools) and options.get("tool_choice") == "required"
         known = None if required else self._known_outcome(tools, spoken, messages)
         if isinstance(known, Call | Answer):
@@ -191,7 +165,7 @@ class LocalChatClient(
         for _ in range(TRIES):
             echoes = EchoFilter(spoken.request if choice.tools else "")
             writing = AnswerStream(in_json=not talk)
-            claims = ClaimFilter(spoken.request)
+            claims = ClaimFilter(spoken.request, describe(ALL_SKILLS, self.skills()))
             schema = reply_schema(choice.tools, choice.about, choice.forms)
             grammar = None if talk else as_grammar(schema)
             async with aclosing(self._pieces(prompt, grammar, options)) as pieces:
@@ -217,7 +191,7 @@ class LocalChatClient(
 
     def _choice(
         self, tools: Sequence[ToolSpec], spoken: Spoken, narrowed: Narrowed | None, *, required: bool
-    ) -> "Choice":
+    ) -> Choice:
         """Return what the model may reply."""
         if narrowed is not None:
             return Choice([narrowed.tool])
@@ -232,6 +206,8 @@ class LocalChatClient(
         about: Sequence[str] = ()
         if named or may_be_about_skills(spoken.request):
             about = (ALL_SKILLS, *describable(skills, spoken.said))
+        if not named and (like := tools_like_example(spoken.request, callable_now, self.examples())):
+            return Choice(like, forms=(ASK,))
         forms: Sequence[str] = IN_WORDS if callable_now else (ANSWER, CANNOT)
         if not callable_now and needs_only_words(spoken.request):  # a small model refuses too readily
             forms = (ANSWER,)
@@ -249,15 +225,21 @@ class LocalChatClient(
         if (subject := asked_about(skills, spoken.request)) is not None:
             return Answer(describe(subject, skills))
         known: Call | Narrowed | Answer | None
-        known = call_for_script(spoken.request, tools, self.scripts(), examples)
+        named = named_skill(skills, spoken.request)
+        known = call_for_script(spoken.request, tools, self.scripts(), examples, named)
         if known is None and not names_tool(spoken.request, tools):
             known = call_like_example(
                 spoken.request, tools, examples, skills, said=spoken.said, last=last_call(messages)
             )
         if isinstance(known, Call) and is_repeated(known, messages):
             return None
+        if known is None and named is not None:
+            names = " ".join((*self.scripts().get(named, ()), *(tool.name for tool in tools)))
+            of_use = words_of_use(examples, skills).union(terms(names.replace("_", " ")))
+            if only_subject(spoken.request, named, of_use):
+                return Answer(describe(named, skills))
         if known is None and all(tool.name == LOAD for tool in self._callable(tools, spoken)):
-            if (named := named_skill(skills, spoken.request)) is not None:
+            if named is not None:
                 return Answer(describe(named, skills))
             unsupported = refusal(spoken.request, spoken.before)  # a skill for it would be in use
             return Answer(unsupported) if unsupported is not None else None
@@ -368,48 +350,10 @@ class LocalChatClient(
             cancelled.set()
 
 
-def with_skills_in_instructions(
-    messages: Sequence[Message], options: Mapping[str, Any]
-) -> tuple[list[Message], dict[str, Any]]:
-    """The request with skills in its instructions: a small model takes the rest for what was said."""
-    inserted = [message.text for message in messages if INSERTED in message.additional_properties]
-    said = [message for message in messages if INSERTED not in message.additional_properties]
-    texts = [text for text in (str(options.get("instructions") or ""), *inserted) if text]
-    return said, {**options, "instructions": "\n\n".join(texts)}
-
-
 def as_grammar(schema: Mapping[str, Any]) -> str:
     from xllamacpp import json_schema_to_grammar
 
     return str(json_schema_to_grammar(json.dumps(schema)))
-
-
-def disclosed(options: Mapping[str, Any]) -> list[ToolSpec]:
-    """The tools of this request."""
-    if options.get("tool_choice") == "none":
-        return []
-    tools = options.get("tools") or ()
-    return [
-        ToolSpec(tool.name, tool.description, tool.parameters(), _about(tool))
-        for tool in tools
-        if isinstance(tool, FunctionTool)
-    ]
-
-
-def _about(tool: FunctionTool) -> str:
-    neutral = getattr(tool, "neutral", None)
-    return neutral.about if isinstance(neutral, Tool) else ""
-
-
-def is_repeated(call: Call, messages: Sequence[Message]) -> bool:
-    """Return whether the turn has this call already: the result would be the same."""
-    turn: list[tuple[str | None, Any]] = []
-    for message in messages:
-        if message.role == "user":
-            turn.clear()
-        calls = (content for content in message.contents if content.type == "function_call")
-        turn += [(content.name, content.parse_arguments()) for content in calls]
-    return (call.tool, call.arguments) in turn
 
 
 def checked(
@@ -420,16 +364,12 @@ def checked(
         case Question(text=text) if is_echo(text, spoken.request):
             return Echo()
         case Call():
-            return Repeated() if is_repeated(outcome, messages) else check_arguments(outcome, tools, spoken)
+            if is_repeated(outcome, messages):
+                return Repeated()
+            found = check_arguments(outcome, tools, spoken)
+            return as_before(found, last_call(messages), spoken) if isinstance(found, Call) else found
         case _:
             return outcome
-
-
-def last_call(messages: Sequence[Message]) -> Call | None:
-    """Return the last call in a conversation."""
-    contents = [content for message in messages for content in message.contents]
-    calls = [content for content in contents if content.type == "function_call"]
-    return Call(str(calls[-1].name), calls[-1].parse_arguments() or {}) if calls else None
 
 
 class PreparingClient(LocalChatClient):
@@ -444,11 +384,3 @@ class PreparingClient(LocalChatClient):
 
 
 NOTHING_READ = Reply("", prompt_tokens=0, processed_tokens=0, reply_tokens=0, cut=False)
-
-
-def final_result(messages: Sequence[Message]) -> str | None:
-    """Return the result of a tool that answers the request, if that is what the conversation ends with."""
-    if not messages or messages[-1].role != "tool":
-        return None
-    results = [str(content.result) for content in messages[-1].contents if content.type == "function_result"]
-    return None if not results or is_for_model(results[-1]) else results[-1]

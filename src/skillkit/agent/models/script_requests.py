@@ -9,6 +9,7 @@ from typing import Any
 from skillkit.agent.models.constrained import Call, ToolSpec
 from skillkit.agent.models.examples import RUN, Example
 from skillkit.agent.models.identifiers import example_identifiers, find_identifiers
+from skillkit.agent.models.skill_answers import spelling
 from skillkit.matching.terms import STOP_WORDS, terms
 
 LIST, HELP = "script_list", "script_help"
@@ -42,12 +43,21 @@ class Narrowed:
 
 
 def call_for_script(
-    request: str, tools: Sequence[ToolSpec], scripts: Scripts, examples: Sequence[Example] = ()
+    request: str,
+    tools: Sequence[ToolSpec],
+    scripts: Scripts,
+    examples: Sequence[Example] = (),
+    spoken_of: str | None = None,
 ) -> Call | Narrowed | None:
-    """Return what a request that speaks of scripts is for; None where a model has to find out."""
+    """Return what a request that speaks of scripts is for; None where a model has to find out.
+
+    `spoken_of` is the skill that it speaks of in other words than its name.
+    """
     offered = {tool.name: tool for tool in tools}
     asked = request.casefold()
-    named_skills = [skill for skill in scripts if skill.casefold() in asked]
+    named_skills = [skill for skill in scripts if re.search(spelling(skill), asked)]
+    if not named_skills and spoken_of is not None and spoken_of in scripts:
+        named_skills = [spoken_of]
     rest = _without(request, named_skills)
     found = _named_script(
         rest, {skill: scripts[skill] for skill in named_skills} or scripts, bool(named_skills)
@@ -167,5 +177,5 @@ def _spelled_out(options: str) -> list[str] | None:
 
 def _without(text: str, names: Iterable[str]) -> str:
     for name in names:
-        text = re.sub(rf"{re.escape(name)}(?:['’]s?)?", " ", text, flags=re.IGNORECASE)
+        text = re.sub(rf"{spelling(name)}(?:['’]s?)?", " ", text, flags=re.IGNORECASE)
     return text

@@ -1,7 +1,7 @@
 """Answers about the skills themselves: from what they say of themselves, not from a model's words."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from functools import partial
 
@@ -18,7 +18,8 @@ _DESCRIBING = frozenset(
 )
 _LISTING = frozenset(
     terms(
-        "all any every available load loaded active activate enable enabled install installed present "
+        "all any every everything available "
+        "load loaded active activate enable enabled install installed present "
         "current currently ready list name names show display give see print count many have has got there "
         "right now moment please kind kinds which what wonder curious"
     )
@@ -43,6 +44,10 @@ _YOU_CAN = re.compile(
     r"|\bhow (?:can|could|do) you (?:help|assist|support)\b|\bwhat you (?:can|could|do|are)\b"
     r"|\bwhat (?:can|could|should|may) i (?:ask|use) you\b"
 )
+_YOU_HAVE = re.compile(
+    r"\b(?:everything|anything|all|whatever|what)(?: that)? you(?:['’]ve| have| can)\b"
+    r"|\bwhat (?:all )?(?:have you|do you have) (?:got|loaded|installed|available|there|ready)\b"
+)
 _ABILITY = _ADVERBS | frozenset(
     terms(
         "capable able ability capability feature function functionality tool offer assist support task ask "
@@ -65,6 +70,8 @@ _IN_OTHER_LANGUAGES = re.compile(
     r"|beschikbaar)|-tu|-vous| )*"
 )
 """Which skills there are, and what the program can do, as it is asked in languages near to English."""
+_ABOUT = r"\b(?:on|about|of|regarding) (?:the )?(?:skill )?"
+_WHAT_IS = re.compile(r"\bwhat(?: is| are|['’]s| does)\b")
 _HELP = re.compile(r"(?:please )?help(?: me)?(?: please)?")
 _TYPING = 0.84
 """How near a mistyped word is to the one that was meant."""
@@ -89,6 +96,21 @@ def named_skill(skills: Sequence[SkillMetadata], request: str) -> str | None:
     """Return the one skill that a request names."""
     named, _ = _named(skills, request)
     return named[0] if len(named) == 1 else None
+
+
+def spelling(name: str) -> str:
+    """Return a pattern for a skill's name as people write it: `pdf-forms`, `pdf forms`, `pdf_forms`."""
+    parts = map(re.escape, name.casefold().split("-"))
+    return r"(?<![\w-])" + r"[\s_-]?".join(parts) + r"(?![\w-])"
+
+
+def only_subject(request: str, name: str, of_use: Collection[str]) -> bool:
+    """Return whether a skill is what a request is about and nothing more: `the lowdown on pdf-forms`.
+
+    `of_use` are words by which the skill is put to use: with one of them something is to be done.
+    """
+    found = re.search(_ABOUT + spelling(name) + r"(?: skill)?\W*$", request.casefold())
+    return found is not None and set(terms(request[: found.start()])).isdisjoint(of_use)
 
 
 def may_be_about_skills(request: str) -> bool:
@@ -127,7 +149,7 @@ def _asks_for_all(clause: str) -> bool:
     said = clause.strip(" ¿?!.")
     if _HELP.fullmatch(said) or _IN_OTHER_LANGUAGES.fullmatch(said):
         return True
-    if _SKILLS.search(clause):
+    if _SKILLS.search(clause) or _YOU_HAVE.search(clause):
         return words <= _DESCRIBING | _LISTING | _ABILITY
     return _YOU_CAN.search(clause) is not None and words <= _ABILITY
 
@@ -153,6 +175,8 @@ def _named(skills: Sequence[SkillMetadata], request: str) -> tuple[list[str], st
     named = [name for name in named if "-" in name or "skill" in rest]
     for name in sorted(named, key=len, reverse=True):
         rest = rest.replace(name.casefold(), " ")
+    if not named and len(loosely := _loosely_named(skills, rest)) == 1:
+        return loosely, re.sub(spelling(loosely[0]), " ", rest)
     for word in re.findall(r"\b(\w+) skill\b", rest) if not named else ():
         stems = set(terms(word)) - _LISTING
         by_name = [skill.name for skill in skills if stems & set(terms(skill.name))]
@@ -164,6 +188,21 @@ def _named(skills: Sequence[SkillMetadata], request: str) -> tuple[list[str], st
             before = rf"(?:\b\w+ ){{0,2}}\b{re.escape(word)} skill\b"  # the prediction market skill
             rest = re.sub(before, partial(_besides, own=ours), rest)
     return named, rest
+
+
+def _loosely_named(skills: Sequence[SkillMetadata], request: str) -> list[str]:
+    """Return the skills whose names are in a request with a space for the hyphen.
+
+    These are words that may mean their subject: somebody has to call them a skill, or to ask for nothing but
+    what they are.
+    """
+    found = []
+    for name in (skill.name for skill in skills if "-" in skill.name):
+        rest = re.sub(spelling(name), " ", request)
+        described = set(terms(rest)) <= _DESCRIBING | _ADVERBS and (terms(rest) or _WHAT_IS.search(rest))
+        if rest != request and ("skill" in rest or described):
+            found.append(name)
+    return found
 
 
 def _besides(said: re.Match[str], own: set[str]) -> str:

@@ -102,13 +102,13 @@ def latest_request(messages: Sequence[Message]) -> str:
 
 
 def conversation_text(messages: Sequence[Message]) -> str:
-    """All that the user said and that tools returned."""
+    """All that the user said and that tools returned; what a skill says is not a fact of the conversation."""
     parts = [message.text for message in messages if message.role == "user"]
     parts += [
         str(content.result)
         for message in messages
         for content in message.contents
-        if content.type == "function_result"
+        if content.type == "function_result" and not is_skill_context(str(content.result))
     ]
     return "\n".join(parts)
 

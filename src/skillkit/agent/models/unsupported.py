@@ -124,7 +124,13 @@ _CLAIM = _compiled(
     r"\b(?:is|are) (?:currently|right now)\b[^.]*\d",
     r"\b(?:weather|forecast)\b[^.]*\b(?:is|are|will be)\b|^it is (?:currently|now)\b",
 )
-_MAY_CLAIM = _compiled(rf"\b(?:I|we|it|sure|done|the|your|{_THINGS}|{_LIVE_THING})\b")
+_OF_OWN_SKILLS = _compiled(
+    r"\b(?:I|we)\b(?:['’]ve)?[^.]*\b(?:have|got|know|offer|possess|support)\b[^.]*\bskills\b",
+    r"\b(?:my|following|available|loaded|installed|enabled) skills\b",
+    r"\bskills\b[^.]*\b(?:loaded|available|installed|enabled)\b",
+)
+"""A sentence that says which skills there are."""
+_MAY_CLAIM = _compiled(rf"\b(?:I|we|it|sure|done|the|your|my|skills|{_THINGS}|{_LIVE_THING})\b")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 MANY_WORDS = 40
 """A request longer than this brings along what it asks about."""
@@ -167,7 +173,10 @@ class ClaimFilter:
     The beginning of a sentence is held back until it is clear whether the sentence can be a claim.
     """
 
-    def __init__(self, request: str) -> None:
+    def __init__(self, request: str, of_skills: str = "") -> None:
+        self._of_skills = of_skills
+        """What is true of the skills; it takes the place of a sentence that tells which there are."""
+        self._instead = NOT_DONE
         self._held = ""
         self._passing = bool(_WRITING.search(request)) or len(request.split()) > MANY_WORDS
         self._shown = ""
@@ -194,11 +203,16 @@ class ClaimFilter:
         rest = "" if self.stopped else self._checked(self._held)
         self._held = ""
         if self.stopped:
-            rest += ("\n\n" if self._shown.strip() else "") + NOT_DONE
+            rest += ("\n\n" if self._shown.strip() else "") + self._instead
         return rest
 
     def _checked(self, sentence: str) -> str:
-        if not self._passing and _CLAIM.search(sentence):
+        if self._passing:
+            return sentence
+        if self._of_skills and _OF_OWN_SKILLS.search(sentence):
+            self.stopped, self._instead = True, self._of_skills
+            return ""
+        if _CLAIM.search(sentence):
             self.stopped = True
             return ""
         return sentence
