@@ -11,7 +11,8 @@ Three groups of requests, by who wrote them and when:
   showed was mended; `apart-first` and `apart-second`, apart from the prompts, the second of them asked once;
   `unseen-first` and `unseen-second` likewise, with typing mistakes, other languages and indirect wording;
   `another-author-first` and `another-author-second`, both by another author of the project before reading
-  the prompts, asked before and after what the first showed was mended;
+  the prompts, asked before and after what the first showed was mended, and `another-author-third`, by the
+  same after reading them;
   `ordinary`, by whoever wrote the prompts; and `other-skills`, about skills of strangers that nothing was
   tuned for;
 - `generated` from the evaluation files that skills of strangers bring along: is the skill put to use?
@@ -48,6 +49,7 @@ SETS = (
     "unseen-second",
     "another-author-first",
     "another-author-second",
+    "another-author-third",
     "ordinary",
     "other-skills",
     "generated",

@@ -52,7 +52,7 @@ from skillkit.scripts.runners import can_show_folders, default_runner
 STATE = "skills"
 NEAR = 0.025
 """The confidence from which a small model is offered to load a skill that did not match."""
-SMALL_MODEL_THRESHOLD = 0.1
+SMALL_MODEL_THRESHOLD = 0.15
 """The confidence from which a small model gets a skill at once: asking it costs more than the text does."""
 Observer = Callable[[Disclosure], object]
 

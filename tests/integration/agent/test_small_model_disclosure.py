@@ -43,7 +43,7 @@ async def test_without_skills_a_greeting_sees_the_agents_own_tool_and_so_does_wh
 
 
 async def test_a_skill_that_the_request_is_near_can_be_loaded(ask, online: OpenAIServer) -> None:
-    assert await ask("Tell me a story about the future") == ["load_skill"]
+    assert await ask("Tell me a story about the past and the future of trains") == ["load_skill"]
     (load,) = online.requests[-1].body["tools"]
     assert load["function"]["parameters"]["properties"]["skill_id"]["enum"] == ["kalshi-markets"]
 

@@ -133,6 +133,7 @@ def test_what_has_to_be_understood_is_left_to_the_model_for_this_script_alone() 
         ("XY-99-Z", None),
         ("What are the odds of rolling two sixes, any novel on it?", None),
         ("Explain what a novel is", None),
+        ("shorten this: I have a novel on bees and need the card", None),
         ("How do novels work?", None),
         ("Is library-desk a good skill for novels?", None),
         ("What is 17 times 6?", None),

@@ -128,6 +128,7 @@ def test_an_optional_value_needs_a_word_that_could_imply_it(said: str, kept: dic
     [
         ("Same for Bo.", {"name": "Bo", "language": "de"}),
         ("And to Bo", {"name": "Bo", "language": "de"}),
+        ("what about Bo?", {"name": "Bo", "language": "de"}),
         ("Now greet Bo", {"name": "Bo"}),
     ],
 )

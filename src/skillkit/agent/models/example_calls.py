@@ -13,7 +13,7 @@ from skillkit.agent.models.identifiers import (
     find_identifiers,
 )
 from skillkit.agent.models.script_requests import Narrowed, choosing, content_words, fill
-from skillkit.agent.models.unsupported import is_computable, refusal
+from skillkit.agent.models.unsupported import is_about_given_text, is_computable, refusal
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.keyword import KeywordScorer
@@ -90,7 +90,8 @@ def call_like_example(
     if (refusal := ways.refusal(request)) is not None:
         return Answer(refusal)
     identifiers = find_identifiers(request, ways.identifiers)
-    if not identifiers and (_EXPLAINS.search(request) or is_computable(request)):
+    in_words = _EXPLAINS.search(request) or is_computable(request) or is_about_given_text(request)
+    if not identifiers and in_words:
         return None
     same = not identifiers and _SAME_THING.search(request) is not None
     if same:

@@ -25,7 +25,9 @@ _NUMBERS = {
         "zero one two three four five six seven eight nine ten eleven twelve".split()
     )
 }
-_SAME_AGAIN = re.compile(r"\b(?:same|likewise|as well|too|also)\b|^and (?:to|for)\b", re.IGNORECASE)
+_SAME_AGAIN = re.compile(
+    r"\b(?:same|likewise|as well|too|also)\b|^and (?:to|for)\b|^(?:and )?(?:what|how) about\b", re.IGNORECASE
+)
 _ALIKE = 0.66
 _HARMLESS = "--json"
 _ANY_TOOL = frozenset(terms("list show get tool skill"))

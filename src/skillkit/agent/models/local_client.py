@@ -85,7 +85,13 @@ from skillkit.agent.models.turns import (
     make_prompt,
     make_talk,
 )
-from skillkit.agent.models.unsupported import ClaimFilter, is_computable, needs_only_words, refusal
+from skillkit.agent.models.unsupported import (
+    ClaimFilter,
+    is_about_given_text,
+    is_computable,
+    needs_only_words,
+    refusal,
+)
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.terms import terms
 
@@ -197,7 +203,8 @@ class LocalChatClient(
             return Choice([narrowed.tool])
         if required:
             return Choice(tools)
-        if is_computable(spoken.request):  # from what the request says, not from what a tool finds
+        if is_computable(spoken.request) or is_about_given_text(spoken.request):
+            # from what the request says, not from what a tool finds
             return Choice(forms=(ANSWER,))
         skills = self.skills()
         named = is_named(skills, spoken.request)

@@ -43,12 +43,15 @@ _ACTION_REQUEST = _compiled(rf"^{_POLITE}{_ACTION}\b")
 _THINGS = (
     r"e-?mails?|messages?|files?|folders?|reminders?|alarms?|timers?|meetings?|tables?|tickets?|orders?|music"
 )
+_TEXT_FOLLOWS = r"^[^:.?!]{0,60}\b(?:this|that|the following|text|sentence|paragraph)\b[^:.?!]{0,40}:\s"
+_GIVEN_TEXT = _compiled(_TEXT_FOLLOWS)
 _WRITING = _compiled(
     r"\b(?:write|draft|compose|translate|rewrite|rephrase|summari[sz]e|correct|proofread)\b",
     r"\b(?:poem|haiku|story|joke|song about|sentence|essay|example)\b",
     r"\b(?:function|code|regex|command|script|in python|in bash)\b",
     r"\b(?:how (?:do|can|would|should) (?:i|you|we|one)|how to|what does|explain|define|meaning)\b",
     r"\bwhat(?:['’]s| is| are) (?:an? )?\w+\W*$",
+    _TEXT_FOLLOWS,
 )
 """Work on words and their meaning, which a model does itself."""
 _QUESTION = _compiled(
@@ -160,6 +163,11 @@ def refusal(request: str, said_before: str = "") -> str | None:
 def is_computable(request: str) -> bool:
     """Return whether a request is for a probability that follows from the rules of a game."""
     return _GAME_OF_CHANCE.search(request) is not None and _FUTURE_REQUEST.search(request) is not None
+
+
+def is_about_given_text(request: str) -> bool:
+    """Return whether a request brings along the text that it is about, as in `shorten this: …`."""
+    return _GIVEN_TEXT.search(request) is not None
 
 
 def needs_only_words(request: str) -> bool:
