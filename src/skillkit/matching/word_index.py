@@ -2,6 +2,7 @@
 
 import math
 from array import array
+from collections import deque
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
@@ -11,7 +12,16 @@ from skillkit.matching.terms import commonness
 
 COMMON = 512
 """Texts from which a word's row has a place for every text: looked up, not walked through."""
-_STEPS = 0xFFFF
+_BITS = 16
+_STEPS = (1 << _BITS) - 1
+
+
+class _NewRows(dict[str, "array[int]"]):
+    """Term → the texts that came since it was last asked for: number of the text and worth in one number."""
+
+    def __missing__(self, term: str) -> "array[int]":
+        row = self[term] = _NO_TEXT[:]
+        return row
 
 
 @dataclass(slots=True)
@@ -24,6 +34,7 @@ class WordIndex:
     weights: WordWeights
     usual: Mapping[str, float] = field(default_factory=dict)
     """Term → the share of texts of this kind that have it anywhere."""
+    _new: _NewRows = field(default_factory=_NewRows)
     _few: dict[str, tuple["array[int]", "array[int]"]] = field(default_factory=dict)
     """Term → the texts that have it, and what it is worth in each."""
     _many: dict[str, "array[int]"] = field(default_factory=dict)
@@ -40,28 +51,19 @@ class WordIndex:
 
     def add(self, key: int, counts: Mapping[str, float], length: float = 1.0) -> None:
         """Take in a text by how often each term occurs in it; `length` is that of the text to the usual."""
-        known = self._few.get
-        worth = {count: self._worth(count / length) for count in set(counts.values())}
-        for term, count in counts.items():
-            value = worth[count]
-            found = known(term)
-            if found is not None:
-                keys, values = found
-                keys.append(key)
-                values.append(value)
-                if len(keys) > COMMON:
-                    self._make_common(term)
-            elif term in self._many:
-                _place(self._many[term], key, value)
-                self._occurs[term] += 1
-            else:
-                self._few[term] = (array("I", (key,)), array("H", (value,)))
+        place = key << _BITS
+        worth = {count: place | self._worth(count / length) for count in set(counts.values())}
+        values = map(worth.__getitem__, counts.values())
+        # No loop of ours: a library has hundreds of thousands of these.
+        deque(map(array.append, map(self._new.__getitem__, counts), values), maxlen=0)
         self._terms[key] = tuple(counts)
         self._weighed.clear()
         self._weighed_all.clear()
 
     def remove(self, key: int) -> None:
         for term in self._terms.pop(key):
+            if term in self._new:
+                self._settle(term)
             if term in self._many:
                 self._many[term][key] = 0
                 self._occurs[term] -= 1
@@ -89,6 +91,8 @@ class WordIndex:
         if known is None:
             settings = self.weights
             library = len(self._terms) + settings.prior
+            if term in self._new:
+                self._settle(term)
             occurs = self._occurs[term] if term in self._occurs else len(self._few.get(term, _NOWHERE)[0])
             imagined = settings.prior * self.usual.get(term, 0.0)
             rarity = math.log(1 + library / (occurs + imagined + 0.5)) / math.log(1 + library / 0.5)
@@ -165,19 +169,24 @@ class WordIndex:
     def _worth(self, count: float) -> int:
         return int(_STEPS * count / (count + self.weights.saturation)) or 1
 
-    def _make_common(self, term: str) -> None:
-        keys, values = self._few.pop(term)
-        row = array("H", bytes(2 * (max(keys) + 1)))
-        for key, value in zip(keys, values, strict=True):
-            row[key] = value
-        self._many[term] = row
-        self._occurs[term] = len(keys)
+    def _settle(self, term: str) -> None:
+        """Put the texts that came since a term was last asked for where requests look for them."""
+        new = self._new.pop(term)
+        if term not in self._many:
+            keys, values = self._few.setdefault(term, (array("I"), array("H")))
+            keys.extend([each >> _BITS for each in new])
+            values.extend([each & _STEPS for each in new])
+            if len(keys) <= COMMON:
+                return
+            del self._few[term]
+            self._many[term], self._occurs[term] = array("H"), 0
+            new = array("Q", [key << _BITS | value for key, value in zip(keys, values, strict=True)])
+        row = self._many[term]
+        row.frombytes(bytes(2 * max((max(new) >> _BITS) + 1 - len(row), 0)))
+        for each in new:
+            row[each >> _BITS] = each & _STEPS
+        self._occurs[term] += len(new)
 
 
+_NO_TEXT: "array[int]" = array("Q")
 _NOWHERE: tuple["array[int]", "array[int]"] = (array("I"), array("H"))
-
-
-def _place(row: "array[int]", key: int, value: int) -> None:
-    if key >= len(row):
-        row.frombytes(bytes(2 * (key + 1 - len(row))))
-    row[key] = value
