@@ -30,6 +30,9 @@ _NOT_HEADING = re.compile(
     r"^#{1,6}\s+.*?(?:when\s+not\s+to|not\s+(?:to\s+)?use|do\s+not\s+use|don['’]t\s+use|not\s+for|out\s+of\s+scope)",
     re.IGNORECASE,
 )
+_OTHER_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_IN_LINE = ("use", "Use", "not", "Not")
+"""One of these is in every line of instructions that is looked at for a sentence that excludes."""
 MOST_PHRASES = 64
 MOST_EXCLUSIONS = 24
 LONGEST_EXCLUSION = 400
@@ -75,11 +78,40 @@ def exclusions_of_body(text: str) -> list[str]:
 
 
 def _excluding(text: str) -> Iterator[str]:
-    under_heading = False
-    for line in text.splitlines():
-        if line.startswith("#"):
-            under_heading = bool(_NOT_HEADING.match(line))
-        elif under_heading and line.strip():
-            yield line
-        elif "use" in line or "not" in line or "Not" in line or "Use" in line:
-            yield from (sentence for sentence in _SENTENCE_END.split(line) if _NOT_THIS_SKILL.match(sentence))
+    if any(end in text for end in _OTHER_LINE_ENDS):
+        text = "\n".join(text.splitlines())
+    covered = 0
+    for start in _starts_of_lines(text):
+        if start < covered:
+            continue
+        line = text[start : _line_end(text, start)]
+        lowered = line.lower()
+        denies = "not" in lowered or "n't" in lowered or "n’t" in lowered
+        if line[0] != "#":
+            sends = "for" in lowered and "-" in line
+            if denies or sends or "never" in lowered or "avoid" in lowered:  # as no other sentence can match
+                yield from filter(_NOT_THIS_SKILL.match, _SENTENCE_END.split(line))
+        elif (denies or "scope" in lowered) and _NOT_HEADING.match(line):
+            following = text.find("\n#", start)
+            covered = len(text) if following < 0 else following + 1
+            yield from (below for below in text[start:covered].split("\n")[1:] if below.strip())
+
+
+def _starts_of_lines(text: str) -> list[int]:
+    """Where the headings and the lines that may exclude something begin, in order; most lines do not."""
+    starts = {0} if text.startswith("#") else set()
+    at = text.find("\n#")
+    while at >= 0:
+        starts.add(at + 1)
+        at = text.find("\n#", at + 1)
+    for word in _IN_LINE:
+        at = text.find(word)
+        while at >= 0:
+            starts.add(text.rfind("\n", 0, at) + 1)
+            at = text.find(word, _line_end(text, at))
+    return sorted(starts)
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end

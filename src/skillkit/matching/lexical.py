@@ -11,7 +11,7 @@ from skillkit.core.models import SkillMetadata
 from skillkit.matching.calibration import CALIBRATIONS, LEXICAL, Calibration, LexicalWeights
 from skillkit.matching.description import Description, exclusions_of_body
 from skillkit.matching.request import Request
-from skillkit.matching.sentences import Kind, SentenceIndex
+from skillkit.matching.sentences import Kind, Sentence, SentenceIndex
 from skillkit.matching.terms import count_terms, terms
 from skillkit.matching.usual import usual_terms
 from skillkit.matching.word_index import WordIndex
@@ -23,9 +23,12 @@ CANDIDATES = 200
 """Skills that are looked at closely, of those that share the most."""
 CLOSEST = 50
 """Skills for which it is counted how much of the request they answer."""
+SAMPLED = 8
+"""Of so many scores one is looked at to know about where the last of the candidates is."""
 ONE_MORE_WORD = 1.0
 """Weight of a word imagined unanswered, so that a request of one word is not answered by it alone."""
 MOST_WORDS = 6
+_NAME, _PHRASE = Kind.NAME, Kind.PHRASE
 BodyReader = Callable[[SkillMetadata], str]
 
 
@@ -61,6 +64,8 @@ class LexicalScorer:
         """How much of usual instructions a skill lacks, 0 to 1; only those that lack any."""
         self._unread: dict[int, SkillMetadata] = {}
         self._answers: _Answers | None = None
+        self._sentence_weights: dict[Sentence, float] = {}
+        """How much the terms of a sentence say together; what was computed since a skill came or went."""
 
     @property
     def calibration(self) -> Calibration:
@@ -83,11 +88,13 @@ class LexicalScorer:
         self._sentences.add(key, Kind.PHRASE, _term_sets((*description.phrases, *triggers)))
         self._sentences.add(key, Kind.EXCLUSION, _term_sets(description.exclusions))
         self._answers = None
+        self._sentence_weights.clear()
         if self._read:
             self._unread[key] = skill
 
     def remove(self, key: int) -> None:
         self._answers = None
+        self._sentence_weights.clear()
         self._words.remove(key)
         self._sentences.remove(key)
         self._lacking.pop(key, None)
@@ -151,14 +158,18 @@ class LexicalScorer:
         names: dict[int, float] = {}
         phrases: dict[int, float] = {}
         exclusions: dict[int, float] = {}
+        weights, name_covered = self._sentence_weights, settings.name_covered
         for sentence, shared in self._sentences.shared(asked, total).items():
-            whole, key = self._words.weight_of_all(sentence.terms), sentence.key
-            if sentence.kind is Kind.NAME:  # an ordinary word is less than a name
-                names[key] = settings.name_covered * shared / max(whole, 1.0)
+            kind, key = sentence.kind, sentence.key
+            if sentence not in weights:
+                weights[sentence] = sum(map(self._words.weight, sentence.terms))
+            whole = weights[sentence]
+            if kind is _NAME:  # an ordinary word is less than a name
+                names[key] = name_covered * shared / (whole if whole > 1.0 else 1.0)
                 continue
-            best = phrases if sentence.kind is Kind.PHRASE else exclusions
+            best = phrases if kind is _PHRASE else exclusions
             value = shared * shared / whole  # what it shares, times how much of it is shared
-            if value > best.get(key, 0.0):
+            if key not in best or value > best[key]:
                 best[key] = value
         for key in {**names, **phrases, **exclusions}:
             value = names.get(key, 0.0) + settings.phrase * scale * phrases.get(key, 0.0)
@@ -208,7 +219,11 @@ def _term_sets(texts: Iterable[str]) -> tuple[tuple[str, ...], ...]:
 
 def _best(total: dict[int, float], count: int) -> dict[int, float]:
     """The best so many, best first; of equals the earlier."""
-    least = sorted(total.values(), reverse=True)[count - 1]
-    near = [key for key, value in total.items() if value >= least]
+    # Nearly always a little below the last of them, by a sample: so that few are sorted.
+    sample = sorted(list(total.values())[::SAMPLED], reverse=True)
+    floor = sample[min(int(1.4 * count / SAMPLED), len(sample) - 1)]
+    near = [key for key, value in total.items() if value >= floor]
+    if len(near) < count:
+        near = list(total)
     near.sort(key=total.__getitem__, reverse=True)
     return {key: total[key] for key in near[:count]}

@@ -90,12 +90,22 @@ class _Pieces(dict[bytes, str]):
     beyond ASCII those of several words. Libraries have few different words, and each is split once."""
 
     def __missing__(self, piece: bytes) -> str:
-        text = piece.decode("utf-8", "surrogatepass")
-        joined = " ".join(_terms_of_word(text) if piece.isalnum() else terms(text))
+        joined = self._joined(piece)
         if len(self) >= MOST_PIECES:
             self.clear()
         self[piece] = joined
         return joined
+
+    def _joined(self, piece: bytes) -> str:
+        text = piece.decode("utf-8", "surrogatepass")
+        bare = text.strip("'")
+        if len(text) <= LONGEST_WORD and bare.isascii():
+            if bare.isalpha() and not _has_humps(bare):  # as most are: one part, nothing to fold
+                whole = bare.lower()
+                return "" if whole in STOP_WORDS else _stem(whole)
+            if bare.isdigit():
+                return bare
+        return " ".join(_terms_of_word(text) if piece.isalnum() else terms(text))
 
 
 MOST_PIECES = 131_072
@@ -129,6 +139,7 @@ def _has_humps(word: str) -> bool:
     return not (word.islower() or word[1:].islower() or word.isupper())
 
 
+@lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
     """The stem, the same for `organise` and `organize`."""
     return stem(_BRITISH.sub("iz", word) if "is" in word else word)

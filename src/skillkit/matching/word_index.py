@@ -44,7 +44,6 @@ class WordIndex:
     _terms: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _weighed: dict[str, float] = field(default_factory=dict)
     """What was computed since the library last changed."""
-    _weighed_all: dict[tuple[str, ...], float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._terms)
@@ -58,7 +57,6 @@ class WordIndex:
         deque(map(array.append, map(self._new.__getitem__, counts), values), maxlen=0)
         self._terms[key] = tuple(counts)
         self._weighed.clear()
-        self._weighed_all.clear()
 
     def remove(self, key: int) -> None:
         for term in self._terms.pop(key):
@@ -74,7 +72,6 @@ class WordIndex:
             if not keys:
                 del self._few[term]
         self._weighed.clear()
-        self._weighed_all.clear()
 
     def shared(self, request: Request, key: int) -> Set[str]:
         """The request's terms that a text has."""
@@ -82,8 +79,10 @@ class WordIndex:
 
     def most_telling(self, terms: Iterable[str], request: Request) -> list[str]:
         """Terms of a request, those first that say most."""
-        counts = request.emphasis.get
-        return sorted(terms, key=lambda term: (self.weight(term) * counts(term, 1.0), term), reverse=True)
+        weight, counts = self.weight, request.emphasis.get
+        weighed = [(weight(term) * counts(term, 1.0), term) for term in terms]
+        weighed.sort(reverse=True)
+        return [term for _, term in weighed]
 
     def weight(self, term: str) -> float:
         """How much a term says: by how rare it is here and in such texts, and how ordinary in English."""
@@ -98,13 +97,6 @@ class WordIndex:
             rarity = math.log(1 + library / (occurs + imagined + 0.5)) / math.log(1 + library / 0.5)
             known = rarity * (1 - settings.commonness * commonness(term))
             self._weighed[term] = known
-        return known
-
-    def weight_of_all(self, terms: tuple[str, ...]) -> float:
-        """How much the terms of a sentence say together."""
-        known = self._weighed_all.get(terms)
-        if known is None:
-            known = self._weighed_all[terms] = sum(map(self.weight, terms))
         return known
 
     def telling(self, request: Request) -> list[tuple[str, float]]:
@@ -146,12 +138,12 @@ class WordIndex:
                     if key < length and (value := row[key]):
                         total[key] += worth * value
 
-    def having(self, term: str, keys: frozenset[int]) -> set[int]:
+    def having(self, term: str, keys: frozenset[int]) -> frozenset[int]:
         """Those of the texts `keys` that have a term."""
         if row := self._many.get(term):
             length = len(row)
-            return {key for key in keys if key < length and row[key]}
-        return set(keys.intersection(self._few[term][0])) if term in self._few else set()
+            return frozenset([key for key in keys if key < length and row[key]])
+        return keys.intersection(self._few[term][0]) if term in self._few else _NONE
 
     def having_common(self, weighed: Iterable[tuple[str, float]], enough: int) -> set[int]:
         """Texts that have the most telling of the common terms, until there are `enough`."""
@@ -188,5 +180,6 @@ class WordIndex:
         self._occurs[term] += len(new)
 
 
+_NONE: frozenset[int] = frozenset()
 _NO_TEXT: "array[int]" = array("Q")
 _NOWHERE: tuple["array[int]", "array[int]"] = (array("I"), array("H"))
