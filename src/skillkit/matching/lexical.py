@@ -107,6 +107,8 @@ class LexicalScorer:
             key, skill = next(iter(self._unread.items()))
             self._add_body(key, self._text_of(skill))
             del self._unread[key]
+        self._words.settle()
+        self._bodies.settle()
 
     def scores(self, request: Request) -> dict[int, float]:
         """The skills that share most with the request; only the order of magnitude is fixed."""

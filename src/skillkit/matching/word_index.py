@@ -58,6 +58,11 @@ class WordIndex:
         self._terms[key] = tuple(counts)
         self._weighed.clear()
 
+    def settle(self) -> None:
+        """Put every term where requests look for it now, so that no request waits for it."""
+        for term in list(self._new):
+            self._settle(term)
+
     def remove(self, key: int) -> None:
         for term in self._terms.pop(key):
             if term in self._new:
