@@ -59,6 +59,9 @@ def uv_settings(environ: Mapping[str, str] | None = None) -> UvSettings:
     }
     file = _own_configuration(environ)
     options: tuple[str, ...] = ("--no-config",) if file is None else ("--config-file", os.fspath(file))
+    if extra := kept.pop("UV_EXTRA_INDEX_URL", ""):
+        first = kept.pop("UV_DEFAULT_INDEX", "") or kept.pop("UV_INDEX_URL", "") or _PYPI
+        kept.update(_in_order([*kept.get("UV_INDEX", "").split(), first, *extra.split()]))
     if file is not None or any(environ.get(name) for name in _OWN_SETTINGS):
         return UvSettings(kept, options)
     pip = pip_settings(environ)
@@ -111,17 +114,21 @@ def _pip_files(environ: Mapping[str, str]) -> list[Path]:
     return [*files, Path(named)] if named else files
 
 
-def _as_uv_settings(pip: Mapping[str, str]) -> dict[str, str]:
-    settings: dict[str, str] = {}
-    # pip takes the highest version of all its indexes, so whoever can publish on one of them can
-    # replace a package of another. uv stops at the first index that knows a name; the default one is
-    # its last, so the order is turned round: an extra index gives what the first does not have.
-    indexes = [pip.get("index-url") or _PYPI, *pip.get("extra-index-url", "").split()]
-    if indexes != [_PYPI]:
-        settings["UV_DEFAULT_INDEX"] = indexes[-1]
+def _in_order(indexes: list[str]) -> dict[str, str]:
+    """Settings by which an extra index gives what the first does not have, and nothing else.
+
+    pip takes the highest version of all its indexes, and uv prefers extra ones: whoever can publish on one
+    could replace a package of the first. uv stops at the first index that knows a name, the default being
+    its last.
+    """
+    settings = {} if indexes == [_PYPI] else {"UV_DEFAULT_INDEX": indexes[-1]}
     if len(indexes) > 1:
-        settings["UV_INDEX"] = " ".join(indexes[:-1])
-        settings["UV_INDEX_STRATEGY"] = "first-index"
+        settings |= {"UV_INDEX": " ".join(indexes[:-1]), "UV_INDEX_STRATEGY": "first-index"}
+    return settings
+
+
+def _as_uv_settings(pip: Mapping[str, str]) -> dict[str, str]:
+    settings = _in_order([pip.get("index-url") or _PYPI, *pip.get("extra-index-url", "").split()])
     if pip.get("find-links"):
         settings["UV_FIND_LINKS"] = ",".join(pip["find-links"].split())
     if pip.get("cert"):

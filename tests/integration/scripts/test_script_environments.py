@@ -184,15 +184,16 @@ def test_a_configuration_beside_our_temporary_folder_is_not_obeyed(fresh, index,
     assert answer["result"][0] == "outer of inner"
 
 
-def test_an_extra_index_does_not_outrank_the_first_one(fresh, tmp_path, monkeypatch):
+@pytest.mark.parametrize("program", ["PIP", "UV"])
+def test_an_extra_index_does_not_outrank_the_first_one(fresh, tmp_path, monkeypatch, program):
     for name, version in (("first", "1.0"), ("extra", "99.0")):
         for package in ("inner", "only") if name == "extra" else ("inner",):
             folder = tmp_path / name / package
             folder.mkdir(parents=True)
             wheel = build_wheel(folder, package, {f"{package}.py": f"VALUE = '{name}'"}, version=version)
             (folder / "index.html").write_text(f'<a href="{wheel.name}">{wheel.name}</a>')
-    monkeypatch.setenv("PIP_INDEX_URL", (tmp_path / "first").as_uri())
-    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", (tmp_path / "extra").as_uri())
+    monkeypatch.setenv(f"{program}_INDEX_URL", (tmp_path / "first").as_uri())
+    monkeypatch.setenv(f"{program}_EXTRA_INDEX_URL", (tmp_path / "extra").as_uri())
     tell = "import inner, only\nprint(json.dumps([inner.VALUE, only.VALUE]))"
     fresh.skill(tell_py=script("'inner', 'only'", tell))
     answer = fresh.tools().script_run("demo", "tell")
