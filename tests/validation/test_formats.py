@@ -79,6 +79,13 @@ RIGHT = (
     "configures",
 )
 """Files that lie among the others and are something else, which is what is said of them."""
+EXPLAINED = {
+    # The cases of this template are in files of their own, and its list has no request.
+    "dtsong__data-engineering-skills__e15e8a04.json": "has items without a request",
+    # A template whose values are `{{name}}`: no YAML before it is filled in.
+    "microsoft__apm__f4234b5d.yml": "a key that is not text",
+}
+"""Single files that are refused, and with which words that is right."""
 
 
 def read(format_: str, folder: Path) -> Iterator[tuple[str, str]]:
@@ -100,7 +107,7 @@ def test_files_of_strangers_are_read_or_refused_for_what_they_are(
     wrong = {
         name: reason
         for name, reason in answers.items()
-        if reason and not any(right in reason for right in RIGHT)
+        if reason and not any(right in reason for right in (*RIGHT, EXPLAINED.get(name, reason + "?")))
     }
     counts = Counter(
         "read" if not reason else "wrong" if name in wrong else "refused rightly"

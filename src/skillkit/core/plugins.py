@@ -123,7 +123,9 @@ def _marketplace(root: Path, name: str) -> str:
             continue
         entries, market = data.get("plugins"), data.get("name")
         listed = entries if isinstance(entries, list) else []
-        if isinstance(market, str) and any(isinstance(e, dict) and e.get("name") == name for e in listed):
+        if isinstance(market, str) and any(
+            isinstance(e, dict) and _one_word(str(e.get("name"))) == name for e in listed
+        ):
             return market
     return "skills-dir" if above[:2] == ["skills", ".claude"] else "inline"
 
@@ -131,17 +133,24 @@ def _marketplace(root: Path, name: str) -> str:
 def _completed(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """The manifest with what clients do without, and with folders that are told as objects."""
     version, author, skills = data.get("version"), data.get("author"), data.get("skills")
+    name = data.get("name")
     description = str(data.get("description") or "-")[:_MAX_DESCRIPTION]
     named = isinstance(author, str) or (isinstance(author, dict) and "name" in author)
     folders = skills if isinstance(skills, list) else [skills or "skills/"]
     told = [folder.get("path") if isinstance(folder, dict) else folder for folder in folders]
     return {
         **data,
+        **({"name": _one_word(name)} if isinstance(name, str) else {}),
         "version": version if isinstance(version, str) and version.count(".") >= 2 else "0.0.0",
         "description": description,
         "author": author if named else {"name": ""},
         "skills": [folder for folder in told if folder] or ["skills/"],
     }
+
+
+def _one_word(name: str) -> str:
+    """A name as it stands before the colon: clients only warn of spaces in it."""
+    return name.strip(" ").replace(" ", "-")
 
 
 def _read(manifest_path: Path) -> Mapping[str, Any]:

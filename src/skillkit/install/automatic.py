@@ -47,6 +47,8 @@ _LINK = re.compile(r"\]\(\s*<?([^)\s>#?]+)")
 _NAMED_FILE = re.compile(
     r"(?<![\w/.~$:>}-])(?:\./)?((?:scripts|references|assets|resources|templates)/[\w./-]{0,200}\w\.\w{1,8})(?![\w/])"
 )
+_OF_PLUGIN = re.compile(r"\$\{CLAUDE_PLUGIN_ROOT\}/([\w./-]{0,200}\w)")
+"""What a plugin has beside its skills; a skill is installed without it."""
 _PLACEHOLDER = re.compile(
     r"\.\.\.|(?:^|[/_-])(?:your|my|path|foo|bar|xxx|example|name)(?:[/_.-]|$)", re.IGNORECASE
 )
@@ -158,6 +160,7 @@ def missing_files(tree: SkillTree) -> Iterator[str]:
             continue
         if "." in path.rpartition("/")[2] or "/" in path:
             yield path
+    yield from (f"${{CLAUDE_PLUGIN_ROOT}}/{path}" for path in _OF_PLUGIN.findall(text))
 
 
 def missing_skills(tree: SkillTree, metadata: SkillMetadata, known: Container[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from skillkit.install.exceptions import GitError, InstallError, LockFileError
 from skillkit.install.fetch import Wanted, fetch
 from skillkit.install.lock_hashes import fitting_formula, text_hash
 from skillkit.install.lockfile import ForeignEntry, Lock, LockedSkill
+from skillkit.install.paths import installable
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import RegistryState
 from skillkit.install.sources.kinds import parse_source
@@ -67,6 +68,8 @@ class FoundSkill:
 def parse_foreign(entry: ForeignEntry, folder: Path) -> ForeignSkill:
     """Return the source that an entry means; `folder` is that of the lock. Raises InstallError."""
     fields = entry.fields
+    if not installable(entry.name):
+        raise LockFileError("it cannot be the name of a skill")
     hash_ = fields.get("computedHash")
     if not isinstance(hash_, str) or not hash_:
         raise LockFileError("it has no computedHash")
@@ -111,11 +114,16 @@ def find_installed(state: RegistryState, store: SkillStore, skill: ForeignSkill)
 def parse_entries(lock: Lock, folder: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
     """Return what entries of other tools in skills-lock.json mean, and those that mean nothing here."""
     skills, left_out = [], []
+    taken = {canonical_name(skill.name) for skill in lock.skills}
     for entry in lock.foreign:
         try:
-            skills.append(parse_foreign(entry, folder))
+            skill = parse_foreign(entry, folder)
+            if canonical_name(skill.name) in taken:
+                raise LockFileError("another skill of that name is in the lock")
+            taken.add(canonical_name(skill.name))
+            skills.append(skill)
         except InstallError as error:
-            left_out.append(LeftOut(entry.name, str(error)))
+            left_out.append(LeftOut(escape_hidden(entry.name)[:80], str(error)))
     return skills, left_out
 
 

@@ -97,17 +97,14 @@ def read_lock(path: Path) -> Lock:
         raise LockFileError(
             f"{path} is not a lock file that can be used: {escape_hidden(reason)[:200]}"
         ) from error
-    names = [*(skill.name for skill in locked), *(entry.name for entry in foreign)]
-    if len({canonical_name(name) for name in names}) != len(names):
+    if len({canonical_name(skill.name) for skill in locked}) != len(locked):
         raise LockFileError(f"{path} locks two skills of one name")
-    unusable = [name for name in names if not installable(name)]
-    if unusable:
-        raise LockFileError(f"'{escape_hidden(unusable[0])[:80]}' cannot be the name of a skill")
     return Lock(tuple(locked), tuple(foreign))
 
 
 def _is_foreign(entry: Mapping[str, Any]) -> bool:
-    return "computedHash" in entry and "skillkit" not in entry
+    """Whether another tool wrote it; of an entry that is not as that tool writes it, only its name counts."""
+    return "skillkit" not in entry and ("computedHash" in entry or "sourceType" in entry)
 
 
 def _is_fixed(skill: InstalledSkill) -> bool:

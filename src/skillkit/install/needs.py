@@ -11,6 +11,7 @@ from skillkit.core.text import one_line
 _MAX_TEXT = 512 * 1024
 _LONGEST_SENTENCE = 600
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)*]*\s+")
 _STARTS_ITEM = re.compile(r"\A\s*(?:[-*+]\s|\d+[.)]\s|\||>)")
 _ITEM = re.compile(r"\A\s*(?:[-*+]|\d+[.)])?\s*(?:\[[ xX]\]\s*)?")
@@ -33,9 +34,13 @@ _DO = re.compile(
     rf"(?:\*\*[^*]{{1,60}}\*\*:?\s+)?\**{_BEFORE}{_ADVERB}{_SKILL}(?=[\s.,:;)*]|$)",
     re.IGNORECASE,
 )
+# Whose duty it is: other skills, phases and checks may require and invoke what this one does not.
+_THIS = r"(?:\A\W*|\b(?:this|the)\s+(?:\w+\s+)?(?:skill|command|workflow|step|phase|mode)\s+|\bit\s+|[:;]\s+)"
 _REQUIRED = re.compile(
-    r"(?:(?<!if\s)\brequires?\b(?:\s+(?:sub-?)?skills?)?|\brequired(?:\s+(?:sub-?)?skills?)?\W{0,3}:|\bdepends?\s+on\b|\bbuilds?\s+on\b|\brelies\s+on\b"
-    r"|\bprerequisites?:|\bmust\s+(?:first\s+)?(?:run|invoke|load|use|have\s+run)\b"
+    rf"(?:{_THIS}requires?\b(?=[^§]*§(?:\s+|-)(?:sub-?)?skill\b)(?:\s+(?:sub-?)?skills?:?)?"
+    r"|(?<!\()\brequired(?:\s+(?:sub-?)?skills?)?\W{0,3}:"
+    rf"|{_THIS}(?:depends?|relies)\s+on\b"
+    r"|\bprerequisites?:|\b(?:you|we|it|agents?|claude|orchestrator|skill)\s+must\s+(?:first\s+)?(?:run|invoke|load|use|have\s+run)\b"
     r"|\bproceed\s+to(?=\s+(?:the\s+)?§)|\bdelegates?\s+to\b|\bdispatch(?:es)?\s+to\b)"
     r"[^\w,]{0,6}(?:\w+[^\w,]{1,3}){0,3}?§",
     re.IGNORECASE,
@@ -44,12 +49,13 @@ _IF_NOT_YET = re.compile(
     rf"\b{_VERB}\s+(?:the\s+)?§(?:\s+skill)?\s+(?:first|if\s+not|before)\b", re.IGNORECASE
 )
 _PARTS = re.compile(
-    r"\b(?:composes(?!\s+with)|orchestrates|delegates?\s+to|dispatch(?:es)?\s+to|feeds?\s+(?:\w+\s+){0,3}to)\b[^§.;]{0,60}§"
+    r"\b(?:composes(?!(?:\s+\w+)?\s+with\b)|orchestrates|delegates?\s+to|dispatch(?:es)?\s+to)\b[^§.;]{0,60}§"
+    r"|\bfeed\s+(?:\w+\s+){0,4}to\s+(?:the\s+)?§"
     r"|\bREQUIRED\s+(?:SUB-?)?SKILLS?\b[^§.]*§|\b(?:via|using|per)\s+the\s+§\s+skill\b|\bSkill\s+tool\s+with\s+§",
     re.IGNORECASE,
 )
 _NEEDED_HEADING = re.compile(
-    r"\bskills?\s+(?:to\s+(?:invoke|load|use|run)|invoked|used)\b|\bdeclared\s+dependencies\b|\bskill\s+stack\b"
+    r"(?<!which\s)\bskills?\s+(?:to\s+(?:invoke|load|use|run)|invoked|used)\b(?!\s+(?:when|for|if)\b)|\bdeclared\s+dependencies\b|\bskill\s+stack\b"
     r"|\brequired\s+(?:sub-?)?skills?\b|\bcomposes\b(?!\s+with)|スキルスタック|技能栈|技能堆栈|工具要求|ツール要件",
     re.IGNORECASE,
 )
@@ -57,16 +63,26 @@ _NEEDED_HEADING = re.compile(
 _CALL = (
     r"\bsubagent_type\s*[=:]\s*[\"'](?:[\w.-]+::?)*{name}[\"']|\bskill\s*[=:]\s*[\"'](?:[\w.-]+:)*{name}[\"']"
 )
+_SEE_CALL = re.compile(r"\bsee\s+\W{0,3}skill\b", re.IGNORECASE)
 _SKILL_CALL = re.compile(r"\bskill\s*\(|\bskill`?\s+tool\b|\binvoke\b|\bcall\b")
 _OTHER_HEADING = re.compile(
     r"\brelated\b|\badjacent\b|\bsiblings?\b|\bsee\s+also\b|\bwhen\b|\bcross-|\balternatives?\b|\bcompos(?:e|ability|es?\s+with)\b|\bworks?\s+(?:together|with)\b|\bintegrations?\b"
     r"|\bnext\b|\bhand-?offs?\b|\blimitations?\b|\btriggers?\b|\brouting\b|\breferences?\b|\bchaining\b"
-    r"|\bexamples?\b|\boverview\b|\bout\s+of\s+scope\b|\bremediat|\bescalat|\bfollow-?ups?\b|\bnot\b|\bnever\b|\bdon['’]t\b|\bavoid\b|\boptional\b|\btroubleshoot|\bpairs?\b|\bboundar|\broute\b|\bfailures?\b",
+    r"|\bexamples?\b|\boverview\b|\bout\s+of\s+scope\b|\bremediat|\bescalat|\bfollow-?ups?\b|\bnot\b|\bnever\b|\bdon['’]t\b|\bavoid\b|\boptional\b|\btroubleshoot|\bpairs?\b|\bboundar|\broute\b|\bfailures?\b"
+    r"|\brelationships?\b|\bnotes?\b|\bgotchas?\b|\btips?\b|\bscenarios?\b|\bexpected\b|\bcovers?\b|\bcoverage\b|\b(?:down|up)stream\b"
+    r"|\bartefacts?\b|\btemplates?\b|\bwatch\b|\bfaq\b|\boutput\b|\A[\W\d]*(?:step\W+\d+\w?\W+)?report\b|\(if\b|\?\W*\Z",
     re.IGNORECASE,
 )
+# What the sections inside of such a section say is no order either.
+_OTHER_CHAPTER = re.compile(
+    r"\brelated\b|\brelationships?\b|\bsee\s+also\b|\btroubleshoot|\balternatives?\b|\bexamples?\b|\bscenarios?\b|\bfaq\b"
+    r"|\bout\s+of\s+scope\b|\bwhen\s+(?:not\s+)?to\s+use\b|\bnotes\b|\bgotchas?\b|\boutput\s+format\b",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"\W*\*\*([^*§]{1,60}?):?\*\*")
 _NOT_ITS_WORK = re.compile(
     r"\brelated\b|\bsee\s+also\b|\bwhen\b|\btriggers?\b|\brouting\b|\balternatives?\b|\bnext\b|\bnot\b|\bnever\b|\btroubleshoot"
-    r"|\bexamples?\b|\bhand-?offs?\b|\boptional\b|\bintegrations?\b|\bwhere\b|\bposition\b",
+    r"|\bexamples?\b|\bhand-?offs?\b|\boptional\b|\bintegrations?\b|\bwhere\b|\bposition\b|\bhow\s+to\s+(?:invoke|call)\b",
     re.IGNORECASE,
 )
 _SUB_SKILLS = re.compile(r"\bsub-?skills\s*\([^)]*§", re.IGNORECASE)
@@ -76,26 +92,38 @@ _LACKING = (
     r"|\s+(?:all|everything)\b)"
 )
 _ADVICE = re.compile(
-    r"\brecommend|\bsuggest|\bthe\s+user\b|\boffer|\boptions?\b|\bchosen\b|\bon\s+selection\b", re.IGNORECASE
+    r"\brecommend|\bsuggest|\bthe\s+user\b|\boffer|\boptions?\b|\bchosen\b|\bchoices?\b|\bchooses?\b|\bselect(?:ion|ed|s)\b"
+    r"|\bAskUserQuestion\b|\banswers?\b|\breturn\s+to\b",
+    re.IGNORECASE,
 )
+_ASKED = re.compile(
+    r"\baskuserquestion\b|\buser(?:['’]s)?\s+(?:selection|choice|answer|response|picks?|selects?|chooses?)\b",
+    re.IGNORECASE,
+)
+_CASE_OF_USER = re.compile(r"\b(?:when|if)\s+(?:the\s+)?(?:user|someone|you)\b", re.IGNORECASE)
 _ELSEWHERE = re.compile(
     r"(?:\A|:\**\s)\W*for\b[^§]*,[^§]*§|\b(?:if|when(?:ever)?|unless)\b(?!"
     + _LACKING
     + r")[^§]*§|§[^§]*\bonly\s+(?:when|if|for|at|before)\b"
-    r"|\([^()]*\buse\s+(?:the\s+)?§|\((?:via|using)\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing)?\b[^§]*§"
+    r"|\([^()]*\buse\s+(?:the\s+)?§|\((?:via|using)\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing|ions?)?\b[^§]*§|→\s*(?:use|run|invoke)\b[^§]*§|§(?:\s+skill)?\s+after\b"
     r"|\((?:(?:which|that|who)\b[^§)]*|delegates?\s+to\s+)§|\bnext\s+steps?\b|§\W*\s+(?:on|in)\s+(?:the\s+)?PATH\b|§\W*\s+(?:is\s+)?installed\b|\brelated\b|§(?:\s+skill)?\s+for\s+(?:the\s+)?(?:full|more|detail|complete|further|additional|deeper)"
     r"|§(?:\s+skill)?\s+for\b[^.;]{0,60}\b(?:guidance|details|background|reference)\b"
     r"|\b(?:use|run)\s+(?:the\s+)?§(?:\s+skill)?(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
     r"|(?:\bif\s+you\s+(?:need|want|prefer)\b|\b(?:do|does|is|are|will)\s+not\b|\bn['’]t\b|\bdon['’]t\b|\bnever\b"
     r"|\bconsider\b|\bmay\b|\bcan(?:not)?\b)[^§]*§"
+    # another skill that uses it, or that uses this one
+    r"|\bwhich\s+(?:itself\s+)?(?:composes|orchestrates|delegates|dispatches|requires|invokes|runs|uses)\b[^§]*§"
+    r"|\binvokes?\s+this\s+skill\b|\bnot\s+(?:duplicated|repeated|covered)\s+here\b|\A\W*(?:\d+[.)]\s+)?or\b|\bexplicit\s+§"
+    # a program of that name
+    r"|§\s+(?:CLI|binary|executable|package|library|SDK|API|MCP|server|version|v?\d)\b|§\s*[<>=≥]"
     r"|§-\w|§\s+(?:patterns?|conventions?|guidelines?|style|best\s+practices)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
     r"|§[^§]*\bif\s+(?:available|installed|you|needed|necessary|desired)\b",
     re.IGNORECASE,
 )
-# A row of a table, or one of several options, says what to do in one case.
-_CHOICE = re.compile(r"\A(?:\||(?:>\s*)?(?:[-*]\s+)?\**[A-H]\)\s)")
+# One of several options says what to do in one case.
+_CHOICE = re.compile(r"\A(?:>\s*)?(?:[-*]\s+)?\**[A-H]\)\s")
 _IN_A_CASE = re.compile(
-    r"§(?:\s+skill)?(?:\s+(?:first|before\b[^§.;]*?))?\s+(?:when(?:ever)?|where)\b|§[^§.;]*\bwhere\s+available\b",
+    r"§(?:\s+skill)?(?:\s+(?:first|before\b[^§.;]*?))?\s+(?:when(?:ever)?|where)\b|§[^§.;]*\b(?:when(?:ever)?|where\s+available)\b",
     re.IGNORECASE,
 )
 # What is said in quotes, or in code of several words, is somebody else's message.
@@ -152,9 +180,15 @@ def _saying(text: str, name: str) -> Iterator[str]:
         if _is_need(name, heading, lead, sentence):
             yield sentence
     if calls.search(text.lower()):
-        before = ""
+        before = of = ""
+        asked = False
         for heading, line in _lines(text):
-            other = _NOT_ITS_WORK.search(heading) or _ADVICE.search(line)
+            asked, of = (asked and heading == of) or _ASKED.search(line) is not None, heading
+            other = bool(_NOT_ITS_WORK.search(heading) or _ADVICE.search(heading) or _ADVICE.search(line))
+            if _SEE_CALL.search(line) or (
+                asked and _STARTS_ITEM.match(line)
+            ):  # a list of what the user may choose
+                other = True
             before = f"{before[-300:]}\n{line}".lower()
             # `skill=` is also an argument of functions that call no skill.
             call = "subagent_type" in line or _SKILL_CALL.search("\n".join(before.splitlines()[-3:]))
@@ -163,47 +197,63 @@ def _saying(text: str, name: str) -> Iterator[str]:
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Heading and line of all that is not the header; blocks of code may be templates with headings."""
-    heading, header = "", text.startswith("---")
+    """Headings and line of all that is not the header; blocks of code may be templates with headings."""
+    heading, inner, fenced, header = "", "", False, text.startswith("---")
     for number, line in enumerate(text.splitlines()):
         if header:
             header = number == 0 or line.rstrip() != "---"
             continue
+        fenced ^= _FENCE.match(line) is not None
         match = _HEADING.match(line)
-        if match:
-            heading = match[1]
-        yield heading, line
+        if match and fenced:
+            inner = match[1]
+        elif match:
+            heading, inner = match[1], ""
+        yield f"{heading} / {inner}", line
 
 
 def _sentences(text: str, name: str) -> Iterator[tuple[str, str, str]]:
-    """Heading, lines before the lists, and sentence of each mention; code and the header are left out."""
-    heading, fenced, header = "", False, text.startswith("---")
+    """Heading, lines before the lists, and sentence of each mention.
+
+    Code, the header and chapters that order nothing are left out.
+    """
+    heading, fence, header = "", "", text.startswith("---")
+    chapters: list[tuple[int, str]] = []
     leads: list[tuple[int, str]] = []
     paragraph: list[str] = []
     for number, line in enumerate((*text.splitlines(), "")):
         if header:
             header = number == 0 or line.rstrip() != "---"
             continue
-        fence = line.lstrip().startswith(("```", "~~~"))
-        match = None if fenced else _HEADING.match(line)
-        if fence or match or not line.strip() or _STARTS_ITEM.match(line):
+        mark = _FENCE.match(line)
+        # A block ends with as many marks as it began with and nothing after them: it may show another block.
+        marks = mark[1] if mark and (not fence or (mark[1].startswith(fence) and not mark[2].strip())) else ""
+        match = None if fence else _HEADING.match(line)
+        if marks or match or not line.strip() or _STARTS_ITEM.match(line):
             if paragraph:
                 whole = " ".join(part.strip() for part in paragraph)
                 indent = _indent(paragraph[0]) if _STARTS_ITEM.match(paragraph[0]) else -1
                 leads = [(outer, text) for outer, text in leads if outer < indent]
                 lead = " ".join(text for _, text in leads)
                 quote = "> " if whole.startswith(">") else ""
-                if not (quote and leads):  # words for the user
+                other = any(_OTHER_CHAPTER.search(title) for level, title in chapters[:-1] if level > 1)
+                if not other and not (quote and leads):  # words for the user
                     yield from ((heading, lead, quote + sentence) for sentence in _naming(name, whole))
                 end = whole.rstrip("*_ ")[-1:]
                 if end in ":?":  # what follows a question is for those who say yes
                     leads.append((indent, "when" if end == "?" else f"{whole[:60]} {whole[-80:]}"))
             paragraph = []
-        fenced ^= fence
+        fence = ("" if fence else marks) if marks else fence
         if match:
             heading, leads = match[1], []
-        elif not fenced and not fence and line.strip():
+            level = _level(line)
+            chapters = [*(each for each in chapters if each[0] < level), (level, heading)]
+        elif not fence and not marks and line.strip():
             paragraph.append(line)
+
+
+def _level(heading: str) -> int:
+    return len(heading) - len(heading.lstrip("#"))
 
 
 def _indent(line: str) -> int:
@@ -211,13 +261,13 @@ def _indent(line: str) -> int:
 
 
 def _naming(name: str, paragraph: str) -> Iterator[str]:
-    if name not in paragraph.lower():
+    if name not in paragraph.lower() or paragraph.startswith("|"):  # a row says what to do in one case
         return
     before = ""
     in_a_case = _CASE_OF_LIST.match(paragraph)
     for sentence in _SENTENCE_END.split(_SAID.sub(_without_words, paragraph)):
         # "Is the idea not clear yet? Use X." and "- **No idea** — it is open. Use X." are for another case.
-        other = before.endswith("?") or (in_a_case and before)
+        other = before.endswith("?") or (in_a_case and before) or _CASE_OF_USER.search(before)
         if name in sentence.lower() and len(sentence) <= _LONGEST_SENTENCE and not other:
             yield sentence
         before = sentence.rstrip("\"'”’)* ")
@@ -236,7 +286,10 @@ def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
         return item.startswith("§")
     if _IN_A_CASE.search(marked):
         return False
-    if _OTHER_HEADING.search(heading) or _OTHER_HEADING.search(lead) or _ADVICE.search(lead):
+    label = _LABEL.match(marked)
+    if any(_OTHER_HEADING.search(said) for said in (heading, lead, label[1] if label else "")):
+        return False
+    if _ADVICE.search(heading) or _ADVICE.search(lead):
         return False
     orders: tuple[re.Pattern[str], ...] = (_REQUIRED, _PARTS, _SUB_SKILLS)
     if not sentence.startswith(">"):  # a note that is set apart may say what is required, and orders nothing
@@ -247,7 +300,7 @@ def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
 
 
 def _is_for_user(name: str, sentence: str, marked: str) -> bool:
-    """Whether a sentence is a choice of several (a row, an option), or what the user is to be told."""
+    """Whether a sentence is one of several options, or what the user is to be told."""
     if _CHOICE.match(sentence) or sentence.count('"') % 2 or "“" in sentence:
         return True
     command = re.search(rf"(?<![\w.])/(?:[\w-]+:)*{re.escape(name)}\b", sentence, re.IGNORECASE)

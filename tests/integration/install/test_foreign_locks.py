@@ -11,7 +11,7 @@ from installing import Person
 from skill_repositories import Repository, skill_text
 
 from skillkit.install.exceptions import DriftError
-from skillkit.install.foreign_lock import parse_foreign
+from skillkit.install.foreign_lock import parse_entries, parse_foreign
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.lock_hashes import _locale_key, computed_hash, fitting_formula
 from skillkit.install.lockfile import read_lock
@@ -74,6 +74,24 @@ def test_a_skill_that_was_renamed_since_is_found_without_its_path(
     assert [(skill.name, skill.revision) for skill in changed] == [("page-cro", wanted)]
     [left_out] = changed.left_out
     assert "has no skill 'never-there'" in left_out.reason
+
+
+def test_an_entry_that_cannot_be_used_is_named_and_the_others_are_read(tmp_path: Path) -> None:
+    good = {"source": "owner/repo", "sourceType": "github", "computedHash": "1"}
+    names = ("pdf", "Spec Kit", "notes", "Notes", "../up")
+    lock = write_lock(
+        tmp_path / "skills-lock.json",
+        bare={"source": "owner/repo", "sourceType": "github"},
+        **dict.fromkeys(names, good),
+    )
+    skills, left_out = parse_entries(read_lock(lock), tmp_path)
+    assert [skill.name for skill in skills] == ["Notes", "pdf"]
+    assert {left.path: left.reason for left in left_out} == {
+        "bare": "it has no computedHash",
+        "Spec Kit": "it cannot be the name of a skill",
+        "../up": "it cannot be the name of a skill",
+        "notes": "another skill of that name is in the lock",
+    }
 
 
 def test_line_ends_of_windows_and_the_formula_of_registries_are_recognised() -> None:

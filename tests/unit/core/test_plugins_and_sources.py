@@ -323,6 +323,16 @@ def test_a_plugin_with_nothing_but_a_name_is_found_as_clients_find_it(fields, tm
         parse_plugin_manifest(manifest)
 
 
+def test_a_plugin_whose_name_has_spaces_is_found_under_one_word(tmp_path: Path) -> None:
+    manifest = write_manifest(tmp_path, GOOD | {"name": "My Tools "})
+    assert parse_plugin_manifest(manifest, strict=False).name == "My-Tools"
+    with pytest.raises(ManifestValidationError):
+        parse_plugin_manifest(manifest)
+    for name in ("a:b", "a/b", "a\nb", " "):
+        with pytest.raises(ManifestValidationError):
+            parse_plugin_manifest(write_manifest(tmp_path, GOOD | {"name": name}), strict=False)
+
+
 def plugin_at(folder, name="office", **fields):
     manifest = folder / ".claude-plugin" / "plugin.json"
     manifest.parent.mkdir(parents=True, exist_ok=True)

@@ -194,6 +194,12 @@ def test_files_that_are_named_and_not_there_are_on_the_card() -> None:
     assert found.missing == ("references/b.md", "scripts/gone.py")
 
 
+def test_what_a_skill_uses_of_its_plugin_is_not_there_without_the_plugin() -> None:
+    body = b"Run `python ${CLAUDE_PLUGIN_ROOT}/lib/check.py`, then `${CLAUDE_SKILL_DIR}/scripts/run.py`."
+    found = card({"SKILL.md": body, "scripts/run.py": b""})
+    assert found.missing == ("${CLAUDE_PLUGIN_ROOT}/lib/check.py",)
+
+
 def test_files_named_in_commands_and_in_prose_are_looked_for_too() -> None:
     body = b"Run:\n```bash\npython ./scripts/lost.py --in assets/here.csv\n```\nSee references/lost.md. Not: "
     body += b"/opt/scripts/a.py, $X/scripts/b.py, https://x.example/scripts/c.py, scripts/your-x.py"
