@@ -99,6 +99,7 @@ class AgentRuntime:
             on_step=self.observers.step,
             journal=self.manager.journal,
             turn=self._turn,
+            price=self.provider.settings.price,
         )
         self.approvals = Approvals(
             self.manager.authority, self.enabled.registry.consents, self.enabled.authority.hidden
@@ -169,9 +170,10 @@ class AgentRuntime:
                 self.save()
             self._report_unsaved()
 
-    def resume(self, conversation: SavedConversation) -> None:
-        """Go on with a conversation that another runtime has begun."""
+    def resume(self, conversation: SavedConversation, steps: Sequence[Step]) -> None:
+        """Go on with a conversation that another runtime has begun, and with what was done in it."""
         self.conversation = conversation
+        self.trace.steps[:0] = steps
         self.trace.session = conversation.id
         self._skills = self._agent = None
 

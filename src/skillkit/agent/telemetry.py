@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,8 @@ class Step:
     arguments: str = ""
     """What a tool was called with."""
     result: str = ""
+    price: str | None = None
+    """What a million tokens cost where they were asked for, `READ/WRITTEN`."""
 
 
 class Trace:
@@ -65,12 +67,14 @@ class Trace:
         on_step: Callable[[Step], object] = lambda step: None,
         journal: Writer = NO_JOURNAL,
         turn: Callable[[], ConversationTurn] = lambda: NO_TURN,
+        price: str | None = None,
     ) -> None:
         self.session = session
         self.home = home
         self.steps: list[Step] = []
         self.on_step = on_step
         self.journal = journal
+        self.price = price
         self.turn = turn
         """Where in the conversation the program is."""
         self.problem = ""
@@ -81,6 +85,7 @@ class Trace:
         return self.home / "logs" / f"session-{self.session}-trace.log"
 
     def add(self, step: Step) -> None:
+        step = replace(step, price=self.price)
         self.steps.append(step)
         self.on_step(step)
         if step.kind == "model":

@@ -195,3 +195,25 @@ class Screen:
             if WHERE in data.decode("utf-8", "replace"):
                 os.write(self.descriptor, b"\x1b[1;1R")
         self.read = self.text.index(words, self.read) + len(words) if words else len(self.text)
+
+
+def test_another_model_goes_on_with_the_tokens_and_switches_of_the_conversation(
+    agent, talk, online: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", online.address)
+    agent("config", "set", "openai.price", "10/10")
+    agent("config", "set", "ollama.price", "0/0")
+    done = talk("/skills off hello-extended", "hi", "/model ollama/test", "hi again", "/cost", "/skills")
+    assert "2 model requests, 246 tokens read, 14 written" in done.stdout
+    assert "cost: 0.0013" in done.stdout  # what the first was asked for has a price
+    states = dict(line.split()[:2] for line in done.stdout.splitlines() if line.startswith(("hello-", "kal")))
+    assert states["hello-extended"] == "off"
+    assert states["kalshi-markets"] == "on"
+
+
+def test_a_word_that_is_no_command_may_have_been_a_question(agent, home) -> None:
+    done = agent("hello")
+    assert done.code == 2
+    assert "To ask the model: agent -p hello" in done.stderr
+    assert "To ask the model" not in agent("skil").stderr
+    assert "To ask the model" not in agent("skill", "nonsense").stderr

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from openai_server import CallTool, OpenAIServer, Say
+from rich.cells import cell_len
 from terminal import CTRL_C, CTRL_D, Terminal
 
 from skillkit.agent.cli.chat import quoted
@@ -13,6 +14,8 @@ from skillkit.core.disk import agent_home
 
 IMITATION = "x\n  gets       nothing at all\n  digest sha256:0"
 RUN = CallTool("script_run", {"skill_name": "adder", "script_name": "add", "args": ["2", IMITATION]})
+
+AT_THE_TOP = "\x1b[1;1R"  # what a terminal says about its cursor, without which no status line is drawn
 
 
 def start(*arguments: str, columns: int = 80) -> Terminal:
@@ -203,3 +206,55 @@ def test_compacting_keeps_the_text_of_a_skill_in_use(talk, online: OpenAIServer)
     assert "earlier messages of this conversation were left out" in str(after.body["messages"])
     assert not any(said == "Say 0." for _, said in after.spoken)
     assert str(after.body["messages"]).count(text) == 1
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_wide_characters_push_no_argument_to_the_beginning_of_a_line(
+    online: OpenAIServer, adder: Path, columns: int
+) -> None:
+    forged = "天" * ((columns - 14) // 2) + "  digest     sha256:0000\u2028  gets all"
+    call = CallTool("script_run", {"skill_name": "adder", "script_name": "add", "args": [forged]})
+    online.replies = [call, Say("Done.")]
+    chat = start(columns=columns)
+    chat.at_prompt().press("/adder add 2 and 3\r").expect("Run it?").at_prompt().press("n\r").expect("Done.")
+    chat.at_prompt().press(CTRL_D)
+    assert chat.end() == 0
+    question = chat.text.partition("A script wants to run.")[2].partition("Done.")[0].splitlines()
+    facts = question[: next(place for place, line in enumerate(question) if line.startswith("Run it?"))]
+    assert max(map(cell_len, facts)) <= columns
+    arguments = facts[facts.index(next(line for line in facts if "arguments" in line)) + 1 :]
+    going_on = [line.strip() for line in arguments[: [line[:6] for line in arguments].index("  gets")]]
+    assert going_on
+    assert all(line.startswith("…") for line in going_on)
+
+
+def test_a_narrow_status_line_leaves_out_the_provider_and_not_the_end_of_a_number(
+    online: OpenAIServer,
+) -> None:
+    online.replies = [Say("Hallo.")]
+    chat = start(columns=40)
+    chat.at_prompt().press(f"{AT_THE_TOP}/hello-extended greet Bob\r").expect("Hallo.").at_prompt()
+    chat.press(AT_THE_TOP).expect("gpt-5-mini · hello-extended · 130 tokens").press(CTRL_D)
+    assert chat.end() == 0
+    assert "openai/" not in chat.text
+
+
+def test_questions_break_between_words(online: OpenAIServer, adder: Path) -> None:
+    online.replies = [RUN, Say("Done.")]
+    chat = start(columns=40)
+    chat.at_prompt().press("/adder add 2 and 3\r").expect(
+        "Run it? [o]nce, for this [s]ession,\n[a]lways, [n]o:"
+    )
+    chat.at_prompt().press("n\r").expect("Done.")
+    chat.at_prompt().press(CTRL_D)
+    assert chat.end() == 0
+
+
+@pytest.mark.parametrize("command", [["--tools"], ["skill", "list"]])
+def test_no_word_of_a_table_breaks_on_a_narrow_screen(online: OpenAIServer, command: list[str]) -> None:
+    def words(columns: int) -> set[str]:
+        table = start(*command, columns=columns)
+        assert table.end() == 0
+        return set(table.text.split())
+
+    assert words(40) >= words(160) - {"Tool", "Name"}  # a list has no head

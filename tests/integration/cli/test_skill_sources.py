@@ -68,6 +68,9 @@ def test_an_mcp_server_is_a_source_of_the_program(run_agent, write_skill, tmp_pa
 
     refused = run_agent("skill", "source", "add", "office", "--command", command)
     assert "sha256:" in refused.stderr, "what would be fetched is shown"
+    assert "office-letter (not fetched)" in refused.stdout
+    assert "--yes" in refused.stderr
+    assert "skill trust" not in refused.stderr
     [listed] = json.loads(run_agent("skill", "source", "list", "--json").stdout)
     assert listed["skills"] == ["office-letter"], "announced, and not more"
     assert "consent is needed" in _text(run_agent, "office-letter")

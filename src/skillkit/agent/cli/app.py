@@ -106,7 +106,9 @@ def agent(
 
         answer(prompt, options)
     elif json or stream_json:
-        raise typer.BadParameter("goes with -p, which says what to answer", param_hint="'--json'")
+        raise typer.BadParameter(
+            "goes with -p, which says what to answer", param_hint="'--json'" if json else "'--stream-json'"
+        )
     else:
         from skillkit.agent.cli.chat import chat
 

@@ -87,7 +87,7 @@ class Asker:
 
     def _answer(self, question: str) -> str:
         discard_typed_ahead()
-        sys.stderr.write(question)
+        sys.stderr.write(f"{output.flowing(question.rstrip())} ")
         sys.stderr.flush()
         try:
             answer = sys.stdin.readline()

@@ -77,11 +77,18 @@ class Chat:
             output.complain(str(error))
 
     def status(self) -> str:
-        """Model, active skills, tokens used."""
+        """Model, active skills, tokens used; what has no space is left out whole, the tokens last."""
         runtime = self.runtime
-        used = TokenTotals.of(runtime)
+        model = runtime.provider.model
+        tokens = f"{TokenTotals.of(runtime).total:,} tokens"
         skills = ", ".join(runtime.active_skills) or "no skill in use"
-        return f"{runtime.provider.name}/{runtime.provider.model} · {skills} · {used.total:,} tokens"
+        lines = [
+            f"{runtime.provider.name}/{model} · {skills} · {tokens}",
+            f"{model} · {skills} · {tokens}",
+            f"{skills} · {tokens}",
+        ]
+        width = output.console(stderr=True).width
+        return next((line for line in lines if len(line) <= width), tokens)
 
     async def _turn(self, text: str) -> None:
         """Answer; Ctrl-C ends the answer and not the program."""
@@ -173,9 +180,10 @@ class Chat:
             options = replace(self.options, provider=name, model=None)
         else:
             options = replace(self.options, provider=self.runtime.provider.name, model=name)
-        conversation = self.runtime.conversation
+        before, switches = self.runtime, self.switches
         await self._switch(options, same_client=False)
-        self.runtime.resume(conversation)
+        self.runtime.resume(before.conversation, before.trace.steps)
+        self.switches.take_over(switches)
         self.options = options
         output.say(f"{self.runtime.provider.name}/{self.runtime.provider.model} answers from here on.")
 
@@ -244,7 +252,7 @@ class Chat:
             ]
         )
         with suppress(EOFError, KeyboardInterrupt):
-            said = await self.terminal.ask(_script_prompt(question))
+            said = await self.terminal.ask(f"{output.flowing(_script_prompt(question))} ")
             for decision in Decision:
                 if said.strip().lower() in (decision.value, decision.value[0]):
                     return decision
@@ -262,7 +270,7 @@ class Chat:
         rows = [("tool", question.tool, ""), *_argument_rows(given), ("skills", skills, "")]
         output.facts_on_stderr(rows)
         with suppress(EOFError, KeyboardInterrupt):
-            said = await self.terminal.ask("Call it? [y]es, [n]o: ")
+            said = await self.terminal.ask(f"{output.flowing('Call it? [y]es, [n]o:')} ")
             return said.strip().lower() in ("y", "yes")
         return False
 
@@ -270,16 +278,16 @@ class Chat:
 def _script_prompt(question: ScriptQuestion) -> str:
     choices = "[o]nce, for this [s]ession, [a]lways"
     if question.may_run:
-        return f"Let it read the folder? {choices}, [n]o, it runs without: "
+        return f"Let it read the folder? {choices}, [n]o, it runs without:"
     without = ", [w]ithout the folder" if question.project is not None else ""
-    return f"Run it? {choices}{without}, [n]o: "
+    return f"Run it? {choices}{without}, [n]o:"
 
 
 def _argument_rows(arguments: Sequence[str]) -> list[tuple[str, str, str]]:
     """The arguments, quoted; a line that goes on begins with a mark, so that none looks like another fact."""
     width = max(20, output.console(stderr=True).width - 16)
-    text = " ".join(map(quoted, arguments)) or "none"
-    first, *others = [text[place : place + width] for place in range(0, len(text), width)]
+    text = escape_hidden(" ".join(map(quoted, arguments))) or "none"
+    first, *others = output.chop(text, width)
     return [("arguments", first, ""), *(("", f"…{part}", "") for part in others)]
 
 

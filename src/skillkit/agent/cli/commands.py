@@ -70,6 +70,12 @@ class SkillSwitches:
         )
         runtime.manager.authority = self.authority
 
+    def take_over(self, other: "SkillSwitches") -> None:
+        """Go on with what was switched before the same conversation got another model."""
+        self.pinned |= other.pinned
+        self.authority.on |= other.authority.on
+        self.authority.off |= other.authority.off
+
     async def do(self, words: str) -> None:
         """Carry out what follows `/skills`; nothing lists them."""
         action, _, name = words.partition(" ")
@@ -183,9 +189,8 @@ def show_why(runtime: "AgentRuntime") -> None:
 def show_cost(runtime: "AgentRuntime") -> None:
     usage = TokenTotals.of(runtime)
     output.say(str(usage))
-    cost = usage.cost(runtime.provider.settings.price)
-    if cost is not None:
-        output.say(f"cost: {cost:.4f}")
+    if usage.cost is not None:
+        output.say(f"cost: {usage.cost:.4f}")
 
 
 def show_memory(runtime: "AgentRuntime") -> None:

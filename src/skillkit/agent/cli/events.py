@@ -87,7 +87,7 @@ class TurnEvents:
             "skills": self._skills,
             "tool_calls": self._tool_calls,
             "tokens": {"read": usage.read, "written": usage.written, "estimated": usage.estimated},
-            "cost": usage.cost(runtime.provider.settings.price),
+            "cost": usage.cost,
             "seconds": round(seconds, 3),
             "notices": self._notices,
             **_who(runtime),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from skillkit.agent.cli.output import complain, print_json
+from skillkit.agent.cli.output import complain, print_json, remark
 from skillkit.agent.exceptions import UnfinishedAnswerError
 from skillkit.agent.remedies import explain
 from skillkit.core.disk import close_home
@@ -89,6 +89,8 @@ def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
         # What the parser of the command line refused was shown already; programs are told as well.
         if (explained := getattr(end.__context__, "format_message", None)) is not None:
             _as_json(arguments, "usage", explained())
+            if explained() == f"No such command '{arguments[0]}'.":
+                remark(f"To ask the model: agent -p {shlex.quote(' '.join(arguments))}")
         return end.code if isinstance(end.code, int) else ERROR if end.code else OK
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted.\n")

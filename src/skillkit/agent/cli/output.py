@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 WIDTH_WHEN_PIPED = 80
+_LONG_WORD = 20
+"""Words of running text that are longer may be broken: addresses, commands."""
 
 
 @cache
@@ -81,14 +84,14 @@ def end_line() -> None:
 def remark(text: str, style: str = "") -> None:
     """A line on stderr that is not the result: a hint, a warning; after what was printed so far."""
     _leave_result()
-    _print_stderr(_flowing(text), style)
+    _print_stderr(flowing(text), style)
 
 
 def complain(text: str) -> None:
     """An error, in the user's words and with nothing hidden; only its first line is bold."""
     _leave_result()
     first, *others = [escape_hidden(line) for line in text.splitlines() or [""]]
-    _print_stderr(_flowing(f"Error: {first}"), "bold red")
+    _print_stderr(flowing(f"Error: {first}"), "bold red")
     for line in others:
         _print_stderr(line)
 
@@ -120,7 +123,7 @@ def _has_terminal(stream: TextIO) -> bool:
     return stream.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
-def _flowing(text: str) -> str:
+def flowing(text: str) -> str:
     """Prose for stderr: on a terminal each of its lines breaks between words, never within one."""
     if not _has_terminal(sys.stderr):
         return text
@@ -145,11 +148,19 @@ def print_json(data: object) -> None:
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible: str) -> None:
     """Rows in columns; the column `flexible` takes what is left of the line and wraps in it.
 
-    Laid out by hand: a table of a hundred rows must not cost more than finding a hundred skills.
+    On a screen so narrow that words would break, each row is a list instead. Laid out by hand: a table
+    of a hundred rows must not cost more than finding a hundred skills.
     """
     cells = [[escape_hidden(str(cell)) for cell in row] for row in rows]
     width = _width()
-    _write(_layout([list(columns), *cells], list(columns).index(flexible), width), headed=True)
+    place = list(columns).index(flexible)
+    gaps = 2 * (len(columns) - 1)
+    if _is_of_a_person() and _words_that_fit([columns, *cells], place, width - gaps) is None:
+        for first, *others in cells:
+            labelled = list(zip(columns[1:], others, strict=True))
+            _write([first, *(f"  {line}" for line in _layout(labelled, 1, width - 2, whole=True))])
+        return
+    _write(_layout([list(columns), *cells], place, width), headed=True)
 
 
 def facts(rows: Sequence[tuple[str, object]]) -> None:
@@ -163,11 +174,42 @@ def facts_on_stderr(rows: Sequence[tuple[str, object, str]]) -> None:
     indent = max(len(label) for label, *_ in rows) + 4
     for label, value, style in rows:
         space = max(20, screen.width - indent)
-        text = escape_hidden(str(value))
-        parts = textwrap.wrap(text, space, break_long_words=False, break_on_hyphens=False)
-        for number, part in enumerate(parts):
+        for number, part in enumerate(_wrap_columns(escape_hidden(str(value)), space)):
             row = shown(f"  {'' if number else label:<{indent - 2}}", "dim")
             screen.print(row.append(part, style=style or "not dim"), soft_wrap=True)
+
+
+def _wrap_columns(text: str, width: int) -> list[str]:
+    """Break a text between words by columns of the screen; plain words stay whole, to be copied.
+
+    Not by characters: some are two columns wide, and would push what follows them to the beginning of a
+    line, where it could pass for another fact.
+    """
+    from rich.cells import cell_len
+
+    lines = [""]
+    for found in re.finditer(r"(\s*)(\S+)", text):
+        space, word = found.groups()
+        if cell_len(lines[-1] + space + word) <= width:
+            lines[-1] += space + word
+            continue
+        lines += [word] if word.isascii() else chop(word, width)
+    return [line for line in lines if line]
+
+
+def chop(text: str, width: int) -> list[str]:
+    """Cut a text into pieces of at most `width` columns and characters."""
+    from rich.cells import cell_len
+
+    pieces, taken = [""], 0
+    for character in text:
+        columns = max(1, cell_len(character))
+        if taken + columns > width:
+            pieces.append("")
+            taken = 0
+        pieces[-1] += character
+        taken += columns
+    return pieces
 
 
 def _write(lines: Sequence[str], *, headed: bool = False) -> None:
@@ -186,9 +228,25 @@ def _write(lines: Sequence[str], *, headed: bool = False) -> None:
 
 def _width() -> int:
     """Columns of the terminal, or 80 where there is none."""
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+    if _is_of_a_person():
         return max(20, shutil.get_terminal_size((WIDTH_WHEN_PIPED, 24)).columns)
     return WIDTH_WHEN_PIPED
+
+
+def _is_of_a_person() -> bool:
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
+
+
+def _words_that_fit(rows: Sequence[Sequence[str]], flexible: int, space: int) -> list[int] | None:
+    """Return how wide columns must be for their words to stay whole; None where there is no space for it."""
+    words = [
+        max(len(word) for cell in column for word in cell.split() or [""])
+        for column in zip(*rows, strict=True)
+    ]
+    left = space - sum(words) + words[flexible]
+    needed = min(words[flexible], _LONG_WORD)
+    words[flexible] = 0
+    return words if left >= needed else None
 
 
 def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int, *, whole: bool = False) -> list[str]:
@@ -198,7 +256,8 @@ def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int, *, whole: 
     rest = width - gaps - sum(wanted) + wanted[flexible]
     if rest < min(20, wanted[flexible]):  # the words of the other columns must wrap as well
         share = max(8, (width - gaps - 20) // max(1, len(wanted) - 1))
-        longest = [min(size, share) for size in wanted]
+        words = _words_that_fit(rows, flexible, width - gaps) or [0] * len(wanted)
+        longest = [min(size, max(share, word)) for size, word in zip(wanted, words, strict=True)]
         rest = max(8, width - gaps - sum(longest) + longest[flexible])
     longest[flexible] = min(wanted[flexible], rest)
     lines = []
@@ -206,7 +265,13 @@ def _layout(rows: Sequence[Sequence[str]], flexible: int, width: int, *, whole: 
         parts = [
             [cell]
             if len(cell) <= size
-            else textwrap.wrap(cell, size, break_long_words=not whole, break_on_hyphens=not whole) or [""]
+            else textwrap.wrap(
+                cell,
+                size,
+                break_long_words=not whole,
+                break_on_hyphens=not whole and any(len(word) > size for word in cell.split()),
+            )
+            or [""]
             for cell, size in zip(row, longest, strict=True)
         ]
         for number in range(max(len(part) for part in parts)):

@@ -103,9 +103,10 @@ def serve(
         _print_config(kept, f"http://{host}:{port}/mcp" if host else None, token_env or [])
         return
     tokens = dict(_token(given) for given in token_env or ())
+    if http is None:
+        _greet_people()  # first: what a server needs takes its time to load
     server = _server(paths or [], allow or [], scripts=scripts, watch=watch)
     if http is None:
-        _greet_people()
         asyncio.run(server.run_stdio())
     else:
         _run_http(server, host, port, tokens, origin or [])

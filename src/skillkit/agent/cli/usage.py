@@ -21,10 +21,16 @@ class TokenTotals:
     read: int = 0
     written: int = 0
     estimated: bool = False
+    cost: float | None = None
+    """What they cost, each at the price of the provider that was asked; None where one has no price."""
 
     @classmethod
     def of(cls, runtime: "AgentRuntime") -> "TokenTotals":
-        counts = [step.tokens for step in runtime.trace.steps if step.tokens is not None]
+        steps = [(step.tokens, step.price) for step in runtime.trace.steps if step.tokens is not None]
+        counts = [count for count, _ in steps]
+        costs = [cost_at(price, count.total, count.output) for count, price in steps]
+        costs = costs or [cost_at(runtime.provider.settings.price, 0, 0)]
+        known = [cost for cost in costs if cost is not None]
         return cls(
             requests=len(counts),
             system=sum(count.system for count in counts),
@@ -34,15 +40,12 @@ class TokenTotals:
             read=sum(count.total for count in counts),
             written=sum(count.output for count in counts),
             estimated=any(count.estimated for count in counts),
+            cost=sum(known) if len(known) == len(costs) else None,
         )
 
     @property
     def total(self) -> int:
         return self.read + self.written
-
-    def cost(self, price: str | None) -> float | None:
-        """Return what the tokens cost at `READ/WRITTEN` for a million each; None where no price is set."""
-        return cost_at(price, self.read, self.written)
 
     def __str__(self) -> str:
         about = "about " if self.estimated else ""

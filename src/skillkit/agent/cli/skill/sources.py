@@ -46,6 +46,7 @@ def add(
     """
     if url and command:
         raise typer.BadParameter("a server has an address (--mcp) or a command, not both")
+    announced: list[str] = []
     source = AddedSource(name, url or "", tuple(shlex.split(command or "")))
     if source.is_package:
         if not list(package_skill_folders([name])):
@@ -56,14 +57,16 @@ def add(
         _sources().add(source)
     else:
         with installer(yes=yes) as (_, asker):
-            asyncio.run(_fetch(source, asker))
+            announced = asyncio.run(_fetch(source, asker))
         _sources().add(source)
     names = [skill.name for skill in _skills_of(source)]
     output.say(f"Added {escape_hidden(name)}: {output.count(len(names), 'skill')}", "green")
     for found in names:
-        output.say(f"  {escape_hidden(found)}")
-    if names:
-        output.remark(f"To use one: agent skill trust {escape_hidden(names[0])}")
+        output.say(f"  {escape_hidden(found)}{' (not fetched)' if found in announced else ''}")
+    if fetched := [found for found in names if found not in announced]:
+        output.remark(f"To use one: agent skill trust {escape_hidden(fetched[0])}")
+    elif names:
+        output.remark("To fetch what is announced, add the source again and agree, or pass --yes")
 
 
 @app.command("list")
@@ -103,8 +106,8 @@ def _skills_of(source: AddedSource) -> list[Any]:
     return [skill for skill in enabled_skills().manager.list_skills() if skill.source_label == label]
 
 
-async def _fetch(source: AddedSource, asker: Asker) -> None:
-    """Ask about each skill that a server offers and fetch what the user agrees to."""
+async def _fetch(source: AddedSource, asker: Asker) -> list[str]:
+    """Ask about each skill that a server offers and fetch what the user agrees to; return the others."""
     try:
         from mcp import StdioServerParameters
 
@@ -114,14 +117,15 @@ async def _fetch(source: AddedSource, asker: Asker) -> None:
     if source.command:
         server = StdioServerParameters(command=source.command[0], args=list(source.command[1:]))
     remote = MCPSkillSource(source.name, server)
-    for skill in await remote.sync():
-        await _offer(remote, skill, asker)
+    return [skill.name for skill in await remote.sync() if not await _offer(remote, skill, asker)]
 
 
-async def _offer(remote: MCPSkillSource, skill: RemoteSkill, asker: Asker) -> None:
+async def _offer(remote: MCPSkillSource, skill: RemoteSkill, asker: Asker) -> bool:
     size = sum(file.size for file in skill.tree.files.values())
     described = output.summary(str(skill.frontmatter.get("description") or ""), 200)
     output.remark(f"{escape_hidden(skill.name)}: {described}")
     output.remark(f"  {output.count(len(skill.tree.files), 'file')}, {size:,} bytes, {skill.digest}")
-    if await asyncio.to_thread(asker.confirm, f"Fetch {escape_hidden(skill.name)}?"):
+    agreed = await asyncio.to_thread(asker.confirm, f"Fetch {escape_hidden(skill.name)}?")
+    if agreed:
         await remote.consent(skill.uri, skill.digest)
+    return agreed
