@@ -116,7 +116,7 @@ def test_ten_thousand_skills_are_searched_and_bounded():
         for number in range(10_000)
     ]
     matcher = SkillMatcher([*library, HONEST], mode="lexical", settings=QUIET)
-    assert matcher.match("please handle topic7777 for team77")[0].skill.name == "skill-7777"
+    assert matcher.rank("please handle topic7777 for team77")[0].skill.name == "skill-7777"
     assert matcher.match(REQUEST)[0].skill is HONEST
     assert len(matcher.match("/skill-1 /skill-2 /skill-3 /skill-4")) == 3
     assert len(matcher.rank("shared boilerplate", limit=5)) == 5

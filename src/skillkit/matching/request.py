@@ -18,6 +18,11 @@ _DENIED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What a request says that it is not about."""
+_SALUTATION = re.compile(
+    r"\s*(?:hi|hiya|hello|hey)(?:\s+(?:there|again|all|everyone|everybody|folks|team))?\s*(?:[,.!?;]+\s*|$)",
+    re.IGNORECASE,
+)
+"""How a request begins that is about something else, or about nothing."""
 _PASTED = re.compile(r"(?m)^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)", re.DOTALL)
 """A fenced block: something to work on, which says less of what is asked than any other word."""
 ENOUGH_WORDS = 6
@@ -52,7 +57,7 @@ class Request:
             asking = text
         words: dict[str, str] = {}
         emphasis: dict[str, float] = {}
-        asked_words = _DENIED.sub(" ", asking).split()
+        asked_words = _DENIED.sub(" ", asking[_greeted(asking) :]).split()
         for place, word in enumerate(asked_words):
             quoted, counts = shown(word), _counts(place, len(asked_words))
             for term in terms(word):
@@ -61,6 +66,12 @@ class Request:
                     emphasis[term] = counts
         reduced = {term: counts for term, counts in emphasis.items() if counts < 1}
         return cls(text, words, fold(text), len(asking.split()), reduced)
+
+
+def _greeted(text: str) -> int:
+    """Where a request begins, behind its salutation."""
+    greeting = _SALUTATION.match(text)
+    return 0 if greeting is None else greeting.end()
 
 
 def _counts(place: int, words: int) -> float:

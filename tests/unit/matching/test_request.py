@@ -1,5 +1,7 @@
 """Which words of a request say what is asked."""
 
+import pytest
+
 from skillkit.matching import SkillMatcher
 from skillkit.matching.request import LEAD, Request
 
@@ -39,3 +41,13 @@ def test_what_is_asked_wins_over_what_is_pasted_in_the_middle(everyday):
     report = "in the minutes of the meeting that follow below. We met on Tuesday. " * 4
     request = f"Find slow database queries and propose indexes {report} {pasted} {report}"
     assert matcher.rank(request, 1)[0].skill.name == "sql-tuning"
+
+
+@pytest.mark.parametrize("text", ["hi", "Hello!", "hey there", "Hello, who are you?", " HI ,\n"])
+def test_a_salutation_is_not_what_is_asked(text):
+    assert Request.parse(text).words == {}
+
+
+@pytest.mark.parametrize("text", ["hello world in C", "say hello to Bo", "hello-extended: Bo", "Hi, resize"])
+def test_only_a_salutation_at_the_beginning_is_left_out(text):
+    assert Request.parse(text).words
