@@ -10,7 +10,7 @@ from skillkit.matching import Match
 
 NEAREST = 14
 """Skills that are named with a request, and written into the journal, beside those that matched."""
-WORTH_NAMING = 0.01
+WORTH_NAMING = 0.015
 """The confidence below which a skill is not even named."""
 _RANKED = 2 * NEAREST
 """Asked of the matcher, so that active skills and copies of one another leave enough to name."""

@@ -64,7 +64,7 @@ class HelpCall:
                 **printed,
                 "message": f"{printed['message']}; it is the help of {program}, which it calls",
             }
-        reason = f"{self.script.name} took --help for an argument of {program}, which printed its own help"
+        reason = f"{self.script.name} took what asks for help as an argument of {program}: its help came"
         return failure("execution_failed", reason, printed["meta"])
 
     def _from_text(self, printed: Payload | None) -> Payload:

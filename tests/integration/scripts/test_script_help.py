@@ -125,7 +125,7 @@ def test_the_help_of_a_program_that_a_script_calls_is_not_the_scripts(workshop):
     answer = workshop.tools().script_help("demo", "show")
     assert answer["result"]["source"] == "text"
     assert "show FILE" in answer["result"]["help_text"]
-    assert "took --help for an argument of cat" in answer["message"]
+    assert "took what asks for help as an argument of cat" in answer["message"]
 
 
 def test_a_script_that_counts_its_arguments_is_asked_again_after_the_help_of_another(workshop):
