@@ -120,17 +120,17 @@ def _greet_people() -> None:
     """
     if not sys.stdin.isatty():
         return
-    output.remark(
-        "Serving skills over standard input and output, to a program that starts this one. "
-        "Ctrl-C ends it; --print-config shows what to write into a client's configuration."
-    )
 
     def end(*_: object) -> None:
         sys.stderr.write("\n")
         sys.stderr.flush()
         os._exit(INTERRUPTED)
 
-    signal.signal(signal.SIGINT, end)
+    signal.signal(signal.SIGINT, end)  # before anybody reads how to end it
+    output.remark(
+        "Serving skills over standard input and output, to a program that starts this one. "
+        "Ctrl-C ends it; --print-config shows what to write into a client's configuration."
+    )
 
 
 def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) -> "SkillServer":
