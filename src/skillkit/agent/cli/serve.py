@@ -122,8 +122,7 @@ def _greet_people() -> None:
         return
 
     def end(*_: object) -> None:
-        sys.stderr.write("\n")
-        sys.stderr.flush()
+        os.write(sys.stderr.fileno(), b"\n")  # it may be in the middle of a line of its own
         os._exit(INTERRUPTED)
 
     signal.signal(signal.SIGINT, end)  # before anybody reads how to end it
