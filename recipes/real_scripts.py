@@ -211,7 +211,7 @@ class Walk:
         return json.dumps(locks) if locks else ""
 
     def _python_lock(self, skill: SkillMetadata) -> str:
-        needed = packages_of(skill)
+        needed = packages_of(skill, strict=True)
         added = [fix for each in needed if (fix := self._correction(each.module))]
         left_out = [each.module for each in needed if self._correction(each.module) is not None]
         while requirements := chosen_requirements(needed, added, left_out):

@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -18,6 +19,7 @@ from skillkit.core.disk import locked, remove_tree, replace_file
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
 from skillkit.scripts.capture import Cancellation, run_to_end
+from skillkit.scripts.distributions import normalised
 from skillkit.scripts.inline_metadata import InlineMetadata
 from skillkit.scripts.models import DependencyError, Outcome
 from skillkit.scripts.pythons import Python, find_python
@@ -29,6 +31,8 @@ _READY = "pyvenv.cfg"
 _USED = "used"
 _RESOLVE_SECONDS = 300.0
 _DAY = 86_400.0
+_ENTRY = re.compile(r"^\S[^\n]*\n?(?:[ \t]+[^\n]*\n?)*", re.MULTILINE)
+"""A package of a lock: a line, and those below it that are indented."""
 _NO_UV = "the program 'uv' is not installed; install it, or 'pip install skillkit[scripts]'"
 
 
@@ -84,7 +88,8 @@ class EnvironmentStore:
     ) -> Environment:
         """The environment for a script, built if it is the first to ask for it.
 
-        `lock` is what the user accepted for a script that declares nothing itself.
+        `lock` is what the user accepted. Beside what the script declares itself it adds what that has not,
+        and replaces nothing.
 
         `reachable` wants an interpreter that any user can read. Raises DependencyError with the
         reason. What is there already costs two file reads and never touches the network.
@@ -105,7 +110,7 @@ class EnvironmentStore:
             script, metadata, allowances, python, self.folder / "uv-cache", cancellation=cancellation
         )
         if metadata:
-            lock = self._lock(building)
+            lock = add_to_lock(self._lock(building), lock)
         return self._built(lock, python, lambda folder: building.install(lock, folder))
 
     @contextlib.contextmanager
@@ -336,6 +341,13 @@ class _Building:
                 "unless you allow source builds for this version of the skill"
             )
         return reason
+
+
+def add_to_lock(lock: str, further: str) -> str:
+    """Return a lock with those packages of another one that it has not."""
+    entries = [entry for entry in _ENTRY.findall(further) if not entry.startswith("#")]
+    known = {normalised(entry) for entry in _ENTRY.findall(lock)}
+    return "".join((lock, *(entry for entry in entries if normalised(entry) not in known)))
 
 
 @contextlib.contextmanager

@@ -4,22 +4,24 @@ import ast
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from skillkit.core.digest import open_tree
 from skillkit.core.digest_memo import MAX_FILES
 from skillkit.core.models import SkillMetadata
-from skillkit.core.path_resolver import open_beneath
 from skillkit.core.pinned_trees import links_of
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.distributions import (
+    NAMESPACES,
     find_stated,
     is_guessable,
     known_distribution,
     normalised,
     stated_requirements,
 )
+from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
 from skillkit.scripts.own_modules import own_places
 
 KNOWN, SAME_NAME = "known", "same name"
@@ -47,18 +49,21 @@ class NeededPackage:
     """Whether the scripts go on without it."""
 
 
-def needed_packages(files: Mapping[str, bytes], scripts: Iterable[str]) -> list[NeededPackage]:
-    """Return what `scripts` need of the index; `files` are all of the skill's, by path.
+def needed_packages(
+    files: Mapping[str, bytes], scripts: Iterable[str], *, strict: bool = False
+) -> list[NeededPackage]:
+    """Return what `scripts` need of the index and do not declare; `files` are all of the skill's, by path.
 
-    A script with a PEP 723 block has declared what it needs.
+    A script whose PEP 723 block names packages has declared all that it needs, unless `strict`: then also
+    what it imports and none of them is named like is returned.
     """
     stated = stated_requirements(files)
     found: dict[str, NeededPackage] = {}
     for script in sorted(scripts):
         content = files.get(script, b"")
-        if _MARK in content or not (script.endswith(".py") or _is_python(content)):
+        if not (script.endswith(".py") or _is_python(content)):
             continue
-        for module, optional in _imports_of(script, files).items():
+        for module, optional in _undeclared_imports(script, files, strict=strict).items():
             package = _package(module, stated, script, optional=optional)
             if package.source == SAME_NAME and _is_named_so(module.partition(".")[0], files):
                 continue  # a module of the skill that is not on this script's path
@@ -88,6 +93,42 @@ def _package(
 def _is_python(content: bytes) -> bool:
     first = content[:200].partition(b"\n")[0]
     return first.startswith(b"#!") and b"python" in first
+
+
+def _undeclared_imports(script: str, files: Mapping[str, bytes], *, strict: bool) -> dict[str, bool]:
+    """Modules from elsewhere that a script does not declare, and whether each is optional.
+
+    Packages that are declared bring others along, and one that seems to have none of the modules may have
+    any of those nobody knows. So only `strict` looks for what a list of packages has left out.
+    """
+    declared = _declared(files.get(script, b""))
+    if declared is None or (declared and not strict):
+        return {}
+    imports = _imports_of(script, files)
+    missing = {module: optional for module, optional in imports.items() if not _has(declared, module)}
+    if any(not any(_has({name}, module) for module in imports) for name in declared):
+        return {module: optional for module, optional in missing.items() if known_distribution(module)}
+    return missing
+
+
+def _declared(content: bytes) -> set[str] | None:
+    """The packages that a script's own block names; None for a block that cannot be read."""
+    if _MARK not in content:
+        return set()
+    try:
+        metadata = parse_inline_metadata(content[:_MAX_FILE].decode("utf-8", "replace"))
+    except InlineMetadataError:
+        return None
+    return None if metadata.other_sources else {normalised(each) for each in metadata.dependencies}
+
+
+def _has(declared: set[str], module: str) -> bool:
+    """Whether one of the packages that are declared looks as if it had `module`."""
+    top = module.partition(".")[0]
+    if top in NAMESPACES:
+        return find_stated(module, {name: (name, "") for name in declared}) is not None
+    wanted = {normalised(known_distribution(module) or top), normalised(top)}
+    return any(one in other or other in one for one in wanted for other in declared)
 
 
 def _imports_of(script: str, files: Mapping[str, bytes]) -> dict[str, bool]:
@@ -198,17 +239,21 @@ def unavailable_requirements(requirements: list[str], said: str) -> list[str]:
     return [name for each in requirements if (name := normalised(each)) in named]
 
 
-def packages_of(skill: SkillMetadata) -> list[NeededPackage]:
+def packages_of(skill: SkillMetadata, *, strict: bool = False) -> list[NeededPackage]:
     """Return what the scripts of a skill on disk need and do not declare."""
-    files: dict[str, bytes] = {}
-    for path, descriptor in open_tree(
-        skill.base_dir, max_files=MAX_FILES, skipped=frozenset(links_of(skill.base_dir))
-    ):
-        is_read = path.lower().endswith((".py", ".md", ".txt", ".toml"))
-        files[path] = os.pread(descriptor, _MAX_FILE + 1, 0) if is_read else b""
     scripts = [script.relative_path for script in find_scripts(skill)]
-    for script in scripts:
-        if not files.get(script) and script in files:
-            with open_beneath(skill.base_dir, script) as descriptor:
-                files[script] = os.pread(descriptor, _MAX_FILE + 1, 0)
-    return needed_packages(files, scripts)
+    return needed_packages(_read_files(skill.base_dir, scripts), scripts, strict=strict)
+
+
+def misses_packages(tree: Path, script: str) -> bool:
+    """Whether a script in `tree` imports what it seems not to declare."""
+    return bool(needed_packages(_read_files(tree, [script]), [script], strict=True))
+
+
+def _read_files(folder: Path, scripts: Collection[str]) -> dict[str, bytes]:
+    """All files of a skill by path, and the content of those that are read for imports and requirements."""
+    files: dict[str, bytes] = {}
+    for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links_of(folder))):
+        is_read = path in scripts or path.lower().endswith((".py", ".md", ".txt", ".toml"))
+        files[path] = os.pread(descriptor, _MAX_FILE + 1, 0) if is_read else b""
+    return files

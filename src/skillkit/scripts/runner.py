@@ -42,6 +42,7 @@ from skillkit.scripts.interpreters import (
 from skillkit.scripts.lacking import find_lacking
 from skillkit.scripts.made_files import collect_files, open_output, output_folder
 from skillkit.scripts.models import Captured, DependencyError, Outcome, ScriptRequest, ScriptResult
+from skillkit.scripts.needed_packages import misses_packages
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.network.run_authority import MissingLibraryError
@@ -91,7 +92,7 @@ class LocalRunner:
         self._pool = self._new_pool()
         self._process = os.getpid()
         self.trees = TreeStore(state / "trees")
-        self._heads: dict[tuple[str, str, str], _Head] = {}
+        self._heads: dict[tuple[str, str, str, bool], _Head] = {}
 
     def run(self, request: ScriptRequest) -> ScriptResult:
         """Run one request to its end. Interrupting the caller kills the script."""
@@ -197,7 +198,7 @@ class LocalRunner:
             run.tree / request.script,
             replace(head.metadata, requires_python=head.metadata.requires_python or request.requires_python),
             Allowances(request.source_builds, request.other_sources),
-            lock=request.packages,
+            lock=request.packages if head.takes_packages else "",
             reachable=needs_reachable_files(run.backend),
             cancellation=run.cancellation,
         ) as environment:
@@ -275,7 +276,8 @@ class LocalRunner:
 
     def _read_head(self, run: PinnedRun) -> "_Head":
         """What the script itself says about how it is run, read once for each digest."""
-        key = (run.request.digest, run.request.script, run.backend.name)
+        has_packages = bool(run.request.packages)
+        key = (run.request.digest, run.request.script, run.backend.name, has_packages)
         if (known := self._heads.get(key)) is not None:
             return known
         with open_beneath(run.tree, run.request.script) as descriptor:
@@ -292,7 +294,8 @@ class LocalRunner:
         kind = find_interpreter(run.request.script, first_bytes).kind
         lacking = find_lacking(run.backend, kind, content)
         own = own_folders(run.tree, run.request.script, content) if kind == PYTHON else ()
-        self._heads[key] = head = _Head(metadata, first_bytes, own, is_module, lacking)
+        takes = not metadata or (has_packages and misses_packages(run.tree, run.request.script))
+        self._heads[key] = head = _Head(metadata, first_bytes, own, is_module, lacking, takes)
         return head
 
 
@@ -306,6 +309,8 @@ class _Head(NamedTuple):
     is_module: bool
     lacking: str | None
     """Why the sandbox cannot run it."""
+    takes_packages: bool
+    """Whether it needs what the user accepted: a script that declares all it imports has its own."""
 
 
 def _message_of(outcome: Outcome, request: ScriptRequest, stdout: Captured, stderr: Captured) -> str:

@@ -14,6 +14,10 @@ from skillkit.core.exceptions import SkillsUseError
 _SERVICE = "skillkit"
 _FORMAT = 1
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_IN_KEYRING = ""
+"""What the file has in place of a value that a keyring keeps."""
+_RECOMMENDED = 1
+"""The priority that keyrings have which their library recommends; one below is a plain file."""
 MAX_VALUE = 8192
 MIN_VALUE = 4
 
@@ -23,20 +27,33 @@ class SecretError(SkillsUseError):
 
 
 class SecretStore:
-    """Values by name. The file lists the names; where there is a keyring it holds no values."""
+    """Values by name. The file lists the names; where there is a keyring it holds no values.
+
+    The library of keyrings is asked when a value is wanted and not before: finding one takes its time, and
+    whoever needs no secret is not to be stopped by a keyring that does not work.
+    """
 
     def __init__(self, home: Path | None = None) -> None:
         self._home = home
-        self._keyring = _keyring()
 
     @property
     def place(self) -> str:
         """Where values are kept, in words."""
-        return "the keyring of this system" if self._keyring is not None else str(self._file.path)
+        keyring = find_keyring()
+        if keyring is None:
+            return str(self._file.path)
+        kind = type(keyring)
+        return f"the keyring of this system ({kind.__module__}.{kind.__qualname__})"
 
     @property
     def in_keyring(self) -> bool:
-        return self._keyring is not None
+        return find_keyring() is not None
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the place is a keyring, and one that the library of keyrings recommends."""
+        keyring = find_keyring()
+        return keyring is not None and keyring.priority >= _RECOMMENDED
 
     @property
     def _file(self) -> JsonFile:
@@ -49,9 +66,10 @@ class SecretStore:
     def value(self, name: str) -> str | None:
         """Return a value; None for a secret that is not set."""
         kept = self._read().get(name)
-        if kept is None or self._keyring is None:
-            return kept
-        found: str | None = self._keyring.get_password(_SERVICE, name)
+        if kept != _IN_KEYRING or (keyring := find_keyring()) is None:
+            return kept or None
+        with _keyring_errors(f"give {name}"):
+            found: str | None = keyring.get_password(_SERVICE, name)
         return found
 
     def set(self, name: str, value: str) -> None:
@@ -60,18 +78,23 @@ class SecretStore:
             raise SecretError(f"'{name}' is not a name for a secret; use letters, digits and _")
         if not (MIN_VALUE <= len(value) <= MAX_VALUE and value.isascii() and value.isprintable()):
             raise SecretError(f"The value of {name} must be {MIN_VALUE} to {MAX_VALUE} plain characters")
+        keyring = find_keyring()
         with self._changing() as kept:
-            if self._keyring is not None:
-                self._keyring.set_password(_SERVICE, name, value)
-            kept[name] = "" if self._keyring is not None else value
+            if keyring is not None:
+                with _keyring_errors(f"keep {name}"):
+                    keyring.set_password(_SERVICE, name, value)
+            kept[name] = value if keyring is None else _IN_KEYRING
 
     def remove(self, name: str) -> bool:
         """Forget a secret; return whether there was one."""
         with self._changing() as kept:
-            was_there = kept.pop(name, None) is not None
-            if was_there and self._keyring is not None:
-                self._keyring.delete_password(_SERVICE, name)
-        return was_there
+            found = kept.pop(name, None)
+            if found == _IN_KEYRING and (keyring := find_keyring()) is not None:
+                with _keyring_errors(f"forget {name}"):
+                    # Somebody may have removed it there already.
+                    if keyring.get_password(_SERVICE, name) is not None:
+                        keyring.delete_password(_SERVICE, name)
+        return found is not None
 
     def _read(self) -> dict[str, str]:
         try:
@@ -92,12 +115,25 @@ class SecretStore:
             replace_file(path, data, 0o600)
 
 
-def _keyring() -> Any:
-    """The system's keyring, if the library is installed and finds a real one."""
+def find_keyring() -> Any:
+    """Return the system's keyring, if the library is installed and finds a real one."""
     try:
         keyring = import_module("keyring")
         kinds = [import_module(f"keyring.backends.{name}").Keyring for name in ("fail", "null")]
     except ImportError:
         return None
-    found = keyring.get_keyring()
-    return None if isinstance(found, tuple(kinds)) else found
+    with _keyring_errors("be opened"):
+        found = keyring.get_keyring()
+        return None if isinstance(found, tuple(kinds)) else found
+
+
+@contextmanager
+def _keyring_errors(deed: str) -> Iterator[None]:
+    """A keyring is somebody else's code, and each raises errors of its own."""
+    try:
+        yield
+    except Exception as error:
+        raise SecretError(
+            f"The keyring of this system cannot {deed}: {str(error) or type(error).__name__}. "
+            "Unlock it, or choose another one with PYTHON_KEYRING_BACKEND"
+        ) from error

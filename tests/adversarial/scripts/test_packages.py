@@ -152,13 +152,54 @@ def test_only_wheels_of_the_users_own_index_are_accepted(fresh, index, tmp_path,
     assert not trace.exists()
 
 
-def test_what_a_script_declares_itself_is_not_replaced_by_what_was_accepted(fresh, index):
+BLOCK = "# /// script\n# dependencies = ['inner<2']\n# ///\n"
+
+
+def test_what_a_script_declares_itself_is_completed_and_not_replaced_by_what_was_accepted(fresh, index):
+    build_wheel(index, "other", {"other.py": "VALUE = 'other'"})
+    build_wheel(index, "inner", {"inner.py": "VALUE = 'inner 2'"}, version="2.0")
+    fresh.skill("demo", tell_py=f"{BLOCK}import inner, other\nprint(inner.VALUE, other.VALUE)")
+    (missing,) = packages_of(fresh.tools()._skills.get_skill("demo"), strict=True)
+    assert (missing.module, missing.requirement) == ("other", "other")
+    assert "No module named 'other'" in fresh.tools().script_run("demo", "tell")["message"]
+    digest, consents = accept(fresh, "demo", ["other", "inner>=2"])
+    granted = add_parts(Grants(), digest, consents)
+    assert "inner==2.0" in granted.packages
+    answer = fresh.tools(granted).script_run("demo", "tell", json=False)
+    assert answer["result"] == "inner other\n", answer
+
+
+def test_a_script_that_declares_all_it_imports_gets_nothing_of_what_was_accepted(fresh, index):
     build_wheel(index, "other", {"other.py": ""})
-    block = "# /// script\n# dependencies = ['inner']\n# ///\n"
-    fresh.skill("demo", tell_py=f"{block}import inner\nimport other")
+    told = "import inner, importlib.util\nprint(importlib.util.find_spec('other'))"
+    fresh.skill("demo", tell_py=f"{BLOCK}{told}", more_py="import other")
     digest, consents = accept(fresh, "demo", ["other"])
-    answer = fresh.tools(add_parts(Grants(), digest, consents)).script_run("demo", "tell")
-    assert "No module named 'other'" in answer["message"]
+    answer = fresh.tools(add_parts(Grants(), digest, consents)).script_run("demo", "tell", json=False)
+    assert answer["result"] == "None\n", answer
+
+
+@pytest.mark.parametrize(
+    ("declared", "imports", "missing"),
+    [
+        (["requests"], "requests, yaml", ["yaml"]),
+        (["opencv-python", "Pillow>=10"], "cv2, PIL", []),
+        (["google-genai"], "google.genai, google.cloud.storage", ["google.cloud.storage"]),
+        (["a-name-of-another-kind"], "thing", []),  # it may be what has that module
+        (["a-name-of-another-kind"], "thing, yaml", ["yaml"]),
+        (["rich"], "rich, thing", ["thing"]),
+        ([], "thing", ["thing"]),
+        (["x @ https://example.com/x.whl"], "yaml", []),
+        (["not a requirement"], "yaml", []),
+    ],
+)
+def test_what_a_list_of_packages_has_left_out_is_found_and_nothing_that_it_may_bring(
+    declared, imports, missing
+):
+    script = f"# /// script\n# dependencies = {declared!r}\n# ///\nimport {imports}"
+    files = {"SKILL.md": b"", "scripts/a.py": script.encode()}
+    found = needed_packages(files, ["scripts/a.py"], strict=True)
+    assert [each.module for each in found] == missing
+    assert not declared or needed_packages(files, ["scripts/a.py"]) == []
 
 
 def test_validating_names_imports_with_the_packages_they_most_likely_come_from(workshop):

@@ -31,6 +31,10 @@ def set_(name: Name) -> None:
             "With the Python package keyring and a keyring of the system it would be encrypted.",
             "yellow",
         )
+    elif not store.is_encrypted:
+        output.remark(
+            "The Python package keyring does not recommend that one: it does not encrypt.", "yellow"
+        )
 
 
 @app.command("list", epilog=examples("agent secret list", "agent secret list --json"))

@@ -68,7 +68,7 @@ def packages(  # noqa: PLR0917 -- the options of a command
     import, from npm, whose scripts never run.
     """
     skill = get_loaded_skill(enabled_skills(), name)
-    needed = packages_of(skill)
+    needed = packages_of(skill, strict=True)
     projects = node_projects_of(skill)
     chosen = chosen_requirements(needed, with_ or [], without or [])
     npm = [*dict.fromkeys(each for project in projects for each in project.requirements)]
