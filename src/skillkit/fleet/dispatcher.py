@@ -83,9 +83,11 @@ class Dispatcher:
         """Return what there is to say to a client, at the latest after two seconds: a sign of life."""
         if (known := self._known(client)) is None:
             return [UNKNOWN]
-        if not known.events:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(known.woken.wait(), _POLL)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_POLL):
+                while not known.events:  # an exchange may have told what this was woken for
+                    known.woken.clear()
+                    await known.woken.wait()
         known.heard = time.monotonic()
         return self._collect(known)
 
@@ -171,7 +173,6 @@ class Dispatcher:
 
     def _collect(self, client: _Client) -> list[Message]:
         events, client.events = client.events, []
-        client.woken.clear()
         return events
 
     def _say(self, name: str, message: Message) -> None:

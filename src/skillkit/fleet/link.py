@@ -21,6 +21,8 @@ _FIRST_PATIENCE = 30.0
 """Seconds for the first, of a dispatcher that has to be started."""
 _GIVES_UP = 8.0
 """Seconds without a dispatcher after which waiting runs are answered."""
+_MOST_EXCHANGES = 2
+"""On their way at once, so that a run need not wait until the slot of the one before it is given back."""
 _IDLE = 10.0
 _AGAIN = 0.2
 
@@ -63,7 +65,7 @@ class DispatcherLink:
         self._asked: dict[str, _Asked] = {}
         self._leases: dict[str, Lease] = {}
         self._outbox: list[Message] = []
-        self._sending: asyncio.Task[None] | None = None
+        self._sending: list[asyncio.Task[None]] = []
         self._listening: asyncio.Task[None] | None = None
         self._connecting = asyncio.Lock()
         self._was_connected = False
@@ -91,9 +93,8 @@ class DispatcherLink:
 
     async def close(self) -> None:
         """Say goodbye."""
-        for task in (self._sending, self._listening):
-            if task is not None:
-                task.cancel()
+        for task in (*self._sending, *([self._listening] if self._listening else [])):
+            task.cancel()
         if self._dispatcher is not None:
             self._dispatcher.leave.remote(self._client)
 
@@ -101,11 +102,14 @@ class DispatcherLink:
 
     def _say(self, message: Message) -> None:
         self._outbox.append(message)
-        loop = asyncio.get_running_loop()
-        if self._sending is None or self._sending.done():
-            self._sending = loop.create_task(self._send())
+        self._send_soon()
         if self._listening is None or self._listening.done():
-            self._listening = loop.create_task(self._listen())
+            self._listening = asyncio.get_running_loop().create_task(self._listen())
+
+    def _send_soon(self) -> None:
+        self._sending = [task for task in self._sending if not task.done()]
+        if len(self._sending) < _MOST_EXCHANGES:
+            self._sending.append(asyncio.get_running_loop().create_task(self._send()))
 
     async def _send(self) -> None:
         while self._outbox:
@@ -185,8 +189,8 @@ class DispatcherLink:
             *(("submit", asked.run, asked.tenant, asked.priority) for asked in self._asked.values()),
         ]
         await asyncio.sleep(_AGAIN)
-        if self._outbox and (self._sending is None or self._sending.done()):
-            self._sending = asyncio.get_running_loop().create_task(self._send())
+        if self._outbox:
+            self._send_soon()
 
     def _refuse_all(self, why: str) -> None:
         for asked in self._asked.values():

@@ -56,7 +56,7 @@ def beat(actor):
 async def test_a_client_that_was_forgotten_says_again_what_it_waits_for(actor, link):
     waiting = asyncio.ensure_future(link.lease("run", "tenant"))
     await asyncio.sleep(0)
-    await link._sending
+    await asyncio.gather(*link._sending)
     for client in actor.real._clients.values():
         client.heard -= CLIENT_SILENCE + 1
     actor.real._forget_silent(asyncio.get_running_loop().time())
@@ -80,9 +80,27 @@ async def test_a_slot_that_is_granted_again_to_a_run_that_has_it_stays_its_own(a
     await beat(actor)
     lease = await asyncio.wait_for(link.lease("run", "tenant"), 20)
     link._say(("submit", "run", "tenant", 0))
-    await link._sending
+    await asyncio.gather(*link._sending)
     assert not link._outbox
     assert actor.real._queue.used(lease.worker) == 1
+
+
+async def test_a_run_does_not_wait_until_the_slot_of_the_one_before_it_is_given_back(actor, link):
+    await beat(actor)
+    lease = await asyncio.wait_for(link.lease("run", "tenant"), 20)
+    actor.drop = {"exchange"}  # what is said about the release is never answered
+    link.release(lease)
+    await asyncio.sleep(0)
+    assert (await asyncio.wait_for(link.lease("other", "tenant"), 20)).worker == "worker"
+    assert link._generation == 0
+
+
+async def test_a_poll_goes_on_when_an_exchange_told_what_it_was_woken_for(actor, link):
+    await beat(actor)
+    for number in range(5):
+        link.release(await asyncio.wait_for(link.lease(f"run-{number}", "tenant"), 20))
+        await asyncio.gather(*link._sending)
+    assert actor.calls.count("poll") == 1
 
 
 async def test_a_client_that_comes_back_after_a_pause_is_greeted_and_not_unknown(actor, link, monkeypatch):
