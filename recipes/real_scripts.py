@@ -39,7 +39,8 @@ from skillkit.scripts.payloads import help_payload
 
 PRINTED, NOT_RUN = "printed", "its text knows of no help, so it was not run"
 _HAS_HELP = re.compile(
-    r"argparse|optparse|\bclick\b|typer|docopt|\bfire\b|absl|OptionParser|commander|yargs|parseArgs|--help|\busage\b",
+    r"argparse|optparse|\bclick\b|typer|docopt|\bfire\b|absl|OptionParser|commander|yargs|parseArgs|--help|"
+    r"(?:\b|\\[nt])usage\b",
     re.IGNORECASE,
 )
 _MODULE_BODY = (

@@ -158,7 +158,7 @@ def stated_requirements(files: Mapping[str, bytes]) -> dict[str, tuple[str, str]
     """Requirements that a skill's own texts name, by normalised name: as written, and in which file."""
     stated: dict[str, tuple[str, str]] = {}
     for path in sorted(files, key=_weight):
-        if not path.lower().endswith((".md", ".txt", ".toml")):
+        if not path.lower().endswith((".md", ".txt", ".toml", ".py")):
             continue
         text = files[path][: 1 << 20].decode("utf-8", "replace")
         for requirement in _in_file(path, text):
@@ -175,7 +175,12 @@ def find_stated(module: str, stated: Mapping[str, tuple[str, str]]) -> tuple[str
     if top in NAMESPACES:
         dotted = module.split(".")
         names += [normalised("-".join(dotted[:length])) for length in range(len(dotted), 1, -1)]
-    return next((stated[name] for name in names if name in stated), None)
+    if (found := next((stated[name] for name in names if name in stated), None)) is not None:
+        return found
+    if top in NAMESPACES or known_distribution(module) is not None:
+        return None
+    alike = [name for name in stated if plain in name.split("-")]
+    return stated[alike[0]] if len(alike) == 1 else None
 
 
 def normalised(requirement: str) -> str:
@@ -187,6 +192,7 @@ def normalised(requirement: str) -> str:
 def _weight(path: str) -> tuple[int, int, str]:
     name = path.rpartition("/")[2].lower()
     order = 0 if name.startswith("requirements") else 1 if name == "pyproject.toml" else 2
+    order += name.endswith(".py")
     return order, path.count("/"), path
 
 
@@ -198,7 +204,7 @@ def _in_file(path: str, text: str) -> Iterator[str]:
                 yield found[0]
     elif name == "pyproject.toml":
         yield from _in_project(text)
-    elif name.endswith(".md"):
+    elif name.endswith((".md", ".py")):
         for command in _INSTALLS.finditer(text):
             yield from _in_command(command[1])
 

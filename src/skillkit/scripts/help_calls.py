@@ -33,13 +33,13 @@ class HelpCall:
         """Yield what is to be run, is sent what came of it, and returns the answer.
 
         A script whose text knows of no help is not started for one. One that took `--help` for an argument
-        is started once more without any, if it counts them: then most tell how they are used.
+        is started once more without any, if its text says that it tells its usage: then most do.
         """
         if self.written is not None and self.written.text and not self.written.knows_help:
             return self._from_text(None)
         printed = self._judged((yield self.request))
-        counts = self.written is not None and self.written.counts_arguments
-        if counts and printed.get("error") == "execution_failed" and not self.request.unsandboxed:
+        tells = self.written is not None and self.written.tells_usage
+        if tells and printed.get("error") == "execution_failed" and not self.request.unsandboxed:
             told = yield replace(self.request, arguments=())
             printed = told if told["success"] else printed
         if printed["success"] and printed["result"]["help_text"]:

@@ -108,7 +108,10 @@ def _asked_for(script: str, first_bytes: bytes) -> tuple[str, list[str]]:
     name = os.path.basename(words[0])
     if _PYTHON.fullmatch(name):
         return PYTHON, words[1:]
-    return ("node" if name == "nodejs" else name), words[1:]
+    kind = "node" if name == "nodejs" else name
+    if kind == "node" and suffix == ".ts":  # older ones do not run it, others need to be told
+        return "typescript", []
+    return kind, words[1:]
 
 
 def _shebang(first_bytes: bytes) -> list[str]:

@@ -32,6 +32,7 @@ _UNAVAILABLE = re.compile(
     r"Wheels are required for `([\w.-]+)`|(?:Because|and|that|versions of) ([\w.-]+) "
     r"(?:was not found|ha(?:s|ve) no usable wheels)"
 )
+_REQUIRED = re.compile(r"and you require ([\w.-]+)")
 _ENDS = frozenset({"exit", "_exit", "fail", "die", "error", "fatal"})
 
 
@@ -235,8 +236,11 @@ def chosen_requirements(needed: list[NeededPackage], added: list[str], left_out:
 
 def unavailable_requirements(requirements: list[str], said: str) -> list[str]:
     """Return the names among `requirements` that the index has not, or not ready-made, by what uv said."""
+    wanted = [normalised(each) for each in requirements]
     named = {normalised(found[1] or found[2]) for found in _UNAVAILABLE.finditer(said)}
-    return [name for each in requirements if (name := normalised(each)) in named]
+    if not named & {*wanted}:  # it is something that one of them needs
+        named = {normalised(found[1]) for found in _REQUIRED.finditer(said)}
+    return [name for name in wanted if name in named]
 
 
 def packages_of(skill: SkillMetadata, *, strict: bool = False) -> list[NeededPackage]:

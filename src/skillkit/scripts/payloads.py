@@ -27,7 +27,8 @@ _CODES = {
 # Sequences that move the cursor, recolour, retitle or link; anything left of them is a control character.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _USAGE = re.compile(
-    rb"^(?:[^\n]{0,300}[:.] )?[ \t]*usage\b[ \t]*(?::|\(|$)|^Try --helpfull to get ",  # the latter is absl's
+    rb"^(?:[^\n]{0,300}[:.] )?[ \t]*usage\b[ \t]*(?::|\(|$)|^Try --helpfull to get |"  # the latter is absl's
+    rb"^[ \t]*(?:available |valid |supported )?(?:sub-?)?commands[ \t]*:",
     re.IGNORECASE | re.MULTILINE,
 )
 _TRACE = b"Traceback (most recent call last)"

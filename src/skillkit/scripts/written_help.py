@@ -17,13 +17,18 @@ _MAX_COMMANDS = 8
 _MAX_LINE = 400
 _KNOWS_HELP = re.compile(
     r"--help|['\"]-h['\"]|\bh\)|argparse|optparse|\bclick\b|typer|docopt|\bfire\b|absl|OptionParser|tyro|"
-    r"cyclopts|jsonargparse|unittest|pytest|commander|yargs|parseArgs|\bcac\b|\bmeow\b|getopts|\busage\b",
+    r"cyclopts|jsonargparse|unittest|pytest|commander|yargs|parseArgs|\bcac\b|\bmeow\b|getopts|(?:\b|\\[nt])usage\b",
     re.IGNORECASE,
 )
+"""Words of libraries that answer it, and of texts, in which a line begins right after a written `\\n`."""
 _COUNTS_ARGUMENTS = re.compile(
     r"len\(\s*(?:sys\.)?argv|\$#|\[\s*-z\s+[\"']?\$\{?1|\$\{1:?\?|argv\.length|argv\.slice\(2\)|ARGV\.(?:empty|length|size)|"
     r"@ARGV"
 )
+_TELLING = re.compile(
+    r"\b(?:echo|e?print|printf|puts|die|fail|warn|exit|cat|write|say)|error|\blog|\?", re.IGNORECASE
+)
+"""What stands in a line of code that tells something."""
 _HANDS_ON = re.compile(
     r"^[ \t]*(?!for\b|while\b|if\b|case\b)[^#\n]*[\w\"'}][ \t]+[\"']?\$\{?[@*]", re.MULTILINE
 )
@@ -68,8 +73,8 @@ class WrittenHelp:
     usage: str
     knows_help: bool
     """Whether it looks as if the script itself answered `--help`."""
-    counts_arguments: bool
-    """Whether it looks at how many arguments there are, as scripts do that tell their usage without any."""
+    tells_usage: bool
+    """Whether it may tell its usage without arguments: it counts them, or speaks of usage in its code."""
     source: str = field(default="", repr=False)
     """The text of the script itself."""
 
@@ -104,7 +109,7 @@ def find_written_help(
         usage=strip_hidden(usage.strip())[:_MAX_LINE],
         knows_help=any(each.search(source) for each in (_KNOWS_HELP, _HANDS_ON))
         or _imports_any(source, modules),
-        counts_arguments=_COUNTS_ARGUMENTS.search(source) is not None,
+        tells_usage=_COUNTS_ARGUMENTS.search(source) is not None or _tells_usage(source),
         source=source,
     )
 
@@ -244,6 +249,21 @@ def _usage_line(text: str) -> str:
             below = next((each.strip() for each in lines[number + 1 :] if each.strip()), "")
             return line.strip() if rest or not below else f"{line.strip()} {below}"
     return ""
+
+
+def _tells_usage(source: str) -> bool:
+    """Whether a line of code says how the script is used, or calls what does."""
+    for line in source.splitlines():
+        if len(line) > _MAX_LINE or "usage" not in line.lower() or line.lstrip().startswith(("#", "//", "*")):
+            continue
+        before, _, after = line.lower().partition("usage")
+        if (
+            _TELLING.search(before)
+            or after.lstrip(" _").startswith(("(", ";;"))
+            or not (before + after).strip()
+        ):
+            return True
+    return False
 
 
 def _imports_any(source: str, modules: Collection[str]) -> bool:

@@ -13,7 +13,7 @@ from skillkit.install.consents import ConsentFile, ConsentKind
 from skillkit.install.granted_parts import add_parts, packages_consent
 from skillkit.scripts import DependencyError, Grants
 from skillkit.scripts.inline_metadata import InlineMetadata
-from skillkit.scripts.needed_packages import needed_packages, packages_of
+from skillkit.scripts.needed_packages import needed_packages, packages_of, unavailable_requirements
 
 __all__ = ["fresh", "index"]
 
@@ -106,6 +106,31 @@ def test_requirements_beside_the_scripts_count_more_than_a_guess():
     found = needed("import cv2, thing", requirements_dot_txt="thing-py==1.2  # pinned\n-r other.txt\n")
     assert (found["thing"].requirement, found["thing"].source) == ("thing-py==1.2", "requirements.txt")
     assert found["cv2"].requirement == "opencv-python-headless"
+
+
+@pytest.mark.parametrize(
+    ("said", "module", "requirement"),
+    [
+        ("sys.exit('Install with: pip install praat-parselmouth')", "parselmouth", "praat-parselmouth"),
+        ("# pip install python-telegram-bot", "telegram", "python-telegram-bot"),
+        ("# pip install thing-one thing-two", "thing", "thing"),  # nobody knows which of them
+        ("# pip install other-yaml", "yaml", "PyYAML"),  # what is known counts more than a likeness
+    ],
+)
+def test_what_a_script_says_of_installing_counts_more_than_a_guess(said, module, requirement):
+    assert needed(f"import {module}\n{said}\n")[module].requirement == requirement
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("Because gone was not found in the package registry and you require gone, we can", ["gone"]),
+        ("Because all versions of sub have no usable wheels and you require outer, we can", ["outer"]),
+        ("error: the index does not answer", []),
+    ],
+)
+def test_what_cannot_be_had_is_named_also_where_it_is_needed_by_another(said, named):
+    assert unavailable_requirements(["Outer>=1", "gone", "kept"], said) == named
 
 
 def accept(workshop, skill, requirements):

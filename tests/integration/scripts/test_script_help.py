@@ -53,6 +53,8 @@ def test_an_answer_from_text_is_asked_again_once_the_cause_is_gone(workshop):
     [
         {"tell_py": "import sys\nif len(sys.argv) != 2: sys.exit('Usage: tell FILE')\nopen(sys.argv[1])"},
         {"tell_sh": '[ $# -eq 1 ] || { echo "Usage: tell FILE"; exit 1; }\ncat "./$1"'},
+        {"tell_sh": 'FILE="$1"\n[ -z "$FILE" ] && { echo "Usage: tell FILE"; exit 1; }\ncat "./$FILE"'},
+        {"tell_py": "import sys\nif len(sys.argv) < 2: print('\\nUsage: tell FILE')\nelse: sys.exit('no')"},
     ],
 )
 def test_a_script_that_takes_help_for_an_argument_is_asked_without_any(workshop, scripts):
@@ -94,6 +96,14 @@ def test_the_help_of_absl_counts_although_it_fails(workshop):
     answer = workshop.tools().script_help("demo", "tell")
     assert "source" not in answer["result"]
     assert "--project: A name." in answer["result"]["help_text"]
+
+
+@pytest.mark.parametrize("heading", ["commands:", "Available commands:", "Subcommands:"])
+def test_a_list_of_commands_is_how_a_script_is_used(workshop, heading):
+    workshop.skill(tell_mjs=f"console.error(`{heading}\\n  get FILE  usage of it`); process.exit(1)\n")
+    answer = workshop.tools().script_help("demo", "tell")
+    assert "source" not in answer["result"]
+    assert answer["result"]["help_text"] == f"{heading}\n  get FILE  usage of it"
 
 
 def test_a_refusal_is_not_replaced_by_text(workshop):

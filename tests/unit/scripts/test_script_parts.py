@@ -122,6 +122,8 @@ def test_an_interpreter_that_is_not_here_is_named(tmp_path):
     with pytest.raises(MissingInterpreterError, match=r"'node', which is not installed; install Node\.js"):
         find_interpreter("a.js", b"", {"PATH": str(tmp_path)})
     with pytest.raises(MissingInterpreterError, match=r"bun, deno, tsx or Node.js 22.6"):
+        find_interpreter("a.ts", b"#!/usr/bin/env node\n", {"PATH": str(tmp_path)})
+    with pytest.raises(MissingInterpreterError, match="install bun"):
         find_interpreter("a.ts", b"", {"PATH": str(tmp_path)})
     with pytest.raises(MissingInterpreterError, match="neither a first line"):
         find_interpreter("a.txt", b"")
