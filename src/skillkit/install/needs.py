@@ -23,6 +23,10 @@ _MARKED = (
     r"|\[[/@]?(?:[\w.-]+:)?{name}\]\([^)\s]*\)"
     r"|(?<![\w.~/`])[/@](?:[\w.-]+:)?{name}(?![\w/.-]|:\w)"
 )
+# "Call `discover`": one word in code after such a verb may be a function or a program.
+_PERHAPS_PROGRAM = (
+    r"\b(?:call|run|execute|launch)\s+(?:the\s+)?[`*]+{name}[`*]+(?!\s+(?:skill|agent|command|workflow))"
+)
 _CODE = re.compile(r"`[^`]*`")
 _PLAIN = r"(?<![\w./-]){name}(?![\w./-])"
 _BEFORE = r"(?:(?:before|after|once)\s+(?!you\b|the\s+user|users?\b|asked)[^,§]{3,90},\s+)?"
@@ -69,7 +73,7 @@ _OTHER_HEADING = re.compile(
     r"\brelated\b|\badjacent\b|\bsiblings?\b|\bsee\s+also\b|\bwhen\b|\bcross-|\balternatives?\b|\bcompos(?:e|ability|es?\s+with)\b|\bworks?\s+(?:together|with)\b|\bintegrations?\b"
     r"|\bnext\b|\bhand-?offs?\b|\blimitations?\b|\btriggers?\b|\brouting\b|\breferences?\b|\bchaining\b"
     r"|\bexamples?\b|\boverview\b|\bout\s+of\s+scope\b|\bremediat|\bescalat|\bfollow-?ups?\b|\bnot\b|\bnever\b|\bdon['’]t\b|\bavoid\b|\boptional\b|\btroubleshoot|\bpairs?\b|\bboundar|\broute\b|\bfailures?\b"
-    r"|\brelationships?\b|\bnotes?\b|\bgotchas?\b|\btips?\b|\bscenarios?\b|\bexpected\b|\bcovers?\b|\bcoverage\b|\b(?:down|up)stream\b"
+    r"|\brelationships?\b|\bcollaborat|\A\W*for\s+(?!each\b|every\b|all\b)|\bnotes?\b|\bgotchas?\b|\btips?\b|\bscenarios?\b|\bexpected\b|\bcovers?\b|\bcoverage\b|\b(?:down|up)stream\b"
     r"|\bartefacts?\b|\btemplates?\b|\bwatch\b|\bfaq\b|\boutput\b|\A[\W\d]*(?:step\W+\d+\w?\W+)?report\b|\(if\b|\?\W*\Z",
     re.IGNORECASE,
 )
@@ -102,10 +106,10 @@ _ASKED = re.compile(
 )
 _CASE_OF_USER = re.compile(r"\b(?:when|if)\s+(?:the\s+)?(?:user|someone|you)\b", re.IGNORECASE)
 _ELSEWHERE = re.compile(
-    r"(?:\A|:\**\s)\W*for\b[^§]*,[^§]*§|\b(?:if|when(?:ever)?|unless)\b(?!"
+    r"(?:\A|:\**\s)\W*for\b[^§]*(?:,|\s[—–]\s)[^§]*§|\b(?:if|when(?:ever)?|unless)\b(?!"
     + _LACKING
     + r")[^§]*§|§[^§]*\bonly\s+(?:when|if|for|at|before)\b"
-    r"|\([^()]*\buse\s+(?:the\s+)?§|\((?:via|using)\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing|ions?)?\b[^§]*§|→\s*(?:use|run|invoke)\b[^§]*§|§(?:\s+skill)?\s+after\b"
+    r"|\([^()]*\buse\s+(?:the\s+)?§|\((?:via|using|per)\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing|ions?)?\b[^§]*§|→\s*(?:use|run|invoke)\b[^§]*§|§(?:\s+skill)?\s+after\b"
     r"|\((?:(?:which|that|who)\b[^§)]*|delegates?\s+to\s+)§|\bnext\s+steps?\b|§\W*\s+(?:on|in)\s+(?:the\s+)?PATH\b|§\W*\s+(?:is\s+)?installed\b|\brelated\b|§(?:\s+skill)?\s+for\s+(?:the\s+)?(?:full|more|detail|complete|further|additional|deeper)"
     r"|§(?:\s+skill)?\s+for\b[^.;]{0,60}\b(?:guidance|details|background|reference)\b"
     r"|\b(?:use|run)\s+(?:the\s+)?§(?:\s+skill)?(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
@@ -117,18 +121,20 @@ _ELSEWHERE = re.compile(
     # a program of that name
     r"|§\s+(?:CLI|binary|executable|package|library|SDK|API|MCP|server|version|v?\d)\b|§\s*[<>=≥]"
     r"|§-\w|§\s+(?:patterns?|conventions?|guidelines?|style|best\s+practices)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
-    r"|§[^§]*\bif\s+(?:available|installed|you|needed|necessary|desired)\b",
+    r"|§[^§]*\bif\s+(?:available|installed|you|needed|necessary|desired)\b"
+    # one of two ways
+    r"|§(?:\s+skill)?,?\s+\(?or\b(?!\s+it\b)|\(or\s+(?:\w+\s+){1,2}§|§[^§.;]*\bfor\s+this\s+(?:option|case|mode|path)\b",
     re.IGNORECASE,
 )
 # One of several options says what to do in one case.
 _CHOICE = re.compile(r"\A(?:>\s*)?(?:[-*]\s+)?\**[A-H]\)\s")
 _IN_A_CASE = re.compile(
-    r"§(?:\s+skill)?(?:\s+(?:first|before\b[^§.;]*?))?\s+(?:when(?:ever)?|where)\b|§[^§.;]*\b(?:when(?:ever)?|where\s+available)\b",
+    r"§(?:\s+skill)?(?:\s+(?:first|before\b[^§.;]*?))?\W*\s+(?:when(?:ever)?|where)\b|§[^§.;]*\b(?:when(?:ever)?|where\s+available)\b",
     re.IGNORECASE,
 )
 # What is said in quotes, or in code of several words, is somebody else's message.
 _SAID = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
-_CASE_OF_LIST = re.compile(r"\A\s*(?:[-*+]|\d+[.)])\s+\*\*[^*]+\*\*\s+[—–-]\s")
+_CASE_OF_LIST = re.compile(r"\A\s*(?:(?:[-*+]|\d+[.)])\s+\*\*[^*]+\*\*|\*\*`[^`]+`\*\*)\s+[—–-]\s")
 _PLAIN_END = (
     r"(?=\s+(?:sub-?)?skills?\b|\s*(?:[.,;)*\"'(—–]|:(?!\w)|$)"
     r"|\s+(?:to|for|with|on|in|at|as|first|before|after|against|and|or|when|if|via|over|from|inline|now|once)\b)"
@@ -153,12 +159,13 @@ def needs_of(metadata: SkillMetadata, text: str, siblings: Collection[str]) -> t
         for name in metadata.requires.skills
     }
     own = {metadata.canonical_name, *declared}
-    inferred = inferred_needs(text, [name for name in siblings if canonical_name(name) not in own])
+    others = [name for name in siblings if canonical_name(name) not in own]
+    inferred = inferred_needs(text, others, own=metadata.canonical_name)
     return (*declared.values(), *inferred)
 
 
-def inferred_needs(text: str, siblings: Collection[str]) -> list[Need]:
-    """Return the siblings that the instructions tell to use as part of the work, each with the sentence."""
+def inferred_needs(text: str, siblings: Collection[str], *, own: str = "") -> list[Need]:
+    """Return the siblings that the instructions of `own` tell to use in the work, each with the sentence."""
     text = text[:_MAX_TEXT]
     low = text.lower()
     found: dict[str, Need] = {}
@@ -166,17 +173,17 @@ def inferred_needs(text: str, siblings: Collection[str]) -> list[Need]:
         name = sibling.lower()
         if name not in low:
             continue
-        said = next(_saying(text, name), None)
+        said = next(_saying(text, name, own), None)
         if said is not None:
             canonical = canonical_name(sibling)
             found.setdefault(canonical, Need(canonical, f"“{one_line(said)[:160]}”", False))
     return list(found.values())
 
 
-def _saying(text: str, name: str) -> Iterator[str]:
+def _saying(text: str, name: str, own: str) -> Iterator[str]:
     """The sentences and lines that make `name` a need."""
     calls = re.compile(_CALL.format(name=re.escape(name)))
-    for heading, lead, sentence in _sentences(text, name):
+    for heading, lead, sentence in _sentences(text, name, own):
         if _is_need(name, heading, lead, sentence):
             yield sentence
     if calls.search(text.lower()):
@@ -212,7 +219,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
         yield f"{heading} / {inner}", line
 
 
-def _sentences(text: str, name: str) -> Iterator[tuple[str, str, str]]:
+def _sentences(text: str, name: str, own: str) -> Iterator[tuple[str, str, str]]:
     """Heading, lines before the lists, and sentence of each mention.
 
     Code, the header and chapters that order nothing are left out.
@@ -220,6 +227,9 @@ def _sentences(text: str, name: str) -> Iterator[tuple[str, str, str]]:
     heading, fence, header = "", "", text.startswith("---")
     chapters: list[tuple[int, str]] = []
     leads: list[tuple[int, str]] = []
+    # A list that orders this skill too ("1. Use A to draw. 2. Use B to post.") is seen from outside.
+    itself = re.compile(rf"\b{_VERB}\s+(?:the\s+)?[`*/@]+{re.escape(own)}\b", re.IGNORECASE) if own else None
+    from_outside = False
     paragraph: list[str] = []
     for number, line in enumerate((*text.splitlines(), "")):
         if header:
@@ -237,7 +247,11 @@ def _sentences(text: str, name: str) -> Iterator[tuple[str, str, str]]:
                 lead = " ".join(text for _, text in leads)
                 quote = "> " if whole.startswith(">") else ""
                 other = any(_OTHER_CHAPTER.search(title) for level, title in chapters[:-1] if level > 1)
-                if not other and not (quote and leads):  # words for the user
+                item = indent >= 0
+                from_outside = item and (
+                    from_outside or (itself is not None and itself.search(whole) is not None)
+                )
+                if not other and not from_outside and not (quote and leads):  # words for the user
                     yield from ((heading, lead, quote + sentence) for sentence in _naming(name, whole))
                 end = whole.rstrip("*_ ")[-1:]
                 if end in ":?":  # what follows a question is for those who say yes
@@ -310,6 +324,9 @@ def _is_for_user(name: str, sentence: str, marked: str) -> bool:
 def _with_mention(name: str, sentence: str) -> str | None:
     """The sentence with `§` for the mention; None when the words may mean something else."""
     marked = re.compile(_MARKED.format(name=re.escape(name)), re.IGNORECASE)
+    program = _PERHAPS_PROGRAM.format(name=re.escape(name))
+    if "-" not in name and re.search(program, sentence, re.IGNORECASE):
+        return None
     if marked.search(sentence):
         return marked.sub("§", sentence.replace("§", " "))
     if "-" not in name:

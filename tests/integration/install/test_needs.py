@@ -129,11 +129,40 @@ from skillkit.install.needs import inferred_needs
         ('See `Skill(skill="tools:test-first")` for the whole sequence.', False),
         ('## How to Invoke\n\n```\n# one: for tests\nSkill(skill="test-first")\n```', False),
         ("- [ ] Tests are handled per the `test-first` skill, not duplicated here", False),
+        ("## Collaboration\n\n- Invoke `test-first` for what was chosen.", False),
+        ("### For public projects\n\nInvoke the `test-first` skill.", False),
+        ("### For each change\n\nInvoke the `test-first` skill.", True),
+        ("Invoke `test-first` or `other`, by scope.", False),
+        ("Confirm that tests exist (or run `/test-first` first).", False),
+        ("Invoke `test-first` for this option only.", False),
+        ("For failures — delegate to the `test-first` skill.", False),
+        ("- **Run `test-first` first** where tests are broken.", False),
+        ("**`other`** — for many changes at once. Composes `test-first`.", False),
+        ("Tests are named by their case (per the `test-first` skill's table).", False),
+        ("1. Use `x` to find the cause\n2. Use the `test-first` skill to mend it", False),
+        ("1. Say what is wrong\n2. Use the `test-first` skill to mend it", True),
+        ("1. Use `x` to find the cause\n\nThen use the `test-first` skill.", True),
     ],
 )
 def test_what_a_text_tells_to_use_is_told_from_what_it_only_names(text: str, needed: bool) -> None:
     body = f"---\nname: x\ndescription: d\n---\n\n{text}\n"
-    assert [need.name for need in inferred_needs(body, ["test-first"])] == (["test-first"] if needed else [])
+    found = inferred_needs(body, ["test-first"], own="x")
+    assert [need.name for need in found] == (["test-first"] if needed else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [
+        ("Always call `discover` first to see what there is.", False),
+        ("Run `discover` and go on.", False),
+        ("Run `/discover` and go on.", True),
+        ("Run the `discover` skill first.", True),
+        ("Invoke `discover` for what there is.", True),
+    ],
+)
+def test_one_word_in_code_after_call_or_run_may_be_a_function_or_a_program(text: str, needed: bool) -> None:
+    found = inferred_needs(text, ["discover"])
+    assert [need.name for need in found] == (["discover"] if needed else [])
 
 
 @pytest.fixture
