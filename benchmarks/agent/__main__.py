@@ -36,6 +36,7 @@ from typing import Any
 
 from benchmarks.agent.foreign import generated_rows, unpack_by_name
 from benchmarks.agent.judging import is_right
+from benchmarks.agent.labels import fits_label
 
 SETS = (
     "before-tuning",
@@ -87,15 +88,26 @@ def main() -> None:
         rows = list(chosen(found, options.only, options.limit))
         foreign = options.skills is not None or options.name in ("other-skills", "generated")
         skills = options.skills or skills
-        os.environ.update(AGENT_HOME=home, AGENT_SKILLS="all-untrusted" if foreign else BUNDLED)
+        os.environ.update(AGENT_HOME=home, AGENT_SKILLS=_skills(rows, foreign=foreign))
         missing = [row for row in rows if row["request"] not in results.known]
         if missing:
             asyncio.run(measure(missing, results, [skills] if foreign else [], show=options.rows))
     report(rows, results)
 
 
+def _skills(rows: list[Row], *, foreign: bool) -> str:
+    if foreign:
+        return "all-untrusted"
+    return "all" if any("expect" in row for row in rows) else BUNDLED
+
+
 def read_rows(path: Path) -> list[Row]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    """Return the rows of a file; of several turns the last is the request."""
+    rows: list[Row] = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [
+        {**row, "earlier": row["turns"][:-1], "request": row["turns"][-1]} if "turns" in row else row
+        for row in rows
+    ]
 
 
 def rows_of_set(name: str, skills: Path) -> list[Row]:
@@ -171,7 +183,9 @@ async def measure(rows: list[Row], results: Results, search: list[Path], *, show
         calls = [(step.name, json.loads(step.arguments)) for step in steps if step.kind == "tool"]
         result = {
             "request": row["request"],
-            "right": is_right({"skills": names, **row}, calls, answer, runtime.active_skills),
+            "right": fits_label(row, calls, answer)
+            if "expect" in row
+            else is_right({"skills": names, **row}, calls, answer, runtime.active_skills),
             "calls": calls,
             "answer": answer,
             "tokens": sum(step.tokens.total for step in steps if step.tokens is not None),

@@ -23,6 +23,11 @@ _LANGUAGES = {
 }  # fmt: skip
 
 
+def is_refusal(answer: str) -> bool:
+    """Return whether an answer says that something cannot be done."""
+    return _REFUSAL.search(answer) is not None
+
+
 def is_right(row: dict[str, Any], calls: list[Call], answer: str, used: Collection[str] = ()) -> bool:
     """The expected calls with the expected arguments and no other, and words that go with them.
 
@@ -72,7 +77,7 @@ def _fits(row: dict[str, Any], answer: str) -> bool:
         return False
     if row["kind"] == "list-skills" and not all(name in answer for name in row["skills"]):
         return False
-    return bool(_REFUSAL.search(answer)) == (row["kind"] == "cannot")
+    return is_refusal(answer) is (row["kind"] == "cannot")
 
 
 def comparable(arguments: dict[str, Any]) -> dict[str, Any]:

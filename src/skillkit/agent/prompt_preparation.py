@@ -34,4 +34,4 @@ async def prepare_prompts(provider: LocalProvider, advance: Advance) -> None:
 def _requests(enabled: EnabledSkills) -> Sequence[str]:
     """Return a request that needs no skill, and for each bundled skill one that puts it to use."""
     skills = [skill for skill in enabled.manager.offered_skills() if skill.source is SourceType.BUNDLED]
-    return ["1 + 1", *(f"/{skill.name}" for skill in skills)]
+    return ["Thanks!", *(f"/{skill.name}" for skill in skills)]

@@ -271,6 +271,7 @@ class AgentRuntime:
             self.client.examples = self._skill_examples
             self.client.skills = self.manager.offered_skills
             self.client.scripts = self._skill_scripts
+            self.client.usage = self._script_usage
         self._limits = TurnLimits(self.trace, self.settings.tool_calls, self.settings.turn_tokens)
         self._agent = Agent(
             self.client,
@@ -344,6 +345,11 @@ class AgentRuntime:
             identity: [script.name for script in find_scripts(self.manager.get_skill(identity))]
             for identity in self.active_skills
         }
+
+    def _script_usage(self, identity: str, name: str) -> str:
+        from skillkit.agent.models.script_usage import usage_of
+
+        return usage_of(self.manager.get_skill(identity), name)
 
     def _skills_text(self) -> str:
         disclosed = self.skills.last

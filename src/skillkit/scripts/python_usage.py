@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 _MAX_ARGUMENTS = 100
 _MAX_NODES = 50_000
+_MAX_CHOICES = 20
 
 
 @dataclass(slots=True)
@@ -36,6 +37,7 @@ class _Reader:
         self.usage = PythonUsage(documentation=ast.get_docstring(tree) or "")
         self._commands: dict[str, str] = {}
         """Names of variables that hold the parser of a command."""
+        self._lists = dict(_named_lists(tree))
         for number, node in enumerate(ast.walk(tree)):
             if number > _MAX_NODES:
                 break
@@ -122,7 +124,7 @@ class _Reader:
         shown = ", ".join(name for name in names if name.startswith("-") or len(names) == 1) or names[0]
         notes = [_keyword(call, "help")]
         if (choices := _value(call, "choices")) is not None:
-            notes.append(f"one of {choices}")
+            notes.append(f"one of {self._lists.get(choices, choices)}")
         if (default := _value(call, "default")) not in (None, "None", "False", "..."):
             notes.append(f"default {default}")
         if _value(call, "required") == "True":
@@ -138,6 +140,30 @@ class _Reader:
     def _add_variable(self, node: ast.AST) -> None:
         if (name := _text(node)) and name not in self.usage.variables:
             self.usage.variables.append(name)
+
+
+def _named_lists(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the names of a module that stand for a few words, such as `FORMATS`, and these words."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                pass
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                pass
+            case _:
+                continue
+        match value:
+            case ast.Dict(keys=parts):
+                words = [part.value for part in parts if isinstance(part, ast.Constant)]
+            case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+                parts, words = (
+                    [*elements],
+                    [each.value for each in elements if isinstance(each, ast.Constant)],
+                )
+            case _:
+                continue
+        if 0 < len(words) == len(parts) <= _MAX_CHOICES:
+            yield name, ", ".join(map(str, words))
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:

@@ -10,7 +10,7 @@ from skillkit.agent.models.example_calls import call_like_example
 from skillkit.agent.models.examples import Example, examples_of
 from skillkit.agent.models.identifiers import find_identifiers
 from skillkit.agent.models.script_requests import Narrowed, call_for_script, names_tool
-from skillkit.agent.models.skill_answers import asked_about
+from skillkit.agent.models.skill_answers import asked_about, describe
 from skillkit.core.models import SkillMetadata, Triggers
 
 SCRIPTS = {"library-desk": ["find", "loans", "opening", "book_card"]}
@@ -246,3 +246,73 @@ def test_identifiers(text: str, shown: list[str], found: list[str]) -> None:
 )
 def test_questions_about_skills(request_text: str, subject: str | None) -> None:
     assert asked_about([SKILL], request_text) == subject
+
+
+DESK, SAILS = (
+    SKILL,
+    SkillMetadata("sail-maker", "Sews sails for boats.", Path("sail-maker/SKILL.md")),
+)
+
+
+@pytest.mark.parametrize(
+    ("request_text", "subject"),
+    [
+        ("what skills are there besides sewing sails?", "all skills"),
+        ("hey, i'm new. what sort of things can i ask you to help with", "all skills"),
+        ("show me all available skills pls", "all skills"),
+        ("Welche Skills sind gerade verfügbar?", "all skills"),
+        ("how does sail-maker work? which steps does it go through", "sail-maker"),
+        ("sail-maker - what can it do that a needle can't?", "sail-maker"),
+        ("Tell me more about the skill that sews.", "sail-maker"),
+        ("which skill should I use for boats?", "sail-maker"),
+        ("do you have a skill for boats?", "sail-maker"),
+        ("is there a skill for PDFs?", "all skills"),
+        ("describe the skill pdf-tools", "pdf-tools"),
+        ("What does the weather skill do?", "weather"),
+        ("use the skill that sews to mend this", None),
+        ("write a skill that sews", None),
+        ("create a skill called pdf-tools", None),
+        ("what does the new skill do", None),
+        ("with sail-maker, how likely is it that it holds?", None),
+    ],
+)
+def test_skills_are_asked_about_in_many_ways(request_text: str, subject: str | None) -> None:
+    assert asked_about([DESK, SAILS], request_text) == subject
+
+
+@pytest.mark.parametrize(
+    ("request_text", "told", "subject"),
+    [
+        ("And the library one?", "sail-maker", "library-desk"),
+        ("and the second one?", "all skills", "sail-maker"),
+        ("and the second one?", "sail-maker", None),
+        ("sew a sail", "all skills", None),
+    ],
+)
+def test_after_one_skill_another_is_asked_about(request_text: str, told: str, subject: str | None) -> None:
+    before = f"what is that?\n{describe(told, [DESK, SAILS])}"
+    assert asked_about([DESK, SAILS], request_text, before) == subject
+    assert asked_about([DESK, SAILS], request_text, "Who are you?\nA program.") is None
+
+
+def test_a_skill_that_is_not_there_is_not_described() -> None:
+    assert describe("weather", [SAILS]).startswith(
+        "There is no skill called weather here. I answer questions"
+    )
+
+
+def test_a_script_may_be_named_by_a_part_of_its_name() -> None:
+    found = for_script("give me Dune, from the card script")
+    assert isinstance(found, Narrowed)
+    assert found.script == ("library-desk", "book_card")
+    assert for_script("show the library script") is None
+
+
+def test_words_are_not_put_in_the_place_of_options() -> None:
+    shown = examples_of(
+        replace(SKILL, metadata={"examples": "Remind Ann at noon => opening --name Ann --time 12:00"}),
+        SCRIPTS["library-desk"],
+    )
+    assert call_like_example("Remind Bo about it", TOOLS, shown, [SKILL]) is None
+    found = call_for_script("run the opening script for Bo", TOOLS, SCRIPTS, shown)
+    assert isinstance(found, Narrowed), "which option Bo belongs to has to be understood"

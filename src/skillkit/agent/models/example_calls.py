@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from skillkit.agent.models.asked_parts import declared_for, is_for_knowledge, is_self_contained
 from skillkit.agent.models.constrained import Answer, Call, ToolSpec
 from skillkit.agent.models.examples import RUN, Example
 from skillkit.agent.models.identifiers import (
@@ -12,12 +13,10 @@ from skillkit.agent.models.identifiers import (
     example_identifiers,
     find_identifiers,
 )
-from skillkit.agent.models.script_requests import Narrowed, choosing, content_words, fill
-from skillkit.agent.models.unsupported import is_about_given_text, is_computable, refusal
+from skillkit.agent.models.script_requests import Narrowed, choosing, content_words, fill, is_option
+from skillkit.agent.models.unsupported import refusal
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
-from skillkit.matching.keyword import KeywordScorer
-from skillkit.matching.request import Request
 from skillkit.matching.terms import STOP_WORDS, terms
 
 FEW_WORDS = 5
@@ -25,6 +24,8 @@ FEW_WORDS = 5
 _LITTLE = 0.1
 """What a word of the skill's name counts: it says which skill is meant, and not which script."""
 _ENOUGH = 0.5
+_SHORT = 7
+"""So many words only change something of what was asked before."""
 _LEAD = 3
 """So many words in front of a value say what is wanted."""
 _EXPLAINS = re.compile(
@@ -34,6 +35,9 @@ _EXPLAINS = re.compile(
 )
 _YES_OR_NO = re.compile(r"(?:is|are|can|does|do|has|will)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"^(?:and|also|now|what about|how about)\b", re.IGNORECASE)
+_OKAY = re.compile(
+    r"^(?:(?:ok(?:ay)?|great|good|nice|thanks|thank you|cool|perfect|please)\b[,.! ]*)+", re.IGNORECASE
+)
 _SAME_THING = re.compile(rf"\b(?:it|its|that|this|same)\b|{_GOES_ON.pattern}", re.IGNORECASE)
 _NUMBER = re.compile(r"\b(?:\d+|two|three|four|five|ten|twenty|fifty|hundred)\b", re.IGNORECASE)
 _TIME = re.compile(
@@ -41,6 +45,13 @@ _TIME = re.compile(
     r"|(?:this|next|last|coming) (?:day|week|weekend|month|quarter|season|year))\b",
     re.IGNORECASE,
 )
+_ASKED_KINDLY = re.compile(
+    r"^(?:(?:please|can you|could you|would you|will you|hey|hi|ok(?:ay)?|now|and|then|go|kindly|just"
+    r"|i(?: want|['’]d like) you to),? )+",
+    re.IGNORECASE,
+)
+_SOMEBODY = re.compile(r"(?<=[\w,;] )(?<!\bin )(?<!\binto )[^\W\d_a-zß-ÿ][^\W\d_]+")
+"""A name in the middle of a sentence that is not of a language."""
 _REFUSAL = re.compile(r"I (?:cannot|can['’]t|can only)\b")
 
 
@@ -63,7 +74,8 @@ class _Way:
 
     @property
     def takes_words(self) -> bool:
-        return any(example.values for example in self.examples) and not self.takes_identifier
+        given = [value for example in self.examples for value in example.values]
+        return bool(given) and not self.takes_identifier and not any(map(is_option, given))
 
     @property
     def takes_anything(self) -> bool:
@@ -90,8 +102,7 @@ def call_like_example(
     if (refusal := ways.refusal(request)) is not None:
         return Answer(refusal)
     identifiers = find_identifiers(request, ways.identifiers)
-    in_words = _EXPLAINS.search(request) or is_computable(request) or is_about_given_text(request)
-    if not identifiers and in_words:
+    if not identifiers and (_EXPLAINS.search(request) or is_self_contained(request, ways.skills)):
         return None
     same = not identifiers and _SAME_THING.search(request) is not None
     if same:
@@ -103,16 +114,47 @@ def call_like_example(
 
 
 def tools_like_example(
-    request: str, tools: Sequence[ToolSpec], examples: Sequence[Example]
+    request: str,
+    tools: Sequence[ToolSpec],
+    examples: Sequence[Example],
+    skills: Sequence[SkillMetadata] = (),
 ) -> list[ToolSpec]:
     """Return the tools that examples use for what is asked in their words: `say hi to` somebody.
 
     That are the words in front of a value of the example, in front of something else. Of few such words
-    what follows has to be a name.
+    what follows has to be a name. So it is for a skill that declares the request, where this names somebody
+    or begins as examples do. A script is among them where a word was said that only its examples have.
     """
-    skills = {example.skill for example in examples if _is_worded_like(request, example)}
-    names = {example.tool for example in examples if example.skill in skills} - {None, RUN}
+    wanted = {example.skill for example in examples if _is_worded_like(request, example)}
+    if not is_for_knowledge(request):
+        for skill in declared_for(request, skills):
+            if _is_command(request, [example for example in examples if example.skill == skill]):
+                wanted.add(skill)
+    shown = [example for example in examples if example.skill in wanted]
+    names = {example.tool for example in shown} - {None, RUN}
+    if names and _speaks_of_script(request, shown):
+        names.add(RUN)
     return [tool for tool in tools if tool.name in names]
+
+
+def _is_command(request: str, examples: Sequence[Example]) -> bool:
+    """Return whether a request begins like an example that calls a tool, or names somebody."""
+    verbs = {example.request.split()[0].casefold() for example in examples if example.tool not in (None, RUN)}
+    begins = _ASKED_KINDLY.sub("", request).partition(" ")[0].casefold()
+    return bool(verbs) and (begins in verbs or _SOMEBODY.search(request) is not None)
+
+
+def _speaks_of_script(request: str, examples: Sequence[Example]) -> bool:
+    for_script = {word for example in examples if example.tool == RUN for word in terms(example.request)}
+    others = {word for example in examples if example.tool != RUN for word in terms(example.request)}
+    said = " ".join(word for word in request.split() if word.islower())  # names are of nobody in particular
+    return not (for_script - others).isdisjoint(terms(said))
+
+
+def goes_on_with(request: str, last: Call | None) -> bool:
+    """Return whether a short request wants the last call again with something else: `now in Japanese`."""
+    few = len(request.split()) <= _SHORT
+    return last is not None and few and _GOES_ON.search(_OKAY.sub("", request)) is not None
 
 
 def _is_worded_like(request: str, example: Example) -> bool:
@@ -142,14 +184,6 @@ def words_of_use(examples: Sequence[Example], skills: Sequence[SkillMetadata]) -
     return words.union(*(_trigger_words(skill) for skill in skills if skill.name in names))
 
 
-def declared_for(request: str, skills: Sequence[SkillMetadata]) -> list[str]:
-    """Return the names of the skills that declare to be wanted for such a request."""
-    scorer = KeywordScorer()
-    for key, skill in enumerate(skills):
-        scorer.add(key, skill)
-    return [skills[key].name for key in scorer.declared(Request.parse(request))]
-
-
 class _Ways:
     """The scripts that examples show, and which of them a request is for."""
 
@@ -162,7 +196,7 @@ class _Ways:
         self.all = list(ways.values())
         self.identifiers = [each for example in examples for each in example_identifiers(example.values)]
         self._examples = examples
-        self._skills = skills
+        self.skills = skills
         self._skill_names = set().union(*(_name_terms(skill.name) for skill in skills))
 
     def refusal(self, request: str) -> str | None:
@@ -185,7 +219,7 @@ class _Ways:
             return None
         settled = {"skill_id": way.skill, "script_name": way.script}
         if _NUMBER.search(rest):
-            return Narrowed(choosing(run, **settled))
+            return Narrowed(choosing(run, **settled), (way.skill, way.script))
         example = max(way.examples, key=lambda example: len(asked & _frame(example)))
         return Call(RUN, {**settled, "args": fill(example, identifiers[0])})
 
@@ -203,7 +237,7 @@ class _Ways:
         )
 
     def with_words(self, request: str, run: ToolSpec) -> Call | Narrowed | Answer | None:
-        if any(skill.name.casefold() in request.casefold() for skill in self._skills):
+        if any(skill.name.casefold() in request.casefold() for skill in self.skills):
             return None  # it is about the skill
         words = self._topic(request)
         alone, enough = self._best(request, [way for way in self.all if not way.takes_anything])
@@ -243,7 +277,7 @@ class _Ways:
 
     def _declared(self, request: str) -> _Way | None:
         """Return the one script that takes words of a skill that declares when it is wanted."""
-        return self._finding(*declared_for(request, self._skills))
+        return self._finding(*declared_for(request, self.skills))
 
     def _finding(self, *skills: str) -> _Way | None:
         """Return the one script of these skills that finds things by words."""
@@ -253,7 +287,7 @@ class _Ways:
     def _topic(self, request: str) -> list[str]:
         """Return the words of a request that are not about how it is asked."""
         asking = self._skill_names.union(*(way.words for way in self.all))
-        asking.update(*(_trigger_words(skill) for skill in self._skills))
+        asking.update(*(_trigger_words(skill) for skill in self.skills))
         return content_words(_TIME.sub(" ", request), asking)
 
     def _best(self, request: str, ways: Sequence[_Way]) -> tuple[_Way | None, float]:

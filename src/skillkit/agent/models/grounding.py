@@ -10,6 +10,7 @@ from typing import Any
 from skillkit.agent.models.constrained import Call, ToolSpec
 from skillkit.agent.models.identifiers import without_identifiers
 from skillkit.agent.models.script_requests import asks_for_usage
+from skillkit.agent.models.spoken_times import clock_time, spoken_times
 from skillkit.matching.terms import STOP_WORDS, terms
 
 _CODE = 3
@@ -336,6 +337,8 @@ class _Words:
         folded = value.casefold().strip()
         if _is_code(value) or folded in self._text or value in self._choices:
             return True
+        if (time := clock_time(folded)) is not None:
+            return time in spoken_times(self._text)
         parts = re.findall(r"[^\W_]+", folded)
         return bool(parts) and all(map(self._was_said, parts))
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import secrets
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -31,10 +30,6 @@ from skillkit.agent.models.chat_requests import (
 )
 from skillkit.agent.models.constrained import (
     ALL_SKILLS,
-    ANSWER,
-    ASK,
-    CANNOT,
-    IN_WORDS,
     About,
     Answer,
     AnswerStream,
@@ -48,34 +43,23 @@ from skillkit.agent.models.constrained import (
 )
 from skillkit.agent.models.echoes import EchoFilter, is_echo
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
-from skillkit.agent.models.example_calls import (
-    call_like_example,
-    declared_for,
-    tools_like_example,
-    words_of_use,
-)
-from skillkit.agent.models.examples import Example, choose, scripts_for_words
+from skillkit.agent.models.examples import Example, choose
 from skillkit.agent.models.grounding import (
     MadeUp,
     Spoken,
     as_before,
-    callable_tools,
     check_arguments,
-    scripts_for_identifier,
 )
-from skillkit.agent.models.identifiers import has_identifier
-from skillkit.agent.models.reply_choice import Choice, Outcome
+from skillkit.agent.models.reply_choice import Outcome
 from skillkit.agent.models.results import answer_from_result
-from skillkit.agent.models.script_requests import Narrowed, Scripts, call_for_script, names_tool
-from skillkit.agent.models.skill_answers import (
-    asked_about,
-    describable,
-    describe,
-    is_named,
-    may_be_about_skills,
-    named_skill,
-    only_subject,
+from skillkit.agent.models.script_requests import (
+    Narrowed,
+    Scripts,
 )
+from skillkit.agent.models.skill_answers import (
+    describe,
+)
+from skillkit.agent.models.skill_use import SkillUse
 from skillkit.agent.models.spelling import correct_spelling
 from skillkit.agent.models.turns import (
     Prompt,
@@ -87,19 +71,12 @@ from skillkit.agent.models.turns import (
 )
 from skillkit.agent.models.unsupported import (
     ClaimFilter,
-    is_about_given_text,
-    is_computable,
-    needs_only_words,
-    refusal,
 )
 from skillkit.core.models import SkillMetadata
-from skillkit.matching.terms import terms
 
 MAX_TOOL_CALLS = 6
 TRIES = 2
 """How often the model may reply to a request."""
-LOAD = "load_skill"
-_SKILLS = re.compile(r"\bskills\b", re.IGNORECASE)
 
 
 class LocalChatClient(
@@ -119,6 +96,8 @@ class LocalChatClient(
         """The skills that the user may be told of."""
         self.scripts: Callable[[], Scripts] = dict
         """The scripts of the skills in use."""
+        self.usage: Callable[[str, str], str] = lambda skill, script: ""
+        """What a script of a skill takes on its command line."""
         self._begun_with: tuple[str, frozenset[str]] = ("", frozenset())
 
     def _first_tools(self, instructions: str, tools: Sequence[ToolSpec]) -> frozenset[str]:
@@ -155,16 +134,19 @@ class LocalChatClient(
             latest_request(messages), conversation_text(messages), instructions, earlier_text(messages)
         ).spelled_as(lambda request: correct_spelling(request, self.skills()))
         required = bool(tools) and options.get("tool_choice") == "required"
-        known = None if required else self._known_outcome(tools, spoken, messages)
+        use = SkillUse(self.skills(), self.examples(), self.scripts())
+        known = None if required else use.known_outcome(tools, spoken, messages)
         if isinstance(known, Call | Answer):
             yield self._end(NOTHING_READ, message_id, known)
             return
-        choice = self._choice(tools, spoken, known, required=required)
+        choice = use.choice(tools, spoken, known, required=required, last=last_call(messages))
         talk = choice.is_talk
         if talk:
             prompt = make_talk(messages, brief, context=self.engine.context)
         else:
             prompt = self._prompt(messages, options)
+        if isinstance(known, Narrowed) and known.script is not None:
+            prompt = prompt.adding(self.usage(*known.script))
         outcome: Outcome = None
         made_up: MadeUp | None = None
         spent = NOTHING_READ
@@ -194,75 +176,6 @@ class LocalChatClient(
                 break
             choice = again
         yield self._end(spent, message_id, self._in_words(outcome))
-
-    def _choice(
-        self, tools: Sequence[ToolSpec], spoken: Spoken, narrowed: Narrowed | None, *, required: bool
-    ) -> Choice:
-        """Return what the model may reply."""
-        if narrowed is not None:
-            return Choice([narrowed.tool])
-        if required:
-            return Choice(tools)
-        if is_computable(spoken.request) or is_about_given_text(spoken.request):
-            # from what the request says, not from what a tool finds
-            return Choice(forms=(ANSWER,))
-        skills = self.skills()
-        named = is_named(skills, spoken.request)
-        callable_now = self._callable(tools, spoken)
-        unsupported = refusal(spoken.request, spoken.before) is not None
-        about: Sequence[str] = ()
-        if named or may_be_about_skills(spoken.request):
-            about = (ALL_SKILLS, *describable(skills, spoken.said))
-        if not named and (like := tools_like_example(spoken.request, callable_now, self.examples())):
-            return Choice(like, forms=(ASK,))
-        forms: Sequence[str] = IN_WORDS if callable_now else (ANSWER, CANNOT)
-        if not callable_now and needs_only_words(spoken.request):  # a small model refuses too readily
-            forms = (ANSWER,)
-        if unsupported:  # there is nothing to answer from
-            forms = (ASK, CANNOT)
-        if named:  # what is said of a skill comes from the skill, not from what the model knows
-            forms = ()
-        return Choice(callable_now, about, forms, named=named)
-
-    def _known_outcome(
-        self, tools: Sequence[ToolSpec], spoken: Spoken, messages: Sequence[Message]
-    ) -> Call | Narrowed | Answer | None:
-        """Return what a request comes to where that is known without the model."""
-        skills, examples = self.skills(), self.examples()
-        if (subject := asked_about(skills, spoken.request)) is not None:
-            return Answer(describe(subject, skills))
-        known: Call | Narrowed | Answer | None
-        named = named_skill(skills, spoken.request)
-        known = call_for_script(spoken.request, tools, self.scripts(), examples, named)
-        if known is None and not names_tool(spoken.request, tools):
-            known = call_like_example(
-                spoken.request, tools, examples, skills, said=spoken.said, last=last_call(messages)
-            )
-        if isinstance(known, Call) and is_repeated(known, messages):
-            return None
-        if known is None and named is not None:
-            names = " ".join((*self.scripts().get(named, ()), *(tool.name for tool in tools)))
-            of_use = words_of_use(examples, skills).union(terms(names.replace("_", " ")))
-            if only_subject(spoken.request, named, of_use):
-                return Answer(describe(named, skills))
-        if known is None and all(tool.name == LOAD for tool in self._callable(tools, spoken)):
-            if named is not None:
-                return Answer(describe(named, skills))
-            unsupported = refusal(spoken.request, spoken.before)  # a skill for it would be in use
-            return Answer(unsupported) if unsupported is not None else None
-        return known
-
-    def _callable(self, tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
-        examples, skills = self.examples(), self.skills()
-        in_use = [skill for skill in skills if any(skill.name == example.skill for example in examples)]
-        of_use = () if declared_for(spoken.request, in_use) else words_of_use(examples, skills)
-        about_skills = [
-            skill for skill in skills if skill.name in self.scripts() and _SKILLS.search(skill.description)
-        ]
-        found = callable_tools(tools, spoken, of_use, for_skills=bool(about_skills))
-        if not has_identifier(spoken.request):
-            return found
-        return scripts_for_identifier(found, scripts_for_words(self.examples()), spoken.request)
 
     def _in_words(self, outcome: Outcome) -> Call | Answer | None:
         match outcome:

@@ -13,6 +13,7 @@ from skillkit.agent.models.skill_answers import spelling
 from skillkit.matching.terms import STOP_WORDS, terms
 
 LIST, HELP = "script_list", "script_help"
+SCRIPT_TOOLS = frozenset({LIST, HELP, RUN})
 Scripts = Mapping[str, Sequence[str]]
 """Skills in use and the names of their scripts."""
 
@@ -22,6 +23,7 @@ _USAGE = re.compile(
     r"|what (?:do|does|is))\b"
 )
 _RUNNING = re.compile(r"\b(?:run|execute|start|launch|invoke|call|use|try)\b")
+_FROM_IT = re.compile(r"\b(?:from|with|by|using|via|through)(?: the| your)?\s+(?:script|$)", re.IGNORECASE)
 _RUNNING_NEXT = re.compile(r"\b(?:run|execute|start|launch|invoke|call)(?: the)?\s+$", re.IGNORECASE)
 _SAID_ANYWAY = STOP_WORDS | frozenset(
     """
@@ -40,6 +42,8 @@ class Narrowed:
     """The request is for this tool and for no other; a model fills in what is left of its arguments."""
 
     tool: ToolSpec
+    script: tuple[str, str] | None = None
+    """The skill and the script whose command line is left to fill in."""
 
 
 def call_for_script(
@@ -70,12 +74,17 @@ def call_for_script(
     usage = _USAGE.search(rest.casefold()) or HELP in asked
     if HELP in offered and usage and not _OPTIONS.search(rest):
         return Call(HELP, chosen)
-    if RUN not in offered or not _RUNNING.search(rest.casefold()):
+    if RUN not in offered or not (_RUNNING.search(rest.casefold()) or _FROM_IT.search(rest)):
         return None
     args = _arguments(rest, [example for example in examples if example.script == script])
     if args is None:
-        return Narrowed(choosing(offered[RUN], **chosen))
+        return Narrowed(choosing(offered[RUN], **chosen), (skill, script))
     return Call(RUN, {**chosen, "args": args} if args else chosen)
+
+
+def is_option(value: str) -> bool:
+    """Return whether a word of a command line says what the next one is."""
+    return value.startswith("-")
 
 
 def asks_for_usage(request: str) -> bool:
@@ -120,12 +129,28 @@ def _named_script(request: str, scripts: Scripts, of_skill: bool) -> tuple[str, 
             run = of_skill and _RUNNING_NEXT.search(request[: place.start()]) is not None
             if speaks or run or re.search(r"\w[_-]\w", place[0]):
                 found[skill, name] = place
+    if not found:
+        found = _partly_named(request, scripts)
     longest = max((place.end() - place.start() for place in found.values()), default=0)
     kept = [key for key, place in found.items() if place.end() - place.start() == longest]
     if len(kept) != 1:
         return None
     place = found[kept[0]]
     return (*kept[0], f"{request[: place.start()]} {request[place.end() :]}")
+
+
+def _partly_named(request: str, scripts: Scripts) -> dict[tuple[str, str], re.Match[str]]:
+    """Return the script of which a part of the name is said: `the greeting script` is advanced_greeting."""
+    place = re.search(r"\b([^\W_]+)(?= script\b)", request, re.IGNORECASE)
+    said = set(terms(place[1])) if place is not None else set()
+    if place is None or not said:
+        return {}
+    return {
+        (skill, name): place
+        for skill, names in scripts.items()
+        for name in names
+        if said <= set(terms(name.replace("_", " ")))
+    }
 
 
 def _arguments(rest: str, examples: Sequence[Example]) -> list[str] | None:
@@ -142,7 +167,8 @@ def _arguments(rest: str, examples: Sequence[Example]) -> list[str] | None:
     if identifiers == words and len(identifiers) == 1 and shown:
         example = next(example for example in examples if example_identifiers(example.values))
         return fill(example, identifiers[0])
-    if words and not shown and any(example.values for example in examples):
+    given = [value for example in examples for value in example.values]
+    if words and not shown and given and not any(map(is_option, given)):
         words = [word for word in words if not set(terms(word)) <= _LABELS]
         most = max(len(example.values) for example in examples)
         return words if 0 < len(words) <= most else None

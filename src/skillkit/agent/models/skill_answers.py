@@ -21,7 +21,7 @@ _LISTING = frozenset(
         "all any every everything available "
         "load loaded active activate enable enabled install installed present "
         "current currently ready list name names show display give see print count many have has got there "
-        "right now moment please kind kinds which what wonder curious"
+        "right now moment please pls plz kind kinds sort sorts which what wonder curious"
     )
 )
 _ADVERBS = frozenset(
@@ -42,7 +42,7 @@ _YOU_CAN = re.compile(
     r"\bwhat\b[^.?!]*\b(?:can|could|do|are|will) you\b(?! (?:doing|do that|think|mean|say|know|see)\b)"
     r"|\bwhat (?:all )?(?:is it |are the things )?(?:that )?you (?:can|could|are able)\b"
     r"|\bhow (?:can|could|do) you (?:help|assist|support)\b|\bwhat you (?:can|could|do|are)\b"
-    r"|\bwhat (?:can|could|should|may) i (?:ask|use) you\b"
+    r"|\bwhat\b[^.?!]*\b(?:can|could|should|may) i (?:ask|use|get) (?:from )?you\b"
 )
 _YOU_HAVE = re.compile(
     r"\b(?:everything|anything|all|whatever|what)(?: that)? you(?:['’]ve| have| can)\b"
@@ -66,12 +66,54 @@ _IN_OTHER_LANGUAGES = re.compile(
     r"|(?:welche|quelles|quels|qu[ée]|cu[aá]les|quali|quais|welke)\b[^.?!,]*"
     r"\b(?:skills|fähigkeiten|faehigkeiten|compétences|competences|habilidades|competenze|vaardigheden)\b"
     r"(?: (?:hast|sind|gibt|as|avez|sont|tienes|tiene|hay|est[aá]n|hai|ci|sono|tem|você|heb|zijn|er|es|du"
-    r"|vous|tu|je|geladen|aktiv|verfügbar|installiert|disponibles|chargées|cargadas|disponibili|disponíveis"
+    r"|vous|tu|je|gerade|jetzt|aktuell|momentan|zurzeit|alles|actuellement|maintenant|ahora|actualmente|adesso"
+    r"|ora|agora|nu|momenteel|geladen|aktiv|verfügbar|installiert|disponibles|chargées|cargadas|disponibili|disponíveis"
     r"|beschikbaar)|-tu|-vous| )*"
 )
 """Which skills there are, and what the program can do, as it is asked in languages near to English."""
 _ABOUT = r"\b(?:on|about|of|regarding) (?:the )?(?:skill )?"
 _WHAT_IS = re.compile(r"\bwhat(?: is| are|['’]s| does)\b")
+_BESIDES = re.compile(
+    r"\b(?:besides|beside|other than|apart from|aside from|except(?: for)?|in addition to)\b.*"
+)
+_OF_IT = re.compile(
+    r"\W*(?:so |and |but )?(?:what|which|how|why|when)\b(?:\s\w+){0,2}?"
+    r"\s(?:does|do|can|could|is|will|would|did|has) it\b(?! (?:that|likely))"
+)
+"""How a question begins whose subject is the skill that was named before."""
+_BY_FUNCTION = re.compile(
+    r"\b(?<!which )skill (?:that|which|for|to|about|with which|you use to)\b(.*)"
+    r"|^\W*which skill\b(.*)"
+)
+_TELLING = re.compile(
+    r"\W*(?:please |can you |could you |i(?:['’]d| would) like (?:to know )?|so |and |hey |ok(?:ay)? )*"
+    r"(?:what|tell|describe|explain|summari[sz]e|how does|(?:some |any |more )?(?:info|information|details?)"
+    r"|more about|who)\b"
+)
+"""How a request begins that wants to be told something."""
+_IS_THERE = re.compile(r"\b(?:is there|are there|do you have|have you(?: got)?|got)\b(?=.*\bskill\b)")
+_CALLED = re.compile(
+    r"\bskill (?:called |named )?[\"'“”‘’]?([a-z\d][\w-]{1,63})[\"'“”‘’]?\W*(?:do|does|is|for)?\W*$"
+    r"|\b(?:the|an?) [\"'“‘]?([a-z\d][\w-]{1,63})[\"'”’]? skill\b"
+)
+_NO_NAMES = (
+    _DESCRIBING
+    | _LISTING
+    | _ADVERBS
+    | frozenset(
+        terms(
+            "best worst first second third last only other another right same main new next whole "
+            "entire following"
+        )
+    )
+)
+"""Words that say which skill is meant without being its name."""
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+_AND_THE = re.compile(
+    r"(?:(?:ok(?:ay)?|and|also|now|then|so|what about|how about|tell me (?:more )?about|what does"
+    r"|describe|explain),? )*"
+    r"(?:the |that )?([\w -]{2,40}?)(?: one| skill)?(?: do| does)?\W*"
+)
 _HELP = re.compile(r"(?:please )?help(?: me)?(?: please)?")
 _TYPING = 0.84
 """How near a mistyped word is to the one that was meant."""
@@ -118,17 +160,68 @@ def may_be_about_skills(request: str) -> bool:
     return re.search(r"\b(?:skills?|you|your|yourself|help)\b", request.casefold()) is not None
 
 
-def asked_about(skills: Sequence[SkillMetadata], request: str) -> str | None:
+def asked_about(skills: Sequence[SkillMetadata], request: str, before: str = "") -> str | None:
     """Return the skill that a request asks to be described, ALL_SKILLS where it asks which there are.
 
-    None where it has any other word: then it wants something done, or is for a model to understand.
+    None where it has any other word: then it wants something done, or is for a model to understand. The
+    name may be of a skill that is not there. `before` is what was said before: `and the other one?`
     """
     named, rest = _named(skills, request)
     if named:
         return named[0] if len(named) == 1 and _asks_for_description(rest) else None
+    if (next_one := _asked_next(skills, request.casefold(), before)) is not None:
+        return next_one
     rest = _MISSPELLED.sub(_corrected, rest)
     clauses = [rest, *re.split(r"[,.;:!?]+(?:\s|$)", rest)]  # a question may have an introduction
-    return ALL_SKILLS if any(map(_asks_for_all, clauses)) else None
+    if any(map(_asks_for_all, clauses)):
+        return ALL_SKILLS
+    return _by_function(skills, rest) or _not_there(rest)
+
+
+def _by_function(skills: Sequence[SkillMetadata], request: str) -> str | None:
+    """Return the skill that is asked about by what it does: `what is the skill that greets people?`"""
+    found = _BY_FUNCTION.search(request)
+    if found is None:
+        return None
+    for_what = set(terms(found[1] or found[2] or "")) - _DESCRIBING
+    wanted = {skill.name: len(for_what & set(terms(f"{skill.name} {skill.description}"))) for skill in skills}
+    most = max(wanted.values(), default=0)
+    best = [name for name, count in wanted.items() if count == most > 0]
+    if _IS_THERE.search(request[: found.start() + len("skill")]):
+        return best[0] if len(best) == 1 else ALL_SKILLS
+    if found[2] is not None:
+        return best[0] if len(best) == 1 else None
+    told = _TELLING.match(request) and set(terms(request[: found.start()])) <= _DESCRIBING | _ADVERBS
+    return best[0] if told and len(best) == 1 else None
+
+
+def _not_there(request: str) -> str | None:
+    """Return the name of a skill that a request asks about and that nobody has."""
+    found = _CALLED.search(request)
+    if found is None or not _TELLING.match(request):
+        return None
+    name = found[1] or found[2]
+    rest = request.replace(name, " ")
+    is_name = not set(terms(name)) <= _NO_NAMES
+    return name if is_name and set(terms(rest)) <= _DESCRIBING | _ADVERBS else None
+
+
+def _asked_next(skills: Sequence[SkillMetadata], request: str, before: str) -> str | None:
+    """Return the skill that is asked about after others were told of: `and the second one?`"""
+    said = before.rstrip()
+    told = [
+        name
+        for name in (ALL_SKILLS, *(skill.name for skill in skills))
+        if said.endswith(describe(name, skills))
+    ]
+    found = _AND_THE.fullmatch(request.strip())
+    if not told or found is None:
+        return None
+    if told[0] == ALL_SKILLS and found[1] in _ORDINALS[: len(skills)]:
+        return sorted(skill.name for skill in skills)[_ORDINALS.index(found[1])]
+    asked = set(terms(found[1]))
+    meant = [skill.name for skill in skills if asked and asked <= set(terms(skill.name))]
+    return meant[0] if len(meant) == 1 else None
 
 
 def _asks_for_description(rest: str) -> bool:
@@ -140,11 +233,15 @@ def _asks_for_description(rest: str) -> bool:
     if _CAPABILITY.match(rest):
         return True
     *introduction, question = [part for part in re.split(r"(?<=[.!?])\s+|\s[-–—]\s", rest) if part.strip()]
+    if _OF_IT.match(question):
+        return True
     about_it = re.search(r"\b(?:it|its|that|this)\b", question) is not None
     return bool(introduction) and about_it and set(terms(question)) <= _DESCRIBING | _ADVERBS
 
 
 def _asks_for_all(clause: str) -> bool:
+    if _SKILLS.search(clause):
+        clause = _BESIDES.sub("", clause)
     words = set(terms(clause))
     said = clause.strip(" ¿?!.")
     if _HELP.fullmatch(said) or _IN_OTHER_LANGUAGES.fullmatch(said):
@@ -215,8 +312,9 @@ def describe(name: str, skills: Sequence[SkillMetadata]) -> str:
     known = {skill.name: skill for skill in skills}
     if name in known:
         return f"{name}: {one_line(known[name].description)}"
+    missing = "" if name == ALL_SKILLS else f"There is no skill called {name} here. "
     if not known:
-        return "I answer questions. No skills are loaded."
+        return f"{missing}I answer questions. No skills are loaded."
     count = f"{len(known)} skill{'s' * (len(known) != 1)}"
     listed = "\n".join(f"- {skill}: {one_line(known[skill].description)}" for skill in sorted(known))
-    return f"I answer questions, and I have {count}:\n{listed}"
+    return f"{missing}I answer questions, and I have {count}:\n{listed}"

@@ -25,6 +25,13 @@ class Prompt:
     fixed: list[Turn]
     turns: list[Turn]
 
+    def adding(self, text: str) -> "Prompt":
+        """Return a prompt with more at the end of its last turn."""
+        if not text or not self.turns:
+            return self
+        *before, last = self.turns
+        return Prompt(self.fixed, [*before, {**last, "content": f"{last['content']}\n\n{_plain(text)}"}])
+
 
 def make_prompt(
     messages: Sequence[Message],

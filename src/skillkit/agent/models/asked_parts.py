@@ -1,0 +1,109 @@
+"""The parts of a request: what it asks for, and what it only mentions, quotes or brings along."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from skillkit.agent.models.unsupported import is_about_given_text, is_computable, refusal
+from skillkit.core.models import SkillMetadata
+from skillkit.matching.keyword import KeywordScorer
+from skillkit.matching.request import Request
+from skillkit.matching.terms import terms
+
+_QUOTED = re.compile(
+    r"(?<!\w)(?:'[^'\n]{1,200}'|‘[^’\n]{1,200}’|\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|«[^»\n]{1,200}»)(?!\w)"
+)
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
+_REFERS = re.compile(
+    r"\b(?:it|its|that|this|these|those|them|they|him|her|his|their|there|one|ones|so|same)\b", re.IGNORECASE
+)
+_ON_KNOWLEDGE = re.compile(
+    r"^(?:(?:so|and|but|please|hey|hi|hello|ok(?:ay)?|can you|could you|tell me),? )*"
+    r"(?:explain|define|why|how|what|what['’]s|who|whose|when|where|which|write|translate|spell|rephrase|rewrite"
+    r"|summari[sz]e|suggest|recommend|compose|draft|invent|correct|proofread|convert|calculate|compute)\b"
+    r"|\bwhat (?:do|does) .* mean\b|\bhow (?:do|can|would|should) (?:i|you|we|one)\b",
+    re.IGNORECASE,
+)
+
+
+def without_quoted(request: str) -> str:
+    """Return a request without what it quotes: `what does 'hola' mean` greets nobody."""
+    return _QUOTED.sub(" ", request)
+
+
+def asking_part(request: str) -> str:
+    """Return the question at the end of a request that tells something first; else the request.
+
+    A question that speaks of `it` or `them` cannot be understood without what was told before.
+    """
+    *told, last = [part for part in _SENTENCE.split(request.strip()) if part] or [""]
+    stands_alone = last.endswith("?") and not _REFERS.search(last) and len(last.split()) > _ELLIPTIC
+    return (
+        last
+        if told and not any(part.endswith(("?", "…", "...")) for part in told) and stands_alone
+        else request
+    )
+
+
+_ELLIPTIC = 3
+"""So few words go on from what was said before: `any market on Mars?`"""
+
+
+def is_for_knowledge(request: str) -> bool:
+    """Return whether a request asks for what one knows, or for work on words."""
+    return _ON_KNOWLEDGE.search(request) is not None
+
+
+def declared_for(request: str, skills: Sequence[SkillMetadata]) -> list[str]:
+    """Return the names of the skills that declare to be wanted for such a request."""
+    scorer = KeywordScorer()
+    for key, skill in enumerate(skills):
+        scorer.add(key, skill)
+    return [skills[key].name for key in scorer.declared(Request.parse(request))]
+
+
+def is_self_contained(request: str, skills: Sequence[SkillMetadata]) -> bool:
+    """Return whether a request has all that its answer needs, so that none of these skills is for it.
+
+    That is a probability by the rules of a game, work on a text that follows, and a question that is for no
+    skill by itself: only what it quotes, or what was told before it, is.
+    """
+    if is_computable(request):
+        return True
+    if is_about_given_text(request) and not declared_for(request.partition(":")[0], skills):
+        return True
+    asked = asking_part(without_quoted(request))
+    return asked != request and is_for_knowledge(asked) and not declared_for(asked, skills)
+
+
+def is_for_none(request: str, skills: Sequence[SkillMetadata]) -> bool:
+    """Return whether none of these skills declares to be wanted for a request, and all say when they are."""
+    return all(_declares(skill) for skill in skills) and not declared_for(request, skills)
+
+
+def needs_no_tool(request: str, skills: Sequence[SkillMetadata], names: Iterable[str]) -> bool:
+    """Return whether a question, or work on words, is for none of these skills.
+
+    It is for one that declares it; a skill that does not say when it is wanted has a word with it in common.
+    `names` are those of scripts and tools: who says one of these may want it.
+    """
+    asked = asking_part(without_quoted(request))
+    named = terms(" ".join(names).replace("_", " "))
+    undeclaring = [skill for skill in skills if not _declares(skill)]
+    described = {word for skill in undeclaring for word in terms(f"{skill.name} {skill.description}")}
+    return (
+        bool(skills)
+        and is_for_knowledge(asked)
+        and refusal(asked) is None
+        and not declared_for(asked, skills)
+        and set(terms(asked)).isdisjoint(described.union(named))
+    )
+
+
+def refers_back(request: str) -> bool:
+    """Return whether a request speaks of something that was said before it."""
+    return _REFERS.search(request) is not None
+
+
+def _declares(skill: SkillMetadata) -> bool:
+    triggers = skill.triggers
+    return bool(triggers.keywords or triggers.verbs or triggers.patterns)

@@ -1,0 +1,198 @@
+"""What a request comes to by the skills in use: known without the model, or what the model may reply."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_framework import Message
+
+from skillkit.agent.models.arithmetic import computed
+from skillkit.agent.models.asked_parts import (
+    declared_for,
+    is_for_knowledge,
+    is_for_none,
+    is_self_contained,
+    needs_no_tool,
+    refers_back,
+)
+from skillkit.agent.models.chat_requests import is_repeated, last_call
+from skillkit.agent.models.constrained import (
+    ALL_SKILLS,
+    ANSWER,
+    ASK,
+    CANNOT,
+    IN_WORDS,
+    Answer,
+    Call,
+    ToolSpec,
+)
+from skillkit.agent.models.example_calls import (
+    call_like_example,
+    goes_on_with,
+    tools_like_example,
+    words_of_use,
+)
+from skillkit.agent.models.examples import Example, scripts_for_words
+from skillkit.agent.models.grounding import Spoken, callable_tools, scripts_for_identifier
+from skillkit.agent.models.identifiers import has_identifier
+from skillkit.agent.models.reply_choice import Choice
+from skillkit.agent.models.script_requests import (
+    SCRIPT_TOOLS,
+    Narrowed,
+    Scripts,
+    call_for_script,
+    names_tool,
+)
+from skillkit.agent.models.skill_answers import (
+    asked_about,
+    describable,
+    describe,
+    is_named,
+    may_be_about_skills,
+    named_skill,
+    only_subject,
+)
+from skillkit.agent.models.unsupported import needs_only_words, refusal
+from skillkit.core.models import SkillMetadata
+from skillkit.matching.terms import terms
+
+LOAD = "load_skill"
+_OF_SKILLS = frozenset({LOAD, "read_skill_resource"})
+"""Tools of any skill: their names say nothing of what it is for."""
+_SKILLS = re.compile(r"\bskills\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SkillUse:
+    """The skills of a request: which there are, and what those in use bring along."""
+
+    skills: Sequence[SkillMetadata]
+    """The skills that the user may be told of."""
+    examples: Sequence[Example]
+    """The examples of the skills in use."""
+    scripts: Scripts
+    """The skills in use with their scripts."""
+
+    @property
+    def _in_use(self) -> list[SkillMetadata]:
+        return [skill for skill in self.skills if skill.name in self.scripts]
+
+    @property
+    def _shown(self) -> list[SkillMetadata]:
+        """The skills that have examples."""
+        names = {example.skill for example in self.examples}
+        return [skill for skill in self.skills if skill.name in names]
+
+    def choice(
+        self,
+        tools: Sequence[ToolSpec],
+        spoken: Spoken,
+        narrowed: Narrowed | None,
+        *,
+        required: bool,
+        last: Call | None = None,
+    ) -> Choice:
+        """Return what the model may reply; `last` is the last call before."""
+        if narrowed is not None:
+            return Choice([narrowed.tool])
+        if required:
+            return Choice(tools)
+        skills, in_use = self.skills, self._in_use
+        if is_self_contained(spoken.request, in_use):
+            # from what the request says, not from what a tool finds
+            return Choice(forms=(ANSWER,))
+        named = is_named(skills, spoken.request)
+        callable_now = self._callable(tools, spoken)
+        goes_on = last is not None and refers_back(spoken.request)
+        if not named and not goes_on and self._needs_no_tool(spoken.request, in_use, callable_now):
+            callable_now = []
+        unsupported = refusal(spoken.request, spoken.before) is not None
+        about: Sequence[str] = ()
+        if named or may_be_about_skills(spoken.request):
+            about = (ALL_SKILLS, *describable(skills, spoken.said))
+        if not named and goes_on_with(spoken.request, last):
+            again = [tool for tool in callable_now if last is not None and tool.name == last.tool]
+            if again and again[0].name not in SCRIPT_TOOLS:
+                return Choice([*again, *self._beside(again[0], callable_now)], forms=(ASK,))
+        if not named and (
+            like := tools_like_example(_with_question(spoken), callable_now, self.examples, self._shown)
+        ):
+            return Choice(like, forms=(ASK,))
+        forms: Sequence[str] = IN_WORDS if callable_now else (ANSWER, CANNOT)
+        in_words = needs_only_words(spoken.request) or is_for_knowledge(spoken.request)
+        if not callable_now and in_words:  # a small model refuses too readily
+            forms = (ANSWER,)
+        if unsupported:  # there is nothing to answer from
+            forms = (ASK, CANNOT)
+        if named:  # what is said of a skill comes from the skill, not from what the model knows
+            forms = ()
+        return Choice(callable_now, about, forms, named=named)
+
+    def _beside(self, tool: ToolSpec, tools: Sequence[ToolSpec]) -> list[ToolSpec]:
+        """Return the other tools that the examples of the same skill call."""
+        skills = {example.skill for example in self.examples if example.tool == tool.name}
+        names = {example.tool for example in self.examples if example.skill in skills} - SCRIPT_TOOLS
+        return [other for other in tools if other.name in names and other.name != tool.name]
+
+    def _needs_no_tool(
+        self, request: str, in_use: Sequence[SkillMetadata], tools: Sequence[ToolSpec]
+    ) -> bool:
+        loadable = {name for tool in tools if tool.name == LOAD for name in _choices_of(tool)}
+        if not loadable and any(tool.name == LOAD for tool in tools):
+            return False
+        near = [skill for skill in self.skills if skill.name in loadable]
+        scripts = [name for names in self.scripts.values() for name in names]
+        own = [tool.name for tool in tools if tool.name not in SCRIPT_TOOLS and tool.name not in _OF_SKILLS]
+        return needs_no_tool(request, [*in_use, *near], [*scripts, *own])
+
+    def known_outcome(
+        self, tools: Sequence[ToolSpec], spoken: Spoken, messages: Sequence[Message]
+    ) -> Call | Narrowed | Answer | None:
+        """Return what a request comes to where that is known without the model."""
+        skills, examples = self.skills, self.examples
+        if (result := computed(spoken.request)) is not None and is_for_none(spoken.request, self._in_use):
+            return Answer(result)
+        if (subject := asked_about(skills, spoken.request, spoken.before)) is not None:
+            return Answer(describe(subject, skills))
+        known: Call | Narrowed | Answer | None
+        named = named_skill(skills, spoken.request)
+        known = call_for_script(spoken.request, tools, self.scripts, examples, named)
+        if known is None and not names_tool(spoken.request, tools):
+            known = call_like_example(
+                spoken.request, tools, examples, skills, said=spoken.said, last=last_call(messages)
+            )
+        if isinstance(known, Call) and is_repeated(known, messages):
+            return None
+        if known is None and named is not None:
+            names = " ".join((*self.scripts.get(named, ()), *(tool.name for tool in tools)))
+            of_use = words_of_use(examples, skills).union(terms(names.replace("_", " ")))
+            if only_subject(spoken.request, named, of_use):
+                return Answer(describe(named, skills))
+        if known is None and all(tool.name == LOAD for tool in self._callable(tools, spoken)):
+            if named is not None:
+                return Answer(describe(named, skills))
+            unsupported = refusal(spoken.request, spoken.before)  # a skill for it would be in use
+            return Answer(unsupported) if unsupported is not None else None
+        return known
+
+    def _callable(self, tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
+        declared = declared_for(spoken.request, self._shown)
+        of_use = () if declared else words_of_use(self.examples, self.skills)
+        about_skills = [skill for skill in self._in_use if _SKILLS.search(skill.description)]
+        found = callable_tools(tools, spoken, of_use, for_skills=bool(about_skills))
+        if not has_identifier(spoken.request):
+            return found
+        return scripts_for_identifier(found, scripts_for_words(self.examples), spoken.request)
+
+
+def _choices_of(tool: ToolSpec) -> Sequence[str]:
+    """Return the skills that a tool lets choose."""
+    properties = tool.parameters.get("properties", {})
+    return [str(name) for name in properties.get("skill_id", {}).get("enum", ())]
+
+
+def _with_question(spoken: Spoken) -> str:
+    """Return a request together with the one before, where it answers a question that this led to."""
+    *_, before, question = ["", "", *spoken.before.strip().splitlines()]
+    answers = question.rstrip().endswith("?") and not spoken.request.rstrip().endswith("?")
+    return f"{before} {spoken.request}" if before and answers else spoken.request
