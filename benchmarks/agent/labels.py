@@ -16,6 +16,9 @@ _ONE_BY_ONE = {"greet_multiple": "greet_in_language"}
 _ABILITIES = {"script_list": "list_scripts", "greet_user": "greet_in_language"}
 _NAMED = {"skill_id": ("skill", "name"), "script_name": ("script",)}
 _POSITIONAL = {"search": "words"}
+_OPTION = re.compile(r"--?[A-Za-z]")
+_SET = "true"
+"""What an option without a value has."""
 _GIVEN_ONLY = ("time", "ticker")
 """Arguments that are made up where the user gave none, besides those that a label has."""
 
@@ -81,12 +84,12 @@ def _command_line(words: list[str], script: str) -> Iterator[tuple[str, Any]]:
     rest: list[str] = []
     while words:
         word = words.pop(0)
-        if not word.startswith("--"):
+        if not _OPTION.match(word):
             rest.append(word)
             continue
-        option, equals, value = word.removeprefix("--").partition("=")
-        if not equals and words and not words[0].startswith("--"):
-            value = words.pop(0)
+        option, equals, value = word.lstrip("-").partition("=")
+        if not equals:
+            value = words.pop(0) if words and not _OPTION.match(words[0]) else _SET
         options.setdefault(option, []).append(value)
     if rest:
         yield _POSITIONAL.get(script, "ticker"), " ".join(rest)
@@ -100,7 +103,9 @@ def _have(wanted: Mapping[str, Any], given: Mapping[str, Any], said: str) -> boo
         for key in _GIVEN_ONLY
         if key not in wanted and (value := given.get(key)) and not _was_said(str(value), said)
     ]
-    return not made_up and all(_fits(value, given.get(key), key) for key, value in wanted.items())
+    return not made_up and all(
+        _fits(value, given.get(key, given.get(key[0])), key) for key, value in wanted.items()
+    )
 
 
 def _was_said(value: str, said: str) -> bool:

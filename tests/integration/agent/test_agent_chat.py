@@ -1,6 +1,7 @@
 """Talking to the agent: commands, streaming, several lines, completion, and a Ctrl-C that ends one answer."""
 
 import io
+import json
 import os
 import pty
 import signal
@@ -89,6 +90,13 @@ def test_tools_are_listed_with_when_they_are_offered(agent, online: OpenAIServer
     assert set(request.tools) == {
         name for name, text in when.items() if text.startswith(("always", "no skill"))
     }
+
+
+def test_tools_are_data_for_programs(agent, online: OpenAIServer) -> None:
+    listed = {tool["name"]: tool for tool in json.loads(agent("--tools", "--json").stdout)["tools"]}
+    assert listed["load_skill"]["when"] == "always"
+    assert listed["greet_multiple"]["when"] == "with hello-extended"
+    assert set(listed["greet_multiple"]["parameters"]["properties"]) == {"names", "language"}
 
 
 def test_ctrl_c_ends_the_answer_and_not_the_program(home, online: OpenAIServer) -> None:

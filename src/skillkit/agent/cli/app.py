@@ -72,7 +72,8 @@ def agent(
         bool, typer.Option("--check", help="Show which skills are active, which are not, and why.")
     ] = False,
     json: Annotated[
-        bool, typer.Option("--json", help="With -p or --check: print one JSON document for programs.")
+        bool,
+        typer.Option("--json", help="With -p, --check or --tools: print one JSON document for programs."),
     ] = False,
     stream_json: Annotated[
         bool, typer.Option("--stream-json", help="With -p: print what happens as lines of JSON.")
@@ -96,7 +97,7 @@ def agent(
     if tools:
         from skillkit.agent.cli.tools import show_tools
 
-        show_tools(options)
+        show_tools(options, json=json)
     elif prompt is not None and (json or stream_json):
         from skillkit.agent.cli.prompt import answer_as_data
 

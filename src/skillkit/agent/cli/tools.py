@@ -13,18 +13,28 @@ if TYPE_CHECKING:
 NO_SKILL = ""
 MOST_NAMED = 3
 """Skills that are named where a tool comes with some of them."""
+_SAID = "a word of it is said, no skill in use"
 
 
-def show_tools(options: Options) -> None:
-    """Print the tools that the model is offered, and when."""
+def show_tools(options: Options, *, json: bool = False) -> None:
+    """Print the tools that the model is offered, and when; as data for programs with their parameters."""
     runtime = runtime_for(options)
     names = [NO_SKILL, *(skill.name for skill in runtime.manager.offered_skills())]
     offered = {name: _tools_with(runtime.skills, name) for name in names}
     tools = {tool.name: tool for by_name in offered.values() for tool in by_name.values()}
-    rows = [(name, _when(name, offered), " ".join(tool.description.split())) for name, tool in tools.items()]
     own = [tool for tool in runtime.skills.basic.own if tool.name not in tools]
-    rows += [(tool.name, "a word of it is said, no skill in use", tool.description) for tool in own]
+    if json:
+        when = {name: _when(name, offered) for name in tools} | {tool.name: _SAID for tool in own}
+        output.print_json({"tools": [_view(tool, when[tool.name]) for tool in (*tools.values(), *own)]})
+        return
+    rows = [(name, _when(name, offered), " ".join(tool.description.split())) for name, tool in tools.items()]
+    rows += [(tool.name, _SAID, tool.description) for tool in own]
     output.table(("Tool", "When", "What"), rows, flexible="What")
+
+
+def _view(tool: Tool, when: str) -> dict[str, object]:
+    description = " ".join(tool.description.split())
+    return {"name": tool.name, "when": when, "description": description, "parameters": tool.parameters}
 
 
 def _tools_with(skills: "ProgramSkills", skill: str) -> dict[str, Tool]:
