@@ -3,7 +3,7 @@
 python3 dev.py bench lines [REQUESTS] [--record]
 
 The embedded model gets real requests of the labelled libraries, each with the nearest skills in lines of
-0 (ids only), 60 and 120 characters, as a request has them in a large library, and may load one of them or
+0 (ids only), 20, 60 and 120 characters, as a request has them in a large library, and may load one of them or
 answer. Requests whose skill is not among them are left out: no length would help them. What was asked
 before is kept in the cache folder, so that a run which was cut goes on.
 """
@@ -28,7 +28,7 @@ from skillkit.disclosure.offer_matcher import NEAREST
 from skillkit.disclosure.tokens import EncodingCounter
 from skillkit.matching import MatchingSettings, Mode, SkillMatcher
 
-LENGTHS = (0, 60, 120)
+LENGTHS = (0, 20, 60, 120)
 REQUESTS = 20
 LONGEST = 60
 """Words of a request: the model reads slowly."""

@@ -17,7 +17,12 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="keep the numbers of baselines or scale")
     parser.add_argument("--short", action="store_true", help="up to 1,000 skills")
     parser.add_argument("--repositories", help="assemble: folder of git directories, OWNER+NAME/repo")
-    parser.add_argument("--libraries", help="unseen: folder of libraries that nothing was tuned on")
+    parser.add_argument(
+        "--libraries", help="folder of assembled libraries that unseen measures or lines learns from"
+    )
+    parser.add_argument(
+        "--without-embeddings", action="store_true", help="lines: keep those of modes with embeddings"
+    )
     arguments = parser.parse_args()
     if arguments.what == "assemble":
         assemble.assemble(Path(arguments.repositories), Path(arguments.data))
@@ -26,8 +31,15 @@ def main() -> None:
     libraries, none, corpus = data.libraries(folder), data.unneeded(folder), data.corpus(folder)
     sizes = SHORT_SIZES if arguments.short else scale.SIZES
     if arguments.what in ("tune", "lines"):
-        only = arguments.what == "lines"
-        tune.run(libraries, none, corpus, write=arguments.write, lines_only=only)
+        tune.run(
+            libraries,
+            none,
+            corpus,
+            write=arguments.write,
+            lines_only=arguments.what == "lines",
+            others=data.libraries(Path(arguments.libraries)) if arguments.libraries else (),
+            without_embeddings=arguments.without_embeddings,
+        )
     if arguments.what == "unseen":
         unseen.table(data.libraries(Path(arguments.libraries)), none, corpus)
     if arguments.what == "baselines":

@@ -23,6 +23,7 @@ from typing import Any
 
 import yaml
 
+from benchmarks.matching.unseen import PUT_TOGETHER
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.header import split
 from skillkit.core.parser import SkillParser
@@ -129,7 +130,8 @@ class Repository:
         """A bounded number of each kind, by a hash of the text."""
         seen: Counter[tuple[object, ...]] = Counter()
         for request in sorted(
-            self.requests.values(), key=lambda one: hashlib.sha256(one.query.encode()).digest()
+            self.requests.values(),
+            key=lambda one: hashlib.sha256(one.query.encode("utf-8", "surrogatepass")).digest(),
         ):
             key = (*request.relevant, "", *request.negative_for, request.kind)
             seen[key] += 1
@@ -256,7 +258,7 @@ def assemble(repositories: Path, data: Path) -> None:
         else:
             _write(data / repository.half / repository.name.replace("/", "__"), [repository])
     for half, some in small.items():
-        _write(data / half / "small", some)
+        _write(data / half / PUT_TOGETHER, some)
 
 
 def _write(folder: Path, repositories: list[Repository]) -> None:

@@ -11,7 +11,7 @@ from benchmarks.measure import record
 from benchmarks.measure import table as print_table
 from skillkit.disclosure.catalogue import CatalogueStyle, render_catalogue
 from skillkit.disclosure.notes import nearby
-from skillkit.disclosure.offer_matcher import NEAREST, WORTH_NAMING
+from skillkit.disclosure.offer_matcher import RANKED, nearest, worth_naming
 from skillkit.disclosure.provider import NEARBY_TOKENS
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.matching import Match, MatchingSettings, Mode, SkillMatcher
@@ -58,13 +58,14 @@ def measure(library: Library, none: Sequence[str], mode: Mode, most: int | None 
     listed = render_catalogue(library.skills, style=CatalogueStyle.COMPACT).complete
     places, right, visible, put_in, short = [], [], [], 0, []
     for case in cases:
-        ranked = matcher.rank(case.request, 2 * NEAREST)
+        ranked = matcher.rank(case.request, RANKED)
         names = [match.skill.name for match in ranked]
         places.append(min((names.index(name) for name in case.relevant if name in names), default=99))
         matched = [match.skill.name for match in matcher.match(case.request)]
         put_in += len(matched)
         right.append(any(name in case.relevant for name in matched))
-        visible.append(listed or right[-1] or any(name in case.relevant for name in named(ranked, matched)))
+        shown = named(ranked, matched, len(library.skills))
+        visible.append(listed or right[-1] or any(name in case.relevant for name in shown))
         if len(case.request.split()) < SHORT:
             short.append(right[-1])
     place, hit = np.array(places), np.array(right)
@@ -87,15 +88,11 @@ def measure(library: Library, none: Sequence[str], mode: Mode, most: int | None 
     )
 
 
-def named(ranked: Sequence[Match], matched: Sequence[str]) -> list[str]:
+def named(ranked: Sequence[Match], matched: Sequence[str], skills: int) -> list[str]:
     """The skills that the request names with a line, as `SkillContextProvider` chooses them."""
-    said = {match.skill.description for match in ranked if match.skill.name in matched}
-    near: list[Match] = []
-    for match in ranked:
-        if match.reasons and match.score >= WORTH_NAMING and match.skill.description not in said:
-            said.add(match.skill.description)
-            near.append(match)
-    shown = nearby(near[:NEAREST], COUNTER, NEARBY_TOKENS).count("\n")
+    active = [match.skill for match in ranked if match.skill.name in matched]
+    near = nearest(ranked, active, worth_naming(skills))
+    shown = nearby(near, COUNTER, NEARBY_TOKENS).count("\n")
     return [match.skill.name for match in near[:shown]]
 
 

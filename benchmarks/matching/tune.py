@@ -8,7 +8,8 @@ The procedure, documented in docs/matching.md:
 2. For every set of signals the line, over the whole libraries, random parts of them and the libraries among
    strangers of the corpus (seed SEED): the length and size slopes with which most right skills are above it
    where UNNEEDED of the requests without need are, and the slope of the confidence around it. `bench matching
-   lines` does only this.
+   lines` does only this, and with `--libraries` learns the line of words and instructions, which is the
+   default, from those libraries as well, in the sizes that `unseen` measures.
 """
 
 import random
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.matching import unseen
 from benchmarks.matching.data import Library
 from skillkit.matching import calibration
 from skillkit.matching.calibration import LEXICAL, SEMANTIC_SHARE, LexicalWeights
@@ -147,6 +149,8 @@ def run(
     *,
     write: bool,
     lines_only: bool = False,
+    others: Sequence[Library] = (),
+    without_embeddings: bool = False,
 ) -> None:
     parsed = [Request.parse(request) for request in none]
     problems = [Problem.of(library, parsed) for library in libraries]
@@ -161,7 +165,20 @@ def run(
         for problem in problems:
             _say("shipped, on all", problem, weights)
     with tempfile.TemporaryDirectory() as cache:
-        lines = _lines(libraries, corpus, parsed, weights, VectorCache(Path(cache)))
+        vectors = VectorCache(Path(cache))
+        learner = _Lines(
+            libraries,
+            others,
+            corpus,
+            parsed,
+            scorer=lambda signals, problem: _scorer(signals, problem, weights, vectors),
+        )
+        lines = {
+            signals: shipped
+            if without_embeddings and "semantic" in signals
+            else learner.line(signals, shipped)
+            for signals, shipped in calibration.CALIBRATIONS.items()
+        }
     text = _source(weights, lines)
     print(text)
     if write:
@@ -207,28 +224,41 @@ def _say(what: str, problem: Problem, weights: LexicalWeights) -> None:
     )
 
 
-def _lines(
-    libraries: Sequence[Library],
-    corpus: Library | None,
-    none: Sequence[Request],
-    weights: LexicalWeights,
-    vectors: VectorCache,
-) -> dict[tuple[str, ...], "calibration.Calibration"]:
-    """The line of every set of signals; also learned from one library and tested on the other."""
-    every = [Problem.of(part, none) for library in libraries for part in _parts(library, corpus)]
-    lines = {}
-    for signals, shipped in calibration.CALIBRATIONS.items():
-        parts = [
-            problem for problem in every if "semantic" not in signals or len(problem.library.skills) < 500
-        ]
-        outcomes = [problem.outcome(_scorer(signals, problem, weights, vectors)) for problem in parts]
-        lines[signals] = _line(outcomes, signals, shipped.margin)
-        print(f"# {'+'.join(signals)}: {lines[signals]}", flush=True)
-        for library in libraries:
+class _Lines:
+    """Learns the line of a set of signals; also from one labelled library, tested on the other."""
+
+    def __init__(
+        self,
+        libraries: Sequence[Library],
+        others: Sequence[Library],
+        corpus: Library | None,
+        none: Sequence[Request],
+        *,
+        scorer: Callable[[tuple[str, ...], Problem], Scorer],
+    ) -> None:
+        self._libraries, self._scorer = libraries, scorer
+        self._labelled = [Problem.of(part, none) for library in libraries for part in _parts(library, corpus)]
+        self._others: list[Problem] = []
+        chance = random.Random(SEED)
+        for size in (*unseen.PARTS, *((unseen.FILLED, *unseen.MERGED) if corpus else ())) if others else ():
+            for part, cases in unseen.of_size(others, size, corpus, chance):
+                asked = replace(part, cases=tuple(case for case in cases if case.relevant))
+                some = none if size > unseen.FILLED else chance.sample(list(none), unseen.NONE_OF_A_PART)
+                if asked.cases:
+                    self._others.append(Problem.of(asked, some))
+
+    def line(self, signals: tuple[str, ...], shipped: calibration.Calibration) -> calibration.Calibration:
+        few = 500 if "semantic" in signals else 1_000_000
+        parts = [problem for problem in self._labelled if len(problem.library.skills) < few]
+        outcomes = [self._outcome(signals, problem) for problem in parts]
+        more = [self._outcome(signals, problem) for problem in self._others] if signals == BY_DEFAULT else []
+        learned = _line([*outcomes, *more], signals, shipped.margin)
+        print(f"# {'+'.join(signals)}: {learned}", flush=True)
+        for library in self._libraries:
             own = [problem.library.name.startswith(library.name) for problem in parts]
-            others = [found for found, is_own in zip(outcomes, own, strict=True) if not is_own]
-            if others:
-                line = _line(others, signals, shipped.margin)
+            rest = [found for found, is_own in zip(outcomes, own, strict=True) if not is_own]
+            if rest:
+                line = _line(rest, signals, shipped.margin)
                 for problem, found, is_own in zip(parts, outcomes, own, strict=True):
                     if is_own:
                         right, unneeded = found.above(line.middle, line.length, line.size)
@@ -237,7 +267,10 @@ def _lines(
                             f"right above the line {right:.1%}, unneeded {unneeded:.1%}",
                             flush=True,
                         )
-    return lines
+        return learned
+
+    def _outcome(self, signals: tuple[str, ...], problem: Problem) -> Outcome:
+        return problem.outcome(self._scorer(signals, problem))
 
 
 def _scorer(

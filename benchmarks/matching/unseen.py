@@ -14,11 +14,13 @@ from benchmarks.matching.scale import named
 from benchmarks.measure import table as print_table
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.catalogue import CatalogueStyle, render_catalogue
-from skillkit.disclosure.offer_matcher import NEAREST
+from skillkit.disclosure.offer_matcher import RANKED
 from skillkit.matching import MatchingSettings, SkillMatcher
 
 PARTS, FILLED, MERGED = (3, 10, 30), 100, (1_000, 10_000)
 MOST_PARTS, MOST_REQUESTS, NONE_OF_A_PART = 6, 900, 30
+PUT_TOGETHER = "small"
+"""The library that is made of repositories with few skills."""
 KINDS = ("trigger", "work")
 COLUMNS = (
     "requests",
@@ -29,6 +31,7 @@ COLUMNS = (
     "of it right",
     "without need",
     "near misses",
+    "in whole libraries",
 )
 
 
@@ -39,20 +42,26 @@ class Answers:
         self.places: dict[str, list[tuple[int, bool, bool, int]]] = {kind: [] for kind in KINDS}
         self.without_need: list[bool] = []
         self.near_misses: list[bool] = []
+        self.in_whole: list[bool] = []
+        """Those of libraries that are there with all skills of their authors: what such a request is really
+        for, if there is a skill for it, is among them."""
 
-    def ask(self, library: Library, cases: Sequence[Case], none: Sequence[str]) -> None:
+    def ask(self, library: Library, cases: Sequence[Case], none: Sequence[str], *, whole: bool) -> None:
         matcher = SkillMatcher(library.skills, mode="lexical", body=library.body, settings=MatchingSettings())
         listed = render_catalogue(library.skills, style=CatalogueStyle.COMPACT).complete
         for case in cases:
             matched = [match.skill.name for match in matcher.match(case.request)]
             if not case.relevant:
                 self.near_misses.append(any(name in case.forbidden for name in matched))
+                if whole:
+                    self.in_whole.append(self.near_misses[-1])
                 continue
-            ranked = matcher.rank(case.request, 2 * NEAREST)
+            ranked = matcher.rank(case.request, RANKED)
             names = [match.skill.name for match in ranked]
             place = min((names.index(name) for name in case.relevant if name in names), default=99)
             right = any(name in case.relevant for name in matched)
-            seen = listed or right or any(name in case.relevant for name in named(ranked, matched))
+            shown = named(ranked, matched, len(library.skills))
+            seen = listed or right or any(name in case.relevant for name in shown)
             self.places[case.kind].append((place, seen, right, len(matched)))
         self.without_need.extend(bool(matcher.match(request)) for request in none)
 
@@ -69,7 +78,7 @@ class Answers:
             f"{100 * precision:.1f}",
             *(
                 f"{100 * np.mean(some):.1f}" if some else "-"
-                for some in (self.without_need, self.near_misses)
+                for some in (self.without_need, self.near_misses, self.in_whole)
             ),
         ]
 
@@ -80,18 +89,20 @@ def table(libraries: Sequence[Library], none: Sequence[str], corpus: Library | N
     for size in (*PARTS, *((FILLED, *MERGED) if corpus else ())):
         answers = Answers()
         chance = random.Random(SEED)
-        for library, cases in _of_size(libraries, size, corpus, chance):
+        for library, cases in of_size(libraries, size, corpus, chance):
             some = none if size > FILLED else chance.sample(list(none), NONE_OF_A_PART)
-            answers.ask(library, cases, some)
+            whole = library.name.endswith(f"@{FILLED}") and not library.name.startswith(PUT_TOGETHER)
+            answers.ask(library, cases, some, whole=whole)
         rows += [
             [f"{size:,}", " + ".join(kinds), *answers.row(kinds)] for kinds in (KINDS, KINDS[:1], KINDS[1:])
         ]
     print_table("libraries that nothing was tuned on, in %", ["skills", "kind", *COLUMNS], rows)
 
 
-def _of_size(
+def of_size(
     libraries: Sequence[Library], size: int, corpus: Library | None, chance: random.Random
 ) -> list[tuple[Library, list[Case]]]:
+    """Libraries of `size` skills, and what is asked of each."""
     if size > FILLED and corpus:
         merged = _merged(libraries, size)
         cases = _answerable(merged, merged.cases)

@@ -15,7 +15,7 @@ from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 DEFAULT_BUDGET = 2000
 """Tokens of a list in one of the XML styles."""
 COMPACT_BUDGET = 300
-SHORTEST_CLAUSE, SHORT_CLAUSE, LONGEST_CLAUSE = 20, 32, 60
+SHORTEST_CLAUSE, SHORT_CLAUSE, LONGEST_CLAUSE = 20, 20, 60
 TITLE = "## Agent Skills"
 
 Rank = Callable[[SkillMetadata], int]

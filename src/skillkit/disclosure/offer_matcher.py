@@ -8,12 +8,31 @@ from skillkit.disclosure.matches import Matcher, RememberingMatcher
 from skillkit.disclosure.offer import Offer
 from skillkit.matching import Match
 
-NEAREST = 14
+NEAREST = 20
 """Skills that are named with a request, and written into the journal, beside those that matched."""
-WORTH_NAMING = 0.015
-"""The confidence below which a skill is not even named."""
-_RANKED = 2 * NEAREST
+RANKED = NEAREST + 8
 """Asked of the matcher, so that active skills and copies of one another leave enough to name."""
+_WORTH_NAMING, _USUAL_SIZE = 0.015, 100
+
+
+def worth_naming(skills: int) -> float:
+    """The confidence below which a skill is not even named, in a library of so many.
+
+    The line rises with the library, and with it a skill that is as near as before has less confidence.
+    """
+    return _WORTH_NAMING * float((_USUAL_SIZE / max(skills, _USUAL_SIZE)) ** 0.25)
+
+
+def nearest(ranked: Iterable[Match], active: Iterable[SkillMetadata], floor: float) -> list[Match]:
+    """Return what is worth a line of what a matcher ranked, beside the skills in use."""
+    said = {skill.description for skill in active}
+    near: list[Match] = []
+    for match in ranked:
+        named = match.skill.description in said  # a copy under another name would say nothing more
+        if match.reasons and match.score >= floor and not named:
+            said.add(match.skill.description)
+            near.append(match)
+    return near[:NEAREST]
 
 
 class OfferMatcher:
@@ -44,20 +63,14 @@ class OfferMatcher:
 
     def rank(self, request: str, offer: Offer) -> list[Match]:
         """Return the nearest skills, whether or not they are near enough to match."""
-        found = self.filled(offer).rank(request, _RANKED + len(offer.waiting))
+        found = self.filled(offer).rank(request, RANKED + len(offer.waiting))
         return [match for match in found if offer.admits(match.skill)]
 
     def near(
         self, request: str, offer: Offer, active: Iterable[SkillMetadata], limit: int
     ) -> tuple[Match, ...]:
         """Return the nearest skills beside those in use, as far as there is a reason to name them."""
-        said = {skill.description for skill in active}
-        near: list[Match] = []
-        for match in self.rank(request, offer):
-            named = match.skill.description in said  # a copy under another name would say nothing more
-            if match.reasons and match.score >= WORTH_NAMING and not named:
-                said.add(match.skill.description)
-                near.append(match)
+        near = nearest(self.rank(request, offer), active, worth_naming(len(offer.library)))
         return tuple(near[:limit])
 
     def line(self, offer: Offer) -> float | None:
