@@ -14,12 +14,13 @@ from skillkit.agent.approvals import Decision, ScriptQuestion
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.models.provider import ChatProvider, ready
 from skillkit.agent.recorded_calls import RecordedCalls
-from skillkit.agent.runtime import AgentRuntime, Observers, in_background
+from skillkit.agent.runtime import AgentRuntime, Observers
 from skillkit.agent.settings import cost_at
 from skillkit.agent.telemetry import Step
 from skillkit.core.authority import TrustEverySkill
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
+from skillkit.core.threads import in_daemon_thread
 from skillkit.evaluation.behaviour.executor import Task
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
 from skillkit.install.enabled import EnabledSkills
@@ -62,7 +63,7 @@ class AgentExecutor:
 
     async def _load(self) -> None:
         if self._client is None:
-            self._client = await in_background(lambda: ready(self.provider).client())
+            self._client = await in_daemon_thread(lambda: ready(self.provider).client())
 
     async def _run(self, task: Task, home: Path) -> Transcript:
         steps: list[Step] = []

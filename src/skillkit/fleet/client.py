@@ -12,12 +12,12 @@ from skillkit.core.digest_memo import DigestMemo
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.pinned_trees import ChangedTreeError
+from skillkit.core.threads import in_daemon_thread
 from skillkit.fleet.cluster import NAMESPACE, FleetError, get_dispatcher, number_of
 from skillkit.fleet.envelopes import pack_request
 from skillkit.fleet.link import DispatcherLink, Lease, NotStartedError
 from skillkit.fleet.packing import pack_tree
 from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL, SILENCE
-from skillkit.fleet.ray_calls import ray_call
 from skillkit.fleet.sealing import FleetKeys, Label, SealError
 from skillkit.fleet.tree_stores import TreeSource
 from skillkit.scripts.documents import DocumentError, result_from_json
@@ -239,7 +239,7 @@ class FleetClient:
         return self._links[number]
 
     async def _count_dispatchers(self) -> int:
-        first = await ray_call(get_dispatcher, self._ray)
+        first = await in_daemon_thread(get_dispatcher, self._ray)
         try:
             greeting = await asyncio.wait_for(
                 _value(first.greet.remote(self._name, PROTOCOL)), _FIRST_PATIENCE
@@ -251,7 +251,7 @@ class FleetClient:
     async def _worker(self, name: str) -> Any:
         if name not in self._workers:
             try:
-                found = await ray_call(self._ray.get_actor, name, NAMESPACE)
+                found = await in_daemon_thread(self._ray.get_actor, name, NAMESPACE)
             except ValueError as error:
                 raise NotStartedError("The worker that was to run the script is gone") from error
             self._workers[name] = found
@@ -274,7 +274,7 @@ class FleetClient:
         reference = self._packed.get(request.digest)
         if reference is None:
             packed = await asyncio.to_thread(_pack_approved, request)
-            reference = await ray_call(self._ray.put, packed)
+            reference = await in_daemon_thread(self._ray.put, packed)
             self._packed[request.digest] = reference
             while len(self._packed) > _KEPT_TREES:
                 self._packed.popitem(last=False)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from skillkit.core.disk import agent_home
+from skillkit.core.threads import in_daemon_thread
 from skillkit.fleet.cluster import NAMESPACE, FleetError, connect, find_dispatchers
-from skillkit.fleet.ray_calls import ray_call
 from skillkit.fleet.sealing import FleetKeys
 from skillkit.fleet.worker import Worker, WorkerOptions
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
@@ -41,7 +41,7 @@ async def serve(
 ) -> None:
     """Serve until SIGTERM or a drain; then take nothing more, let what runs end, and return."""
     say(f"Sandbox: {check_machine(home, sandbox, keys)}")
-    ray = await ray_call(connect, address)
+    ray = await in_daemon_thread(connect, address)
     node = ray.get_runtime_context().get_node_id()
     options = WorkerOptions(
         name="",
@@ -78,7 +78,7 @@ async def _serve_once(
         return True
     except ray.exceptions.RayError as error:
         say(f"The worker died ({type(error).__name__})")
-        for dispatcher in (await ray_call(find_dispatchers, ray)).values():
+        for dispatcher in (await in_daemon_thread(find_dispatchers, ray)).values():
             dispatcher.retire.remote(options.name)
         return stopping.is_set()
     finally:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from skillkit.core.threads import in_daemon_thread
 from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.protocol import PROTOCOL, Message
-from skillkit.fleet.ray_calls import ray_call
 
 logger = logging.getLogger(__name__)
 
@@ -141,7 +141,7 @@ class DispatcherLink:
     async def _connected(self) -> Any:
         async with self._connecting:
             if self._dispatcher is None:
-                found = await asyncio.wait_for(ray_call(self._find), _PATIENCE)
+                found = await asyncio.wait_for(in_daemon_thread(self._find), _PATIENCE)
                 patience = _PATIENCE if self._was_connected else _FIRST_PATIENCE
                 greeting = await _answer(found.greet.remote(self._client, PROTOCOL), patience)
                 if greeting["protocol"] != PROTOCOL:

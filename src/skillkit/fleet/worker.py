@@ -16,11 +16,11 @@ from typing import Any
 from skillkit._version import __version__
 from skillkit.core.disk import agent_home, remove_tree
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.threads import in_daemon_thread
 from skillkit.fleet.cluster import find_dispatchers, get_dispatcher, import_ray, number_of
 from skillkit.fleet.envelopes import unpack_request
 from skillkit.fleet.packing import unpack_tree
 from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL
-from skillkit.fleet.ray_calls import ray_call
 from skillkit.fleet.sealing import FleetKeys, Label, RequestGuard, SealError
 from skillkit.fleet.tree_stores import TreeSource, open_tree_store
 from skillkit.scripts.documents import DocumentError, result_to_json
@@ -259,11 +259,11 @@ class Worker:
         try:
             if self._options.protocol != PROTOCOL:
                 if rarely:
-                    for other in (await ray_call(find_dispatchers, ray)).values():
+                    for other in (await in_daemon_thread(find_dispatchers, ray)).values():
                         other.beat.remote(self._options.name, facts)
                 return
             if self._dispatcher is None:
-                self._dispatcher = await ray_call(self._find_dispatcher, ray)
+                self._dispatcher = await in_daemon_thread(self._find_dispatcher, ray)
             answer = await asyncio.wait_for(
                 _value(self._dispatcher.beat.remote(self._options.name, facts)), 2
             )

@@ -28,13 +28,8 @@ class ToolTimeoutError(Exception):
 
 def call_apart(method: Callable[..., object], seconds: float) -> CallOutcome:
     """Call what a skill wrote in a thread and wait for it; ToolTimeoutError after so many seconds."""
-    future: Future[CallOutcome] = Future()
-    context = contextvars.copy_context()
-    threading.Thread(
-        target=lambda: future.set_result(context.run(_call, method, {})), name="skillkit-toolset", daemon=True
-    ).start()
     try:
-        return future.result(seconds)
+        return _start(method, {}).result(seconds)
     except TimeoutError:
         raise ToolTimeoutError(f"it did not return within {seconds:g} s") from None
 
@@ -58,25 +53,13 @@ class CallThreads:
             async with asyncio.timeout(seconds):
                 if inspect.iscoroutinefunction(method):
                     return await self._awaited(method(**arguments))
-                outcome = await self._in_thread(method, arguments)
+                outcome = await asyncio.wrap_future(_start(method, arguments))
                 if inspect.isawaitable(outcome.value):
                     return await self._awaited(outcome.value)
                 return outcome
         except TimeoutError as error:
             self._leave_loop()
             raise ToolTimeoutError(f"it did not return within {seconds:g} s") from error
-
-    async def _in_thread(self, method: Callable[..., object], arguments: Mapping[str, object]) -> CallOutcome:
-        future: Future[CallOutcome] = Future()
-        context = contextvars.copy_context()
-
-        def work() -> None:
-            outcome = context.run(_call, method, arguments)
-            with suppress(InvalidStateError):  # nobody waits any more
-                future.set_result(outcome)
-
-        threading.Thread(target=work, name="skillkit-toolset", daemon=True).start()
-        return await asyncio.wrap_future(future)
 
     async def _awaited(self, awaitable: Awaitable[object]) -> CallOutcome:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_await(awaitable), self._running()))
@@ -114,6 +97,20 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 def _stop(loop: asyncio.AbstractEventLoop) -> None:
     with suppress(RuntimeError):  # closed already
         loop.call_soon_threadsafe(loop.stop)
+
+
+def _start(method: Callable[..., object], arguments: Mapping[str, object]) -> Future[CallOutcome]:
+    """Call a method in a thread of its own, in a copy of this context."""
+    future: Future[CallOutcome] = Future()
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        outcome = context.run(_call, method, arguments)
+        with suppress(InvalidStateError):  # nobody waits any more
+            future.set_result(outcome)
+
+    threading.Thread(target=work, name="skillkit-toolset", daemon=True).start()
+    return future
 
 
 def _call(method: Callable[..., object], arguments: Mapping[str, object]) -> CallOutcome:

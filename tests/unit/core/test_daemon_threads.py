@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
-from skillkit.fleet.ray_calls import ray_call
+from skillkit.core.threads import in_daemon_thread
 
 PROGRAM = """
 import asyncio, threading
-from skillkit.fleet.ray_calls import ray_call
+from skillkit.core.threads import in_daemon_thread
 
 async def main():
     try:
-        await asyncio.wait_for(ray_call(threading.Event().wait), 0.05)
+        await asyncio.wait_for(in_daemon_thread(threading.Event().wait), 0.05)
     except TimeoutError:
         print("given up")
 
@@ -30,10 +30,10 @@ def test_a_program_ends_while_a_call_is_waiting() -> None:
 
 
 async def test_results_and_errors_come_back() -> None:
-    assert await ray_call(divmod, 7, 2) == (3, 1)
+    assert await in_daemon_thread(divmod, 7, 2) == (3, 1)
     with pytest.raises(ZeroDivisionError):
-        await ray_call(divmod, 7, 0)
-    waiting = asyncio.create_task(ray_call(divmod, 7, 2))
+        await in_daemon_thread(divmod, 7, 0)
+    waiting = asyncio.create_task(in_daemon_thread(divmod, 7, 2))
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
