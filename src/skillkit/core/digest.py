@@ -3,7 +3,7 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -53,29 +53,46 @@ def tree_digest(folder: Path, *, max_files: int = MAX_FILES, max_bytes: int = MA
     Raises SkillSecurityError for a symbolic link or a special file, SizeLimitExceededError for too
     much, ContentLoadError for what cannot be read.
     """
-    files: dict[str, FileDigest] = {}
+    return TreeDigest.of(
+        {
+            path: file_digest(chunks, executable)
+            for path, executable, chunks in read_tree(folder, max_files=max_files, max_bytes=max_bytes)
+        }
+    )
+
+
+def file_digest(chunks: Iterable[bytes], executable: bool) -> FileDigest:
+    """The digest of one file, read piece by piece."""
+    content, size = hashlib.sha256(), 0
+    for chunk in chunks:
+        content.update(chunk)
+        size += len(chunk)
+    return FileDigest(content.hexdigest(), size, executable)
+
+
+def read_tree(
+    folder: Path, *, max_files: int, max_bytes: int, skipped: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, bool, Iterator[bytes]]]:
+    """Every file beneath `folder`: its path, whether it is executable, and its bytes.
+
+    The bytes of one are read before the next is asked for; those of all together are limited.
+    """
     left = max_bytes
-    for path, descriptor in open_tree(folder, max_files=max_files):
-        size = 0
-        content = hashlib.sha256()
-        for chunk in chunks_of(descriptor, path, folder):
-            size += len(chunk)
-            if size > left:
-                raise SizeLimitExceededError(f"{folder} has more than {max_bytes:,} bytes")
-            content.update(chunk)
-        left -= size
+
+    def chunks_of(descriptor: int, path: str) -> Iterator[bytes]:
+        nonlocal left
+        try:
+            while chunk := os.read(descriptor, _CHUNK):
+                left -= len(chunk)
+                if left < 0:
+                    raise SizeLimitExceededError(f"{folder} has more than {max_bytes:,} bytes")
+                yield chunk
+        except OSError as error:
+            raise _unreadable(path, folder, error) from error
+
+    for path, descriptor in open_tree(folder, max_files=max_files, skipped=skipped):
         executable = bool(os.fstat(descriptor).st_mode & 0o111)
-        files[path] = FileDigest(content.hexdigest(), size, executable)
-    return TreeDigest.of(files)
-
-
-def chunks_of(descriptor: int, path: str, folder: Path) -> Iterator[bytes]:
-    """What is left to read of an open file of a tree; ContentLoadError says why it cannot be read."""
-    try:
-        while chunk := os.read(descriptor, _CHUNK):
-            yield chunk
-    except OSError as error:
-        raise _unreadable(path, folder, error) from error
+        yield path, executable, chunks_of(descriptor, path)
 
 
 def open_tree(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from skillkit.core.digest import FileDigest, TreeDigest, chunks_of, open_tree, tree_digest
+from skillkit.core.digest import FileDigest, TreeDigest, file_digest, read_tree, tree_digest
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillsUseError
 
 MAX_FILES = 4096
@@ -130,12 +130,8 @@ def _value(result: TreeDigest | SkillsUseError) -> TreeDigest:
 
 
 def _digest_with_links(folder: Path, links: tuple[str, ...]) -> TreeDigest:
-    files: dict[str, FileDigest] = {}
-    for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links)):
-        content = hashlib.sha256()
-        for chunk in chunks_of(descriptor, path, folder):
-            content.update(chunk)
-        files[path] = FileDigest(content.hexdigest(), os.fstat(descriptor).st_size, False)
+    plain = read_tree(folder, max_files=MAX_FILES, max_bytes=MAX_BYTES, skipped=frozenset(links))
+    files = {path: file_digest(chunks, False) for path, _, chunks in plain}
     for path in links:
         try:
             target = os.fsencode(os.readlink(folder / path))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from skillkit.core.digest import chunks_of, open_tree
+from skillkit.core.digest import read_tree
 from skillkit.core.digest_memo import MAX_BYTES, MAX_ENTRIES, MAX_FILES, DigestMemo, tree_digests
 from skillkit.core.disk import remove_tree, unreachable
 from skillkit.core.exceptions import SizeLimitExceededError, SkillsUseError
@@ -174,16 +174,13 @@ def copy_tree(source: Path, target: Path) -> int:
     target.mkdir(parents=True)
     links = links_of(source)
     total = 0
-    for path, descriptor in open_tree(source, max_files=MAX_FILES, skipped=frozenset(links)):
+    for path, executable, chunks in read_tree(
+        source, max_files=MAX_FILES, max_bytes=MAX_BYTES, skipped=frozenset(links)
+    ):
         place = target / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        executable = os.fstat(descriptor).st_mode & 0o111
         with open(place, "xb") as file:
-            for chunk in chunks_of(descriptor, path, source):
-                total += len(chunk)
-                if total > MAX_BYTES:
-                    raise SizeLimitExceededError(f"{source} has more than {MAX_BYTES:,} bytes")
-                file.write(chunk)
+            total += sum(map(file.write, chunks))
             os.fchmod(file.fileno(), 0o555 if executable else 0o444)
     for path, text in links.items():
         place = target / path

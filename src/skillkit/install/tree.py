@@ -4,13 +4,12 @@ What is held in memory is what is shown, approved, hashed and written: nothing c
 """
 
 import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from skillkit.core.digest import MAX_BYTES, MAX_FILES, FileDigest, TreeDigest, chunks_of, open_tree
+from skillkit.core.digest import MAX_BYTES, MAX_FILES, FileDigest, TreeDigest, read_tree
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillSecurityError
 from skillkit.install.exceptions import InstallError, Remedy, UnsafeTreeError
 from skillkit.install.paths import check_paths, safe_name
@@ -78,19 +77,14 @@ def read_folder(folder: Path, limits: TreeLimits | None = None) -> SkillTree:
     """A folder on this machine as a SkillTree; its `.git` is not part of the skill."""
     limits = limits or TreeLimits()
     files: dict[str, TreeFile] = {}
-    left = limits.max_bytes
+    found = read_tree(
+        folder, max_files=limits.max_files, max_bytes=limits.max_bytes, skipped=frozenset({".git"})
+    )
     try:
-        for path, descriptor in open_tree(folder, max_files=limits.max_files, skipped=frozenset({".git"})):
+        for path, executable, chunks in found:
             for part in path.split("/"):
                 safe_name(part.encode("utf-8", "surrogateescape"))
-            status = os.fstat(descriptor)
-            chunks: list[bytes] = []
-            for chunk in chunks_of(descriptor, path, folder):
-                left -= len(chunk)
-                if left < 0:
-                    raise SizeLimitExceededError(f"{folder} has more than {limits.max_bytes:,} bytes")
-                chunks.append(chunk)
-            files[path] = TreeFile(b"".join(chunks), bool(status.st_mode & 0o111))
+            files[path] = TreeFile(b"".join(chunks), executable)
     except SizeLimitExceededError as error:
         raise UnsafeTreeError(str(error), remedy=Remedy.ALLOW_MORE) from error
     except ContentLoadError as error:

@@ -6,7 +6,6 @@ of the same name have two modules.
 """
 
 import atexit
-import hashlib
 import importlib.util
 import os
 import sys
@@ -19,14 +18,12 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from threading import RLock
 
-from skillkit.core.digest import FileDigest, TreeDigest, chunks_of, open_tree
+from skillkit.core.digest import FileDigest, TreeDigest, file_digest, read_tree
+from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.disk import agent_home, writable_folder
-from skillkit.core.exceptions import SizeLimitExceededError
 from skillkit.core.pinned_trees import TreeStore
 
 _NAMESPACE = "skillkit_skills"
-_MAX_FILES = 4096
-_MAX_BYTES = 256 << 20
 _lock = RLock()
 _importing: dict[str, RLock] = {}
 _copies = ExitStack()
@@ -56,23 +53,10 @@ def read_sources(base: Path) -> SkillSources:
     """Digest the whole tree and keep what can be imported: it is not read from the disk again."""
     digests: dict[str, FileDigest] = {}
     sources: dict[str, bytes] = {}
-    total = 0
-    for path, descriptor in open_tree(base, max_files=_MAX_FILES):
-        content = hashlib.sha256()
-        kept = bytearray()
-        size = 0
-        for chunk in chunks_of(descriptor, path, base):
-            size += len(chunk)
-            if total + size > _MAX_BYTES:
-                raise SizeLimitExceededError(f"{base} has more than {_MAX_BYTES:,} bytes")
-            content.update(chunk)
-            if path.endswith(".py"):
-                kept += chunk
-        total += size
-        executable = bool(os.fstat(descriptor).st_mode & 0o111)
-        digests[path] = FileDigest(content.hexdigest(), size, executable)
+    for path, executable, chunks in read_tree(base, max_files=MAX_FILES, max_bytes=MAX_BYTES):
         if path.endswith(".py"):
-            sources[path] = bytes(kept)
+            sources[path] = b"".join(chunks)
+        digests[path] = file_digest([sources[path]] if path in sources else chunks, executable)
     return SkillSources(base, TreeDigest.of(digests).digest, sources)
 
 
