@@ -109,18 +109,27 @@ class TrustEverySkill(DefaultAuthority):
 
 
 class WrappedAuthority:
-    """Decides as `base` does; override what is decided otherwise around it."""
+    """Decides as `base` does, but for what `refusal` refuses; the base of those around another one."""
 
     def __init__(self, base: Authority) -> None:
         self.base = base
 
+    def refusal(
+        self, skill: SkillMetadata, requester: Requester, digest: str | None = None
+    ) -> Refusal | None:
+        """Return why nothing may happen with `skill`, whatever `base` says; None leaves it to `base`."""
+        return None
+
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-        return self.base.offer_refusal(skill, requester)
+        return self.refusal(skill, requester) or self.base.offer_refusal(skill, requester)
 
     def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
-        return self.base.import_refusal(skill, digest, requester)
+        refused = self.refusal(skill, requester, digest)
+        return refused or self.base.import_refusal(skill, digest, requester)
 
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        if (refused := self.refusal(skill, requester, digest)) is not None:
+            return Grants(run=False, reason=refused.reason)
         return self.base.grants(skill, digest, requester)
 
 
@@ -141,17 +150,11 @@ class PerTenantAuthority(WrappedAuthority):
         if requester == _NO_REQUESTER and decided is not None:
             # Of the skill itself: which of two with one name is used does not depend on tenants.
             return decided
-        return self._refusal(skill, requester) or decided
+        return self.refusal(skill, requester) or decided
 
-    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
-        return self._refusal(skill, requester) or self.base.import_refusal(skill, digest, requester)
-
-    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
-        if (refused := self._refusal(skill, requester)) is not None:
-            return Grants(run=False, reason=refused.reason)
-        return self.base.grants(skill, digest, requester)
-
-    def _refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+    def refusal(
+        self, skill: SkillMetadata, requester: Requester, digest: str | None = None
+    ) -> Refusal | None:
         allowed = self._skills.get(requester.tenant, frozenset())
         if EVERYTHING in allowed or skill.canonical_name in allowed:
             return None

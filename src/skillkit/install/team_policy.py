@@ -164,16 +164,13 @@ class TeamAuthority(WrappedAuthority):
         places = (system, (home or agent_home()) / "policy.json")
         self.policies = tuple(policy for place in places if (policy := read_policy(place)) is not None)
 
-    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-        return self.team_refusal(skill) or self.base.offer_refusal(skill, requester)
-
-    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
-        return self.team_refusal(skill, digest) or self.base.import_refusal(skill, digest, requester)
+    def refusal(
+        self, skill: SkillMetadata, requester: Requester, digest: str | None = None
+    ) -> Refusal | None:
+        return self.team_refusal(skill, digest)
 
     def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
-        if (refused := self.team_refusal(skill, digest)) is not None:
-            return Grants(run=False, reason=refused.reason)
-        grants = self.base.grants(skill, digest, requester)
+        grants = super().grants(skill, digest, requester)
         for policy in self.policies:
             grants = policy.restricted(grants)
         return grants

@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.authority import Authority, Requester
+from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, real_path
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
-from skillkit.core.grants import Grants
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata, SkillSource, SourceType
 from skillkit.core.names import refusal as name_refusal
@@ -75,8 +74,7 @@ class MCPSkillSource:
         found = await ask(self.server, self.label, lambda client: announced(client, self.label))
         self.skills = {skill.uri: skill for skill in found}
         await asyncio.to_thread(self._write_announcements)
-        if self._manager is not None:
-            await self._manager.arefresh()
+        await self._refresh()
         return found
 
     async def consent(self, uri: str, digest: str) -> None:
@@ -94,13 +92,15 @@ class MCPSkillSource:
         await asyncio.to_thread(self._keep, skill, files)
         given = Consent(ConsentKind.REMOTE, digest, skill.name, place=uri, server=self.label)
         await asyncio.to_thread(self.consents.grant, given)
-        if self._manager is not None:
-            await self._manager.arefresh()
+        await self._refresh()
 
     async def revoke(self, uri: str) -> None:
         """Take a consent back; the files go."""
         await asyncio.to_thread(self.consents.revoke, where=lambda each: self._concerns(each, uri))
         await asyncio.to_thread(self._write_announcements)
+        await self._refresh()
+
+    async def _refresh(self) -> None:
         if self._manager is not None:
             await self._manager.arefresh()
 
@@ -182,27 +182,21 @@ class MCPSkillSource:
             os.replace(home, place / skill.name)
 
 
-class _RemoteAuthority:
+class _RemoteAuthority(WrappedAuthority):
     """Decides about the skills of one server by consent; about everything else `base` does."""
 
     def __init__(self, source: MCPSkillSource, base: Authority) -> None:
+        super().__init__(base)
         self._source = source
-        self._base = base
+
+    def refusal(
+        self, skill: SkillMetadata, requester: Requester, digest: str | None = None
+    ) -> Refusal | None:
+        return self._source.refusal(skill) if self._source.owns(skill) else None
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-        if self._source.owns(skill):
-            return self._source.refusal(skill)
-        return self._base.offer_refusal(skill, requester)
-
-    def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
-        refused = self._source.refusal(skill) if self._source.owns(skill) else None
-        return refused or self._base.import_refusal(skill, digest, requester)
-
-    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
-        refused = self._source.refusal(skill) if self._source.owns(skill) else None
-        if refused is not None:
-            return Grants(run=False, reason=refused.reason)
-        return self._base.grants(skill, digest, requester)
+        own = self._source.owns(skill)  # the consent counts, and not what `base` thinks of the folder
+        return self.refusal(skill, requester) if own else self.base.offer_refusal(skill, requester)
 
 
 def _check_header(skill: RemoteSkill, file: Path) -> None:
