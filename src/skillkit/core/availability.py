@@ -28,7 +28,7 @@ def unavailable(
     if not needs:
         return None
     missing = [
-        *(f"{command}, which is not installed" for command in needs.commands if not _has_command(command)),
+        *(f"{command}, which is not installed" for command in needs.commands if not shutil.which(command)),
         *(f"the variable {name}, which is not set" for name in needs.env if not os.environ.get(name)),
         *(f"the skill '{name}', which is not here" for name in needs.skills if not has_skill(name)),
         *(
@@ -79,7 +79,3 @@ def out_of_range(skill: SkillMetadata, version: str = __version__) -> str | None
 def _numbers(version: str) -> tuple[int, ...]:
     numbers = [int(number) for number in re.findall(r"\d+", re.split(r"[-+]", version)[0])]
     return tuple((*numbers, 0, 0, 0)[:3])
-
-
-def _has_command(command: str) -> bool:
-    return shutil.which(command) is not None

@@ -30,7 +30,7 @@ def read_whole(path: Path) -> tuple[bytes, Stamp]:
                 _check_kind(before, path)
                 if before.st_nlink > 1:
                     logger.warning("%s is a hard link: it can be changed from elsewhere", path)
-                data = _read(descriptor, before.st_size + 1)
+                data = read_up_to(descriptor, before.st_size + 1)
                 after = os.fstat(descriptor)
             finally:
                 os.close(descriptor)
@@ -69,7 +69,8 @@ def _check_kind(status: os.stat_result, path: Path) -> None:
         )
 
 
-def _read(descriptor: int, count: int) -> bytes:
+def read_up_to(descriptor: int, count: int) -> bytes:
+    """The next `count` bytes of an open file; fewer where it ends."""
     chunks = []
     while count > 0 and (chunk := os.read(descriptor, count)):
         chunks.append(chunk)

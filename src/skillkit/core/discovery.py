@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from skillkit.core.cache import Stamp
 from skillkit.core.codex import codex_stamp, with_codex
-from skillkit.core.content import open_skill_file, stamp_of
+from skillkit.core.content import open_skill_file, read_up_to, stamp_of
 from skillkit.core.diagnostics import Diagnostic, Severity
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import (
@@ -194,18 +194,12 @@ def read_head(path: str) -> tuple[bytes, Stamp]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        head = _read_up_to(descriptor, b"", min(status.st_size, FIRST_READ))
+        head = read_up_to(descriptor, min(status.st_size, FIRST_READ))
         if len(head) == FIRST_READ and _may_go_on(head):
-            head = _read_up_to(descriptor, head, min(status.st_size, HEAD_BYTES))
+            head += read_up_to(descriptor, min(status.st_size, HEAD_BYTES) - FIRST_READ)
         return head, stamp_of(status)
     finally:
         os.close(descriptor)
-
-
-def _read_up_to(descriptor: int, data: bytes, size: int) -> bytes:
-    while len(data) < size and (more := os.read(descriptor, size - len(data))):
-        data += more
-    return data
 
 
 def _may_go_on(head: bytes) -> bool:

@@ -166,16 +166,12 @@ def _secrets(value: Value) -> tuple[SecretRequest, ...]:
             raise wrong
         hosts = texts(rule.get("hosts", []))
         header = rule.get("header", "Authorization")
-        if not hosts or not all(_is_host(host) for host in hosts):
+        if not hosts or not all(is_request(host) and not host.startswith("$") for host in hosts):
             raise wrong
         if not isinstance(header, str) or not _HEADER_NAME.fullmatch(header):
             raise wrong
         found.append(SecretRequest(name, hosts, header))
     return tuple(found)
-
-
-def _is_host(text: str) -> bool:
-    return is_request(text) and not text.startswith("$")
 
 
 def requirements(value: Value) -> Requirements:

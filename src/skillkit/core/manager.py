@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from time import time_ns
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 from skillkit.core import resources
 from skillkit.core.authority import Authority, DefaultAuthority, current_requester, decide_offer
@@ -25,15 +25,15 @@ from skillkit.core.models import (
     InitMode,
     SkillMetadata,
     SkillSource,
-    SourceType,
 )
+from skillkit.core.packages import missing_packages
 from skillkit.core.parser import SkillParser
 from skillkit.core.processors import checked, note_suspicious, render
 from skillkit.core.resources import Resource, ResourcePage
-from skillkit.core.scanning import DiagnosticLog, scan, skill_filter
+from skillkit.core.scanning import DiagnosticLog, SkillFilters, scan, skill_filter
 from skillkit.core.skill import Skill, read_document
 from skillkit.core.skill_index import SkillIndex
-from skillkit.core.sources import Folder, build_sources, project_root, unshipped
+from skillkit.core.sources import Folder, build_sources, project_root
 from skillkit.core.substitution import SESSION_ID, Surroundings
 from skillkit.core.threads import in_thread
 from skillkit.core.toolbox import Toolbox, toolbox_for
@@ -101,7 +101,8 @@ class SkillManager:
             bundled=bundled,
             packages=packages,
         )
-        self._unshipped = () if isinstance(packages, bool) else unshipped(packages)
+        named_packages = () if isinstance(packages, bool) else packages
+        self._unshipped = tuple(missing_packages(named_packages)) if named_packages else ()
         self.skills_dir = Path(project_skill_dir or Path.cwd() / ".claude" / "skills")
         self.authority: Authority = authority or DefaultAuthority()
         self.journal: Writer = journal or NO_JOURNAL
@@ -152,6 +153,11 @@ class SkillManager:
         self._scan()
         self._init_mode = InitMode.SYNC
 
+    def ensure_discovered(self) -> None:
+        """Search all sources unless that was done before."""
+        if self._init_mode is InitMode.UNINITIALIZED:
+            self.discover()
+
     async def adiscover(self) -> None:
         """`discover` without blocking the event loop."""
         await in_thread(self._scan)
@@ -196,40 +202,21 @@ class SkillManager:
 
     @overload
     def list_skills(
-        self,
-        include_qualified: Literal[False] = False,
-        *,
-        source: SourceType | str | None = None,
-        name: str | None = None,
-        keywords: str | Iterable[str] | None = None,
+        self, include_qualified: Literal[False] = False, **wanted: Unpack[SkillFilters]
     ) -> list[SkillMetadata]: ...
 
     @overload
-    def list_skills(
-        self,
-        include_qualified: Literal[True],
-        *,
-        source: SourceType | str | None = None,
-        name: str | None = None,
-        keywords: str | Iterable[str] | None = None,
-    ) -> list[str]: ...
+    def list_skills(self, include_qualified: Literal[True], **wanted: Unpack[SkillFilters]) -> list[str]: ...
 
     def list_skills(
-        self,
-        include_qualified: bool = False,
-        *,
-        source: SourceType | str | None = None,
-        name: str | None = None,
-        keywords: str | Iterable[str] | None = None,
+        self, include_qualified: bool = False, **wanted: Unpack[SkillFilters]
     ) -> list[SkillMetadata] | list[str]:
-        """All skills by name, or those that pass every filter given.
+        """All skills by name, or those that pass every filter given: `source`, `name`, `keywords`.
 
-        `source` is a kind (`project`, `personal`, `plugin`, …) or the label of one source, `name` a
-        regular expression found anywhere in the name, `keywords` words that must all be in the
-        description. With `include_qualified` the answer is names, those of shadowed skills included.
+        With `include_qualified` the answer is names, those of shadowed skills included.
         """
         catalogue = self._catalogue
-        passes = skill_filter(source, name, keywords)
+        passes = skill_filter(**wanted)
         skills = [skill for skill in catalogue if passes(skill)]
         if not include_qualified:
             return skills

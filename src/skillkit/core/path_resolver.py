@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import ContentLoadError, PathSecurityError
@@ -108,14 +109,11 @@ def open_file(path: str) -> int:
     return os.open(path, _OPEN_FILE)
 
 
-class _Walk:
+class _Walk(NamedTuple):
     """How far a walk came: the real components, and the descriptor of the last one if asked for."""
 
-    __slots__ = ("descriptor", "walked")
-
-    def __init__(self, walked: list[str], descriptor: int | None = None) -> None:
-        self.walked = walked
-        self.descriptor = descriptor
+    walked: list[str]
+    descriptor: int | None = None
 
 
 @contextmanager

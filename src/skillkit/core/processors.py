@@ -53,7 +53,7 @@ def substitute(body: str, arguments: str | None, skill_name: str = "", around: S
             "Skill '%s' has something close to $ARGUMENTS; only that exact spelling counts", skill_name
         )
     text, placed = replace_placeholders(body, arguments, around)
-    return text if placed else _appended(text, arguments)
+    return text if placed or not arguments else f"{text.rstrip(chr(10))}\n\nARGUMENTS: {arguments}"
 
 
 def checked(arguments: str | None, skill_name: str = "") -> str:
@@ -81,10 +81,6 @@ def note_suspicious(arguments: str, skill_name: str) -> None:
     for pattern, meaning in _SUSPICIOUS.items():
         if pattern in lowered:
             logger.warning("Suspicious pattern detected in arguments for skill '%s': %s", skill_name, meaning)
-
-
-def _appended(body: str, arguments: str) -> str:
-    return f"{body.rstrip(chr(10))}\n\nARGUMENTS: {arguments}" if arguments else body
 
 
 __getattr__ = older_names(__name__)

@@ -126,7 +126,7 @@ def _misplaced_fields(piece: _Piece) -> Iterator[_Piece]:
 
     What is indented below a field without a value of its own is that value, and stays with it.
     """
-    lines = [_TABS.sub(_as_blanks, line) for line in piece.text.split("\n")]
+    lines = [_TABS.sub(lambda tabs: tabs[0].expandtabs(2), line) for line in piece.text.split("\n")]
     start, key, indent, closed = 0, "", 0, True
     for number, line in enumerate(lines):
         entry = _MISPLACED.fullmatch(line)
@@ -144,10 +144,6 @@ def _misplaced_fields(piece: _Piece) -> Iterator[_Piece]:
 def _piece(number: int, key: str, lines: list[str]) -> Iterator[_Piece]:
     if any(line.strip() for line in lines):
         yield _Piece(number, key, "\n".join(lines))
-
-
-def _as_blanks(tabs: "re.Match[str]") -> str:
-    return tabs[0].expandtabs(2)
 
 
 def _text_as_written(field: str) -> str:

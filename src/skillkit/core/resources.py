@@ -131,7 +131,7 @@ def read_resource(
         raise ContentLoadError(f"'{shown(path)}' keeps changing while it is read. Try again.")
     if is_shared(base, path, status):
         logger.warning("'%s' in %s is a hard link, or lies on another mount", shown(path), base)
-    size, media_type = status.st_size, _media_type(path)
+    size, media_type = status.st_size, mimetypes.guess_type(path)[0]
     if not _is_text(beginning):
         return ResourcePage(path, None, 0, None, size, media_type or "application/octet-stream")
     page, end = _whole_characters(raw, limit)
@@ -201,7 +201,3 @@ def _whole_characters(raw: bytes, limit: int) -> tuple[bytes, int]:
     while start < end < len(raw) and raw[end] & 0xC0 == 0x80:
         end += 1
     return raw[start:end], end
-
-
-def _media_type(path: str) -> str | None:
-    return mimetypes.guess_type(path)[0]

@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from skillkit.core.authority import Authority, Requester, decide_offer
 from skillkit.core.availability import out_of_range
@@ -73,8 +73,21 @@ class DiagnosticLog:
         self._logged = set(shown)
 
 
+class SkillFilters(TypedDict, total=False):
+    """Which skills are wanted."""
+
+    source: SourceType | str | None
+    """A kind (`project`, `personal`, `plugin`, …) or the label of one source."""
+    name: str | None
+    """A regular expression that is found anywhere in the name."""
+    keywords: str | Iterable[str] | None
+    """Words that are all in the description."""
+
+
 def skill_filter(
-    source: SourceType | str | None, name: str | None, keywords: str | Iterable[str] | None
+    source: SourceType | str | None = None,
+    name: str | None = None,
+    keywords: str | Iterable[str] | None = None,
 ) -> Callable[[SkillMetadata], bool]:
     """Whether a skill is of a source, has a name like the expression, and every word in its description."""
     kind = _SOURCE_ALIASES.get(source, source) if source is not None else None

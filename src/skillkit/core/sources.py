@@ -10,8 +10,8 @@ from typing import NamedTuple
 from skillkit.core.discovery import discover_plugin_manifest
 from skillkit.core.disk import agent_home, real_path, user_home
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.core.models import Diagnostic, SkillSource, SourceType
-from skillkit.core.packages import missing_packages, package_skill_folders
+from skillkit.core.models import SkillSource, SourceType
+from skillkit.core.packages import package_skill_folders
 from skillkit.core.plugins import plugin_id
 from skillkit.core.text import escape_hidden, shown
 
@@ -78,9 +78,12 @@ def build_sources(
     sources += _plugins(plugin_dirs or ())
     sources += _custom(additional_search_paths or ())
     if packages:
-        sources += _packages(None if packages is True else packages)
-    if bundled:
-        sources += _bundled()
+        sources += [
+            SkillSource(SourceType.PACKAGE, folder, PRIORITY_LAST, label=f"package-{name}")
+            for name, folder in package_skill_folders(None if packages is True else packages)
+        ]
+    if bundled and BUNDLED.is_dir():
+        sources.append(SkillSource(SourceType.BUNDLED, BUNDLED, PRIORITY_LAST))
     sources.sort(key=lambda source: -source.priority)
     if not sources:
         logger.info("No skill directories found; initialized with empty skill list")
@@ -159,22 +162,6 @@ def _custom(folders: Iterable[Folder]) -> list[SkillSource]:
         )
         for position, folder in enumerate(_several(folders))
     ]
-
-
-def _packages(names: Sequence[str] | None) -> list[SkillSource]:
-    return [
-        SkillSource(SourceType.PACKAGE, folder, PRIORITY_LAST, label=f"package-{name}")
-        for name, folder in package_skill_folders(names)
-    ]
-
-
-def unshipped(names: Sequence[str]) -> tuple[Diagnostic, ...]:
-    """What there is to say about the `packages` that a program named."""
-    return tuple(missing_packages(names)) if names else ()
-
-
-def _bundled() -> list[SkillSource]:
-    return [SkillSource(SourceType.BUNDLED, BUNDLED, PRIORITY_LAST)] if BUNDLED.is_dir() else []
 
 
 def _several(folders: Folder | Iterable[Folder]) -> list[Folder]:

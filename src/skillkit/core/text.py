@@ -58,6 +58,12 @@ def one_line(text: str) -> str:
     return _WHITE_SPACE.sub(" ", strip_hidden(_WHITE_SPACE.sub(" ", text))).strip()
 
 
+def shortened(text: str, limit: int) -> str:
+    """`text` on one line of at most `limit` characters; where something is cut, that is seen."""
+    line = one_line(text)
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
 def escape_hidden(text: str) -> str:
     """`text` for a terminal: what cannot be seen is spelled out, so that nothing can hide."""
     return HIDDEN_OR_LAYOUT.sub(lambda match: _spelled(match.group()), text)
