@@ -1,10 +1,11 @@
 """What skills cost in tokens, tier by tier, against putting all of them into every prompt."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
+from skillkit.core.codec import encode
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
-from skillkit.core.models import InitMode, SkillMetadata
+from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import Resource
 from skillkit.disclosure.catalogue import (
     CatalogueStyle,
@@ -59,17 +60,7 @@ class CostReport:
 
     def to_data(self) -> dict[str, object]:
         """For `json.dumps`."""
-        return {
-            "skills": [asdict(skill) for skill in self.skills],
-            "catalogue": self.catalogue,
-            "budget": self.budget,
-            "listed": self.listed,
-            "shortened": self.shortened,
-            "unlisted": self.unlisted,
-            "static": self.static,
-            "saved": round(self.saved, 4),
-            "counter": self.counter,
-        }
+        return {**encode(self), "saved": round(self.saved, 4)}
 
 
 def cost_report(
@@ -81,8 +72,7 @@ def cost_report(
 ) -> CostReport:
     """Read and count everything once. A file beyond 256 KiB is counted by its beginning."""
     counter = counter or TokenEstimator()
-    if manager.init_mode is InitMode.UNINITIALIZED:
-        manager.discover()
+    manager.ensure_discovered()
     offered = manager.offered_skills()
     ids = {skill_id(skill) for skill in offered}
     catalogue = render_catalogue(offered, budget=budget, style=style, counter=counter)

@@ -1,6 +1,6 @@
 """What one request is given: instructions, insertions, tools, the skills that matched, and the price."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from skillkit.disclosure.placement import Insertion
 from skillkit.disclosure.tools import Tool
@@ -25,13 +25,7 @@ class TokenUse:
         return self.catalogue + self.skills + self.note + self.tools
 
     def to_data(self) -> dict[str, int]:
-        return {
-            "catalogue": self.catalogue,
-            "skills": self.skills,
-            "note": self.note,
-            "tools": self.tools,
-            "total": self.total,
-        }
+        return {**asdict(self), "total": self.total}
 
 
 @dataclass(frozen=True, slots=True)

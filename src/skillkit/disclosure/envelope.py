@@ -62,20 +62,18 @@ def fork_result(skill_id: str, text: str, *, unread_agent: str = "") -> str:
 
 def already_active(skill_id: str) -> str:
     """The answer to a second load: nothing is repeated."""
-    return (
-        f'<skill_context id="{attribute(skill_id)}" status="already_active">'
-        "This skill is already active in this conversation; follow the instructions given before."
-        "</skill_context>"
-    )
+    said = "This skill is already active in this conversation; follow the instructions given before."
+    return _status(skill_id, "already_active", said)
 
 
 def unloaded(skill_id: str) -> str:
     """The answer to an unload: what was said before no longer counts."""
-    return (
-        f'<skill_context id="{attribute(skill_id)}" status="unloaded">'
-        "This skill is no longer in use; do not follow its instructions any more."
-        "</skill_context>"
-    )
+    said = "This skill is no longer in use; do not follow its instructions any more."
+    return _status(skill_id, "unloaded", said)
+
+
+def _status(skill_id: str, status: str, said: str) -> str:
+    return f'<skill_context id="{attribute(skill_id)}" status="{status}">{said}</skill_context>'
 
 
 def error(skill_id: str, code: str, message: str) -> str:

@@ -1,8 +1,20 @@
 """Reading the messages of any framework: strings, mappings, or objects with a role and text or content."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypedDict
 
 Messages = str | Sequence[object]
+
+
+class View(TypedDict, total=False):
+    """How much of a conversation the messages of a request are; unless said, its newest ones."""
+
+    whole_history: bool
+    """They are all that the model will see: the text of a skill that was loaded by a tool call and has since
+    been compacted away is put back."""
+    elsewhere: bool
+    """Earlier ones are kept where they cannot be seen, and with them the texts that were put among them."""
+
 
 INSERTED = ("<skill_context ", "<skill_note>")
 """How the texts begin that disclosure puts among the messages."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import RLock
 
 from skillkit.core.manager import SkillManager
-from skillkit.core.models import InitMode, SkillMetadata
+from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.catalogue import (
     NO_SKILLS,
     Catalogue,
@@ -81,8 +81,7 @@ class Offers:
         `messages` name are.
         """
         with self._lock:
-            if self.manager.init_mode is InitMode.UNINITIALIZED:
-                self.manager.discover()
+            self.manager.ensure_discovered()
             skills = self.manager.offered_skills()
             if skills != self._skills:
                 self._skills = skills

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Unpack
 
 from skillkit.core.authority import Requester, current_requester
 from skillkit.core.events import NO_JOURNAL, Event, Json, Writer
@@ -22,7 +23,7 @@ from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.files_in_play import named_files
 from skillkit.disclosure.journaling import Journaled, OfferLog, activation_event, match_event, token_event
 from skillkit.disclosure.matches import Matcher
-from skillkit.disclosure.messages import Messages, latest_user_text
+from skillkit.disclosure.messages import Messages, View, latest_user_text
 from skillkit.disclosure.model_choice import ModelChoice, choice_of
 from skillkit.disclosure.offer import NO_OFFER, Offer, Offers
 from skillkit.disclosure.offer_matcher import NEAREST, OfferMatcher
@@ -132,19 +133,12 @@ class SkillContextProvider(SkillTexts):
     # For a request
 
     async def before_request(
-        self,
-        messages: Messages,
-        session: SkillSession | None = None,
-        *,
-        whole_history: bool = False,
-        elsewhere: bool = False,
+        self, messages: Messages, session: SkillSession | None = None, **view: Unpack[View]
     ) -> Disclosure:
         """`disclose` without blocking the event loop."""
         if self.answers_at_once:
-            return self.disclose(messages, session, whole_history=whole_history, elsewhere=elsewhere)
-        return await asyncio.to_thread(
-            self.disclose, messages, session, whole_history=whole_history, elsewhere=elsewhere
-        )
+            return self.disclose(messages, session, **view)
+        return await asyncio.to_thread(self.disclose, messages, session, **view)
 
     @property
     def answers_at_once(self) -> bool:
@@ -152,26 +146,22 @@ class SkillContextProvider(SkillTexts):
         return self._quickness.at_once
 
     def disclose(
+        self, messages: Messages, session: SkillSession | None = None, **view: Unpack[View]
+    ) -> Disclosure:
+        """What to add to the request that `messages` make; `whole_history` and `elsewhere` say what they are.
+
+        Skills that fit the user's latest message become active and stay so for the session.
+        """
+        with self._quickness.measured():
+            return self._disclosure(messages, self.session if session is None else session, **view)
+
+    def _disclosure(
         self,
         messages: Messages,
-        session: SkillSession | None = None,
+        session: SkillSession,
         *,
         whole_history: bool = False,
         elsewhere: bool = False,
-    ) -> Disclosure:
-        """What to add to the request that `messages` make.
-
-        Skills that fit the user's latest message become active and stay so for the session. With
-        `whole_history`, `messages` is all that the model will see: the text of a skill that was loaded
-        by a tool call and has since been compacted away is put back. With `elsewhere`, earlier messages
-        are kept where they cannot be seen, and with them the texts that were put among them.
-        """
-        session = self.session if session is None else session
-        with self._quickness.measured():
-            return self._disclosure(messages, session, whole_history=whole_history, elsewhere=elsewhere)
-
-    def _disclosure(
-        self, messages: Messages, session: SkillSession, *, whole_history: bool, elsewhere: bool
     ) -> Disclosure:
         offer = self._offers.current(session, messages)
         if not session.catalogue_digest:
@@ -204,7 +194,7 @@ class SkillContextProvider(SkillTexts):
             candidates, advice = self._advise(request, offer, session, quiet=bool(refused or matched))
         note = notes.wrapped(refused, advice, "\n".join(remarks))
         kept = place_texts(messages, texts, session, elsewhere=elsewhere)
-        tools = self._tools(session, offer)
+        tools = self._source(offer).tools(session)
         tokens = TokenUse(
             catalogue=self._catalogue_tokens(offer, session),
             skills=sum(self.counter.count(insertion.text) for insertion in kept),
@@ -280,7 +270,7 @@ class SkillContextProvider(SkillTexts):
     def tools(self, session: SkillSession | None = None) -> tuple[Tool, ...]:
         """The tools that a conversation has something to use on."""
         session = self.session if session is None else session
-        return self._tools(session, self._offers.current(session))
+        return self._source(self._offers.current(session)).tools(session)
 
     @property
     def finds_tools_at_once(self) -> bool:
@@ -290,19 +280,17 @@ class SkillContextProvider(SkillTexts):
 
     def tool(self, name: str, session: SkillSession | None = None) -> Tool | None:
         """One tool of a conversation by its name, found without making the others."""
-        if self.manager.init_mode is InitMode.UNINITIALIZED:
-            self.manager.discover()
+        self.manager.ensure_discovered()
         return self._source(NO_OFFER).tool(name, self.session if session is None else session)
 
-    def _tools(self, session: SkillSession, offer: Offer) -> tuple[Tool, ...]:
-        return self._source(offer).tools(session)
-
     def _source(self, offer: Offer) -> Journaled:
-        own = SkillToolSource(self._activator, offer, self._filled_matcher, self._note_activation)
-        return Journaled(
-            JoinedTools((own, *self.tool_sources)),
-            self._writer(),
+        own = SkillToolSource(
+            self._activator,
+            offer,
+            lambda: self._matcher.filled(self._offers.current()),
+            self._note_activation,
         )
+        return Journaled(JoinedTools((own, *self.tool_sources)), self._writer())
 
     def catalogue(self, session: SkillSession | None = None) -> str:
         """The list of skills as `session` sees it; empty when no skill is on offer."""
@@ -354,9 +342,6 @@ class SkillContextProvider(SkillTexts):
 
     def _note_activation(self, session: SkillSession, delivery: Delivery) -> None:
         self._record(session, activation_event(delivery, self.counter.count(delivery.text)))
-
-    def _filled_matcher(self) -> Matcher:
-        return self._matcher.filled(self._offers.current())
 
     def _advise(
         self, request: str, offer: Offer, session: SkillSession, *, quiet: bool

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from threading import RLock
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 from uuid import uuid4
 
-from skillkit.core.codec import decode, encode
+from skillkit.core.codec import ShapeError, decode, encode
 from skillkit.core.names import canonical_name
 from skillkit.core.path_patterns import relative_name
 from skillkit.core.sources import project_root
@@ -49,20 +49,21 @@ class Activation:
         return self.origin is Origin.LOADED
 
 
-class SessionData(TypedDict):
-    """A session as data that `json.dumps` takes."""
+@dataclass(frozen=True, slots=True)
+class SavedSession:
+    """What is kept of a session."""
 
-    version: int
-    active: list[dict[str, Any]]
-    recent: list[str]
-    past: dict[str, str]
+    active: tuple[Activation, ...]
+    recent: tuple[str, ...]
+    past: Mapping[str, str]
     catalogue: str
     catalogue_digest: str
-    listed: list[str]
-    id: NotRequired[str]
-    turn: NotRequired[int]
-    pinned: NotRequired[list[str]]
-    files: NotRequired[list[str]]
+    listed: tuple[str, ...]
+    id: str = ""
+    turn: object = 0
+    """A number; of a store that knows no whole numbers it does not count."""
+    pinned: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -94,7 +95,7 @@ class SkillSession:
     """Counts the requests of the user."""
     _lock: RLock = field(default_factory=RLock, repr=False)
 
-    def __reduce__(self) -> tuple[object, tuple[SessionData]]:
+    def __reduce__(self) -> tuple[object, tuple[dict[str, Any]]]:
         """Frameworks copy and pickle what they keep for a conversation."""
         return SkillSession.from_data, (self.to_data(),)
 
@@ -241,22 +242,22 @@ class SkillSession:
         with self._lock:
             self.catalogue, self.catalogue_digest, self.listed = catalogue, digest, tuple(listed)
 
-    def to_data(self) -> SessionData:
-        """Everything that is needed to go on later."""
+    def to_data(self) -> dict[str, Any]:
+        """Everything that is needed to go on later, as `json.dumps` takes it."""
         with self._lock:
-            return SessionData(
-                version=VERSION,
-                active=[encode(activation) for activation in self._active.values()],
-                recent=list(self._recent),
-                past=dict(self._past),
+            saved = SavedSession(
+                active=tuple(self._active.values()),
+                recent=tuple(self._recent),
+                past=self._past,
                 catalogue=self.catalogue,
                 catalogue_digest=self.catalogue_digest,
-                listed=list(self.listed),
+                listed=self.listed,
                 id=self.id,
                 turn=self.turn,
-                pinned=sorted(self._pinned),
-                files=list(self._files),
+                pinned=tuple(sorted(self._pinned)),
+                files=tuple(self._files),
             )
+            return {"version": VERSION, **encode(saved)}
 
     @classmethod
     def from_data(cls, data: Mapping[str, object]) -> "SkillSession":
@@ -268,46 +269,19 @@ class SkillSession:
                 "Start a new session."
             )
         try:
-            return cls._restored(data)
-        except (KeyError, TypeError, ValueError) as error:
+            saved = decode(SavedSession, data, forgiving=True)
+        except ShapeError as error:
             raise SessionDataError(
-                f"Skill session data is damaged ({type(error).__name__}: {error}). Start a new session."
+                f"Skill session data is damaged ({error}). Start a new session."
             ) from error
-
-    @classmethod
-    def _restored(cls, data: Mapping[str, object]) -> "SkillSession":
         session = cls()
-        for entry in _entries(data["active"]):
-            activation = decode(Activation, entry, forgiving=True)
-            session._active[activation.skill_id] = activation
-        past = data["past"]
-        if not isinstance(past, Mapping):
-            raise TypeError("past is not a mapping")
-        session._past = {_text(nonce): _text(skill_id) for nonce, skill_id in past.items()}
-        recent = [name for name in _texts(data["recent"]) if name in session._active]
+        session._active = {activation.skill_id: activation for activation in saved.active}
+        session._past = dict(saved.past)
+        recent = [name for name in saved.recent if name in session._active]
         session._recent = [*(name for name in session._active if name not in recent), *recent]
-        session.show(_text(data["catalogue"]), _text(data["catalogue_digest"]), _texts(data["listed"]))
-        session.id = _text(data.get("id", session.id))
-        session._pinned = frozenset(_texts(data.get("pinned", []))) & session._active.keys()
-        session._files = dict.fromkeys(_texts(data.get("files", []))[-MAX_FILES:])
-        turn = data.get("turn", 0)
-        session.turn = turn if isinstance(turn, int) else 0
+        session.show(saved.catalogue, saved.catalogue_digest, saved.listed)
+        session.id = saved.id or session.id
+        session._pinned = frozenset(saved.pinned) & session._active.keys()
+        session._files = dict.fromkeys(saved.files[-MAX_FILES:])
+        session.turn = saved.turn if isinstance(saved.turn, int) else 0
         return session
-
-
-def _entries(value: object) -> list[Mapping[str, object]]:
-    if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
-        raise TypeError("active is not a list of mappings")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected text, got {type(value).__name__}")
-    return value
-
-
-def _texts(value: object) -> list[str]:
-    if not isinstance(value, list):
-        raise TypeError("expected a list")
-    return [_text(item) for item in value]

@@ -92,16 +92,13 @@ def load_skill_tool(
             return load(skill_id, arguments)  # a thread would cost several times what there is to do
         return await asyncio.to_thread(load, skill_id, arguments)
 
+    named: dict[str, object] = {"type": "string"}
+    if 0 < len(ids) <= MAX_ENUM:
+        named["enum"] = list(ids)
     return Tool(
         "load_skill",
         "Load a skill.",
-        _schema(
-            {
-                "skill_id": _id_schema(ids),
-                "arguments": {"type": "string"},
-            },
-            "skill_id",
-        ),
+        _schema({"skill_id": named, "arguments": {"type": "string"}}, "skill_id"),
         load_skill,
         Effect.READS,
         event=Kind.LOADED,
@@ -195,10 +192,6 @@ def search_skills_tool(activator: Activator, matcher: "Callable[[], Matcher]", s
 
 def _refused(name: str, refused: SkillRefusedError) -> ToolResult:
     return ToolResult(envelope.error(name, refused.code, str(refused)), failed=True)
-
-
-def _id_schema(ids: Sequence[str]) -> dict[str, object]:
-    return {"type": "string", "enum": list(ids)} if 0 < len(ids) <= MAX_ENUM else {"type": "string"}
 
 
 def _schema(properties: dict[str, dict[str, object]], *required: str) -> dict[str, object]:

@@ -24,19 +24,12 @@ from skillkit.core.authority import Requester
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import one_line
-from skillkit.disclosure import (
-    Disclosure,
-    Insertion,
-    SkillContextProvider,
-    SkillSession,
-    Tool,
-    with_insertions,
-)
+from skillkit.disclosure import Disclosure, Insertion, SkillSession, Tool, with_insertions
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, Skills
-from skillkit.integrations.default_tools import default_provider
+from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill
+from skillkit.integrations.default_tools import Skills, default_provider
 from skillkit.scripts.catalogue import find_scripts
 
 __all__ = ["SkillKitRegistry", "SkillsToolset"]
@@ -60,7 +53,7 @@ class SkillsToolset(BaseToolset):
     def __init__(self, skills: Skills, *, asks: Asks | None = None, approve: Approve | None = None) -> None:
         super().__init__()
         self._use_invocation_cache = False  # a skill that is loaded brings its tools in the same run
-        self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
+        self.provider = default_provider(skills)
         self.asks = asks
         self.approve = approve
         self._talks: OrderedDict[tuple[str, str], Conversation] = OrderedDict()
@@ -100,7 +93,8 @@ class SkillsToolset(BaseToolset):
             llm_request.append_instructions([disclosure.instructions])
         llm_request.contents = with_insertions(llm_request.contents, insertions, _as_content)
         if self.provider.gate is not None:
-            _hide(llm_request, [name for name in llm_request.tools_dict if _hidden(talk, name)])
+            own = (name for name in llm_request.tools_dict if talk.tool(name) is None)
+            _hide(llm_request, [name for name in own if talk.admit(name) is Admission.HIDDEN])
 
     async def before_tool(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
@@ -194,14 +188,10 @@ class _SkillTool(BaseTool):
             return unconfirmed
         talk = self._toolset.conversation(tool_context)
         result = await talk.call(self.name, args, approved=confirmed)
-        tool_context.state[STATE] = dict(talk.session.to_data())
+        tool_context.state[STATE] = talk.session.to_data()
         for file in result.files:
             await _save(tool_context, file)
         return {"error" if result.failed else "result": result.text}
-
-
-def _hidden(talk: Conversation, name: str) -> bool:
-    return talk.tool(name) is None and talk.admit(name) is Admission.HIDDEN
 
 
 def _hide(request: LlmRequest, names: Sequence[str]) -> None:

@@ -29,29 +29,15 @@ except ImportError as error:
     ) from error
 
 from skillkit.core.authority import Requester
-from skillkit.disclosure import (
-    Disclosure,
-    Insertion,
-    SkillContextProvider,
-    SkillSession,
-    Tool,
-    with_insertions,
-)
+from skillkit.core.events import Writer
+from skillkit.disclosure import Disclosure, Insertion, SkillSession, Tool, with_insertions
 from skillkit.disclosure.model_choice import ModelChoice
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.agent_framework_files import INSERTED, show_files
 from skillkit.integrations.agent_framework_source import SkillKitSource
-from skillkit.integrations.conversation import (
-    Arguments,
-    Asks,
-    Conversation,
-    Fork,
-    ForkedSkill,
-    Skills,
-    Wrap,
-)
-from skillkit.integrations.default_tools import default_provider
+from skillkit.integrations.conversation import Arguments, Asks, Conversation, Fork, ForkedSkill, Wrap
+from skillkit.integrations.default_tools import Skills, default_provider
 
 __all__ = ["INSERTED", "SkillKitSource", "SkillsContextProvider"]
 
@@ -89,11 +75,14 @@ class SkillsContextProvider(ContextProvider):
         super().__init__(source_id)
         self.models = models or {}
         self.effort_options = effort_options
-        self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
+        self.provider = default_provider(skills)
         self.approve = approve
         self.asks = asks
         self.wrap = wrap
         self.requester = requester
+
+    journal: Writer | None = None
+    """Where questions to the user are written down; None for the manager's journal."""
 
     def options_for(self, choice: ModelChoice) -> dict[str, Any]:
         """The options of a request that hand on what skills ask for."""
@@ -132,20 +121,24 @@ class SkillsContextProvider(ContextProvider):
 
     def conversation(self, state: dict[str, Any]) -> Conversation:
         """The conversation that a run belongs to, as `state` remembers it."""
-        saved = state.get("session")
-        session = SkillSession.from_data(saved) if saved else SkillSession()
         return Conversation(
             self.provider,
-            session,
+            self.session_in(state),
             approve=self.approve,
             asks=self.asks,
             wrap=self.wrap,
             requester=self.requester if isinstance(self.requester, Requester) else None,
+            journal=self.journal,
         )
+
+    def session_in(self, state: dict[str, Any]) -> SkillSession:
+        """The session that `state` remembers."""
+        saved = state.get("session")
+        return SkillSession.from_data(saved) if saved else SkillSession()
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
         """Write what the conversation knows into `state`."""
-        state["session"] = dict(conversation.session.to_data())
+        state["session"] = conversation.session.to_data()
 
     def visible_messages(self, agent: SupportsAgentRun, context: ChatContext) -> Sequence[object] | None:
         """All that the model will see of the conversation in a request; None where that is not known here.

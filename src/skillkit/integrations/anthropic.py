@@ -18,7 +18,8 @@ from skillkit.disclosure import Disclosure, SkillSession, Tool, ToolResult
 from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, Skills, run_blocking
+from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, run_blocking
+from skillkit.integrations.default_tools import Skills
 
 if TYPE_CHECKING:
     from anthropic.lib.tools import BetaAsyncToolRunner, BetaFunctionToolResultType, BetaToolRunner

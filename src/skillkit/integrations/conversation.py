@@ -6,24 +6,22 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, Unpack
 
 from skillkit.core.authority import Requester, asking_for, current_requester
 from skillkit.core.events import Event, Kind, Writer
 from skillkit.core.foreign_json import parse_json
-from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure import (
     Disclosure,
     Insertion,
-    SkillContextProvider,
     SkillSession,
     Tool,
     ToolResult,
     envelope,
 )
 from skillkit.disclosure.exceptions import SkillRefusedError
-from skillkit.disclosure.messages import Messages
+from skillkit.disclosure.messages import Messages, View
 from skillkit.disclosure.model_choice import ModelChoice, choice_of
 from skillkit.disclosure.shown_files import read_shown
 from skillkit.disclosure.tool_gate import Admission, admit, outside
@@ -37,13 +35,10 @@ from skillkit.disclosure.tool_sources import (
 )
 from skillkit.disclosure.tools import ToolSource, find_tool
 from skillkit.integrations.cancelling import cancellable_call, refuse_cancelled
-from skillkit.integrations.default_tools import default_provider
+from skillkit.integrations.default_tools import Skills, default_provider
 from skillkit.integrations.forks import ForkTools, ReadingTools, request_of
 
 logger = logging.getLogger(__name__)
-
-Skills = SkillManager | SkillContextProvider
-"""What an integration is made from; of a manager it makes the default provider."""
 
 Arguments = Mapping[str, object] | str | None
 """Of a tool call: an object, or the JSON text that the model wrote."""
@@ -104,7 +99,7 @@ class Conversation:
         fork: Fork | None = None,
     ) -> None:
         self.requester = requester
-        self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
+        self.provider = default_provider(skills)
         self.session = SkillSession() if session is None else session
         self._asks = asks
         self._wrap = wrap
@@ -128,35 +123,21 @@ class Conversation:
         self._fork = None if self.session.fork_of else fork
         self.session.starts_forks = self._fork is not None
 
-    def disclose(
-        self, messages: Messages = (), *, whole_history: bool = False, elsewhere: bool = False
-    ) -> Disclosure:
+    def disclose(self, messages: Messages = (), **view: Unpack[View]) -> Disclosure:
         """What to add to the request that `messages` make: instructions, insertions and tools."""
         refuse_cancelled()
         with self._asking():
-            disclosure = self.provider.disclose(
-                messages, self.session, whole_history=whole_history, elsewhere=elsewhere
-            )
-            return self._with_tools(disclosure)
+            return self._with_tools(self.provider.disclose(messages, self.session, **view))
 
-    async def adisclose(
-        self, messages: Messages = (), *, whole_history: bool = False, elsewhere: bool = False
-    ) -> Disclosure:
+    async def adisclose(self, messages: Messages = (), **view: Unpack[View]) -> Disclosure:
         """`disclose` without blocking the event loop."""
         if self.provider.answers_at_once:
-            return self.disclose(messages, whole_history=whole_history, elsewhere=elsewhere)
+            return self.disclose(messages, **view)
         async with few_at_once():
-            return await asyncio.to_thread(
-                self.disclose, messages, whole_history=whole_history, elsewhere=elsewhere
-            )
+            return await asyncio.to_thread(self.disclose, messages, **view)
 
     async def adisclose_once(
-        self,
-        request: object,
-        messages: Messages = (),
-        *,
-        whole_history: bool = False,
-        elsewhere: bool = False,
+        self, request: object, messages: Messages = (), **view: Unpack[View]
     ) -> Disclosure:
         """`adisclose` for frameworks that ask for the tools and for the instructions of one request.
 
@@ -165,7 +146,7 @@ class Conversation:
         known = self._disclosed
         if known is not None and known[0] == request:
             return known[1]
-        disclosure = await self.adisclose(messages, whole_history=whole_history, elsewhere=elsewhere)
+        disclosure = await self.adisclose(messages, **view)
         self._disclosed = (request, disclosure)
         return disclosure
 

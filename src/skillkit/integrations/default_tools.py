@@ -49,18 +49,25 @@ class AddedTools:
         return JoinedTools(self.manager.tool_sources).tool(name, session)
 
 
-def default_provider(manager: SkillManager, scripts: ScriptTools | None = None) -> SkillContextProvider:
+Skills = SkillManager | SkillContextProvider
+"""What an integration is made from; of a manager it makes the default provider."""
+
+
+def default_provider(skills: Skills, scripts: ScriptTools | None = None) -> SkillContextProvider:
     """Everything that skillkit discloses: catalogue, skills, scripts in the sandbox, and the toolsets of
     active skills; the manager's authority decides which.
 
     All conversations of a manager share one provider, and with it the index, unless they differ in scripts.
+    A provider of the program's own is taken as it is.
     """
+    if isinstance(skills, SkillContextProvider):
+        return skills
     if scripts is not None:
-        return _provider(manager, scripts)
+        return _provider(skills, scripts)
     with _sharing:
-        shared = manager.shared_provider
+        shared = skills.shared_provider
         if not isinstance(shared, SkillContextProvider):
-            shared = manager.shared_provider = _provider(manager, ScriptTools(manager))
+            shared = skills.shared_provider = _provider(skills, ScriptTools(skills))
         return shared
 
 

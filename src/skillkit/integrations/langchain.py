@@ -30,20 +30,13 @@ except ImportError as error:
     ) from error
 
 from skillkit.core.authority import Requester
-from skillkit.disclosure import (
-    Disclosure,
-    Insertion,
-    SkillContextProvider,
-    SkillSession,
-    ToolResult,
-    with_insertions,
-)
+from skillkit.disclosure import Disclosure, Insertion, SkillSession, ToolResult, with_insertions
 from skillkit.disclosure.model_choice import ModelChoice
 from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, ForkedSkill, Skills
-from skillkit.integrations.default_tools import default_provider
+from skillkit.integrations.conversation import Asks, Conversation, ForkedSkill
+from skillkit.integrations.default_tools import Skills, default_provider
 
 if TYPE_CHECKING:
     from skillkit.core.manager import SkillManager
@@ -90,7 +83,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         self.models = models or {}
         self.effort_settings = effort_settings
         self._requests: WeakKeyDictionary[SkillSession, ModelRequest[Any]] = WeakKeyDictionary()
-        self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
+        self.provider = default_provider(skills)
         self.asks = asks
         self.requester = requester
 
@@ -110,7 +103,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         return self.before_model(state, runtime)
 
     def after_agent(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
-        return {"skill_session": dict(_session(state).to_data())}
+        return {"skill_session": _session(state).to_data()}
 
     async def aafter_agent(self, state: SkillsState, runtime: Runtime[Any]) -> dict[str, Any]:
         return self.after_agent(state, runtime)
@@ -346,16 +339,10 @@ def create_langchain_tools(manager: "SkillManager") -> list[StructuredTool]:
 
 
 def _tool(manager: "SkillManager", skill: "SkillMetadata") -> StructuredTool:
-    def invoke(arguments: str = "") -> str:
-        return manager.invoke_skill(skill.name, arguments)
-
-    async def ainvoke(arguments: str = "") -> str:
-        return await manager.ainvoke_skill(skill.name, arguments)
-
     return StructuredTool(
         name=skill.name,
         description=skill.description,
         args_schema=SkillInput,
-        func=invoke,
-        coroutine=ainvoke,
+        func=partial(manager.invoke_skill, skill.name),
+        coroutine=partial(manager.ainvoke_skill, skill.name),
     )

@@ -10,7 +10,8 @@ from skillkit.disclosure.messages import Messages
 from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Arguments, Asks, Conversation, Fork, Skills
+from skillkit.integrations.conversation import Arguments, Asks, Conversation, Fork
+from skillkit.integrations.default_tools import Skills
 
 
 class SkillTools:

@@ -29,19 +29,12 @@ except ImportError as error:
     ) from error
 
 from skillkit.core.authority import Requester
-from skillkit.disclosure import (
-    Disclosure,
-    Insertion,
-    SkillContextProvider,
-    SkillSession,
-    ToolResult,
-    with_insertions,
-)
+from skillkit.disclosure import Disclosure, Insertion, SkillSession, ToolResult, with_insertions
 from skillkit.disclosure.model_choice import ModelChoice
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
-from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill, Skills
-from skillkit.integrations.default_tools import default_provider
+from skillkit.integrations.conversation import Asks, Conversation, Fork, ForkedSkill
+from skillkit.integrations.default_tools import Skills, default_provider
 
 __all__ = ["SkillSessions", "SkillsCapability", "SkillsToolset"]
 
@@ -83,7 +76,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         an agent of its own; `approve` is asked in it, where nothing can be deferred."""
         self.approve = approve
         self.models = models or {}
-        self.provider = skills if isinstance(skills, SkillContextProvider) else default_provider(skills)
+        self.provider = default_provider(skills)
         self.sessions = SkillSessions() if sessions is None else sessions
         self.asks = asks
         self.requester = requester
@@ -124,7 +117,8 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
             agent = ctx.agent
             model: Any = self.model_for(forked.choice) or ctx.model
             beside: Agent[AgentDepsT, str] = Agent(model, name=within.name)
-            own = [] if forked.reads_only or agent is None else _other_toolsets(agent.toolsets)
+            toolsets = () if forked.reads_only or agent is None else agent.toolsets
+            own = [toolset for toolset in toolsets if not _holds_skills(toolset)]
             result = await beside.run(
                 forked.request,
                 deps=ctx.deps,
@@ -302,12 +296,8 @@ def settings_for(choice: ModelChoice, settings: Any) -> ModelSettings | None:
     return {**given, "thinking": cast("ThinkingEffort", choice.effort)}
 
 
-def _other_toolsets(toolsets: Sequence[AbstractToolset[Any]]) -> list[AbstractToolset[Any]]:
-    """The toolsets of an agent without those of skills, wherever these are wrapped."""
-    return [toolset for toolset in toolsets if not _holds_skills(toolset)]
-
-
 def _holds_skills(toolset: AbstractToolset[Any]) -> bool:
+    """Whether a toolset is of skills, however it is wrapped."""
     leaves: list[AbstractToolset[Any]] = []
     toolset.apply(leaves.append)
     return any(isinstance(leaf, SkillsToolset) for leaf in leaves)
