@@ -92,13 +92,11 @@ class ToolsetLoader:
             raise _error(skill, definition, f"{module} has no class {name}")
         if not issubclass(found, AgentToolset):
             raise _error(skill, definition, f"{name} must inherit from AgentToolset")
-        return LoadedToolset(skill.name, self._instance(skill, definition, found))
 
-    def _instance(self, skill: SkillMetadata, definition: str, kind: type[AgentToolset]) -> AgentToolset:
         def make() -> AgentToolset:
-            return kind(self._config) if inspect.signature(kind).parameters else kind()
+            return found(self._config) if inspect.signature(found).parameters else found()
 
-        return self._call(skill, definition, make)
+        return LoadedToolset(skill.name, self._call(skill, definition, make))
 
     def _call(self, skill: SkillMetadata, definition: str, method: Callable[[], _Made]) -> _Made:
         """Call what the skill wrote; whatever it raises, and when it does not return, is a ToolsetError."""

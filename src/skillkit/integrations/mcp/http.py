@@ -40,7 +40,7 @@ class OriginGuard:
     def _refused(self, headers: Mapping[str, str]) -> tuple[int, str] | None:
         # A web page of anybody can make a browser send requests here: by its origin it is known.
         origin = headers.get("origin")
-        if origin is not None and origin not in self._origins and not _is_local_origin(origin):
+        if origin is not None and origin not in self._origins and not _LOCAL_ORIGIN.fullmatch(origin):
             return 403, "Requests from this origin are not allowed"
         try:
             host = urlsplit(f"//{headers.get('host', '')}").hostname
@@ -121,10 +121,6 @@ def http_app(
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach `host`."""
     return _is_local(host.strip("[]"))
-
-
-def _is_local_origin(origin: str) -> bool:
-    return _LOCAL_ORIGIN.fullmatch(origin) is not None
 
 
 def _headers(scope: "Scope") -> dict[str, str]:

@@ -9,6 +9,8 @@ from skillkit.core.authority import current_requester
 from skillkit.disclosure import ToolResult
 from skillkit.scripts.outputs import OutputStore
 
+ResourceContents = types.TextResourceContents | types.BlobResourceContents
+
 
 def made_content(result: ToolResult) -> list[types.ContentBlock]:
     """Return a link to each file that a script made, and the pictures among them."""
@@ -30,15 +32,18 @@ def made_content(result: ToolResult) -> list[types.ContentBlock]:
     ]
 
 
-def read_made_file(outputs: OutputStore, uri: str) -> types.TextResourceContents | types.BlobResourceContents:
+def read_made_file(outputs: OutputStore, uri: str) -> ResourceContents:
     """Return what a script of this client made; ContentLoadError if it made no such file."""
     path = outputs.path(uri, current_requester())
-    content = path.read_bytes()
-    media_type = mimetypes.guess_type(path.name)[0]
+    return resource_contents(uri, path.read_bytes(), mimetypes.guess_type(path.name)[0])
+
+
+def resource_contents(uri: str, raw: bytes, media_type: str | None) -> ResourceContents:
+    """Return the bytes of a file in the form that the protocol carries."""
     try:
-        text = content.decode("utf-8")
+        text = raw.decode("utf-8")
     except UnicodeDecodeError:
-        blob = base64.b64encode(content).decode("ascii")
+        blob = base64.b64encode(raw).decode("ascii")
         return types.BlobResourceContents(
             uri=uri, mime_type=media_type or "application/octet-stream", blob=blob
         )

@@ -1,11 +1,9 @@
 """Skills as MCP sees them: a URI for each file, and an entry with the digest of every one of them."""
 
-import base64
 import json
 import mimetypes
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from skillkit.core import header
@@ -96,26 +94,7 @@ def index(manager: SkillManager) -> str:
     return json.dumps({"skills": skills}, ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True)
-class FileContent:
-    """The bytes of a file, in the form that the protocol carries."""
-
-    raw: bytes
-    media_type: str
-
-    @property
-    def text(self) -> str | None:
-        try:
-            return self.raw.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-
-    @property
-    def blob(self) -> str:
-        return base64.b64encode(self.raw).decode("ascii")
-
-
-def read_file(skill: SkillMetadata, path: str) -> FileContent:
+def read_file(skill: SkillMetadata, path: str) -> bytes:
     """A whole file beneath the skill's folder, exactly as it is on disk."""
     actual = skill.skill_path.name if path == SKILL_FILE else path
     with open_beneath(skill.base_dir, actual) as descriptor:
@@ -125,8 +104,7 @@ def read_file(skill: SkillMetadata, path: str) -> FileContent:
                 f"'{path}' of skill '{skill.name}' has more than {MAX_BYTES:,} bytes"
             )
         with os.fdopen(os.dup(descriptor), "rb") as file:
-            raw = file.read(MAX_BYTES)
-    return FileContent(raw, media_type(path))
+            return file.read(MAX_BYTES)
 
 
 def media_type(path: str) -> str:

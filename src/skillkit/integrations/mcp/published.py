@@ -12,12 +12,11 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.integrations.mcp import manifest
+from skillkit.integrations.mcp.made_files import ResourceContents, resource_contents
 
 logger = logging.getLogger(__name__)
 
 FOLDER_TYPE = "inode/directory"
-
-Content = types.TextResourceContents | types.BlobResourceContents
 
 
 class PublishedSkills:
@@ -35,7 +34,7 @@ class PublishedSkills:
             raise unknown(uri)
         return skill, parsed[1]
 
-    def content(self, uri: str, *, remote: bool = False) -> Content:
+    def content(self, uri: str, *, remote: bool = False) -> ResourceContents:
         """What is read at `uri`; `remote` keeps paths of this machine out of errors."""
         if uri == manifest.INDEX_URI:
             return _json_text(uri, manifest.index(self.manager))
@@ -43,13 +42,11 @@ class PublishedSkills:
         try:
             if path == manifest.MANIFEST:
                 return _json_text(uri, manifest.file_list(skill))
-            file = manifest.read_file(skill, path)
+            raw = manifest.read_file(skill, path)
         except SkillsUseError as error:
             said = self.without_paths(str(error), skill) if remote else str(error)
             raise MCPError(types.INVALID_PARAMS, said) from error
-        if file.text is not None:
-            return types.TextResourceContents(uri=uri, mime_type=file.media_type, text=file.text)
-        return types.BlobResourceContents(uri=uri, mime_type=file.media_type, blob=file.blob)
+        return resource_contents(uri, raw, manifest.media_type(path))
 
     def entry(self, uri: str) -> dict[str, object]:
         """The entry of the skill whose SKILL.md is at `uri`."""

@@ -58,7 +58,28 @@ class RemoteSkill:
     @classmethod
     def of_entry(cls, server: str, entry: Mapping[str, object]) -> "RemoteSkill":
         """An entry of the extension as data that can be relied on; raises RemoteSkillError."""
-        return _checked(server, entry)
+        uri, header, resources = entry.get("uri"), entry.get("frontmatter"), entry.get("resources")
+        if not isinstance(uri, str) or not uri.endswith(f"/{SKILL_FILE}") or not isinstance(header, Mapping):
+            raise RemoteSkillError(f"An entry without a URI or a header: {str(uri)[:100]!r}")
+        name = header.get("name")
+        if not isinstance(name, str) or not isinstance(header.get("description"), str) or name_refusal(name):
+            raise RemoteSkillError(f"{uri[:100]!r} has no usable name or description")
+        if not isinstance(resources, list):
+            raise RemoteSkillError(
+                f"{uri[:100]!r} has no list of its files; a consent could not be bound to it"
+            )
+        root = uri.removesuffix(SKILL_FILE)
+        files: dict[str, FileDigest] = {}
+        for each in resources:
+            path, file = _checked_file(root, each)
+            if path in files:
+                raise RemoteSkillError(f"{uri[:100]!r} lists {path!r} twice")
+            files[path] = file
+        if SKILL_FILE not in files:
+            raise RemoteSkillError(f"{uri[:100]!r} does not list its own SKILL.md")
+        if len(files) > MAX_FILES or sum(file.size for file in files.values()) > MAX_BYTES:
+            raise RemoteSkillError(f"{uri[:100]!r} has more than {MAX_FILES} files or {MAX_BYTES:,} bytes")
+        return cls(server, uri, dict(header), TreeDigest.of(files), entry.get(PARTIAL) is not True)
 
     def entry(self) -> dict[str, object]:
         """The entry that `of_entry` takes."""
@@ -199,29 +220,6 @@ async def _with_manifests(client: Client) -> list[Mapping[str, object]]:
         header = written_header(raw) or {}
         entries.append({"uri": root + SKILL_FILE, "frontmatter": header, "resources": resources})
     return entries
-
-
-def _checked(server: str, entry: Mapping[str, object]) -> RemoteSkill:
-    uri, header, resources = entry.get("uri"), entry.get("frontmatter"), entry.get("resources")
-    if not isinstance(uri, str) or not uri.endswith(f"/{SKILL_FILE}") or not isinstance(header, Mapping):
-        raise RemoteSkillError(f"An entry without a URI or a header: {str(uri)[:100]!r}")
-    name = header.get("name")
-    if not isinstance(name, str) or not isinstance(header.get("description"), str) or name_refusal(name):
-        raise RemoteSkillError(f"{uri[:100]!r} has no usable name or description")
-    if not isinstance(resources, list):
-        raise RemoteSkillError(f"{uri[:100]!r} has no list of its files; a consent could not be bound to it")
-    root = uri.removesuffix(SKILL_FILE)
-    files: dict[str, FileDigest] = {}
-    for each in resources:
-        path, file = _checked_file(root, each)
-        if path in files:
-            raise RemoteSkillError(f"{uri[:100]!r} lists {path!r} twice")
-        files[path] = file
-    if SKILL_FILE not in files:
-        raise RemoteSkillError(f"{uri[:100]!r} does not list its own SKILL.md")
-    if len(files) > MAX_FILES or sum(file.size for file in files.values()) > MAX_BYTES:
-        raise RemoteSkillError(f"{uri[:100]!r} has more than {MAX_FILES} files or {MAX_BYTES:,} bytes")
-    return RemoteSkill(server, uri, dict(header), TreeDigest.of(files), entry.get(PARTIAL) is not True)
 
 
 def _checked_file(root: str, each: object) -> tuple[str, FileDigest]:

@@ -25,7 +25,7 @@ from skillkit._version import __version__
 from skillkit.core.authority import Requester, asking_for
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import Changes, SkillManager
-from skillkit.core.models import InitMode, SkillMetadata
+from skillkit.core.models import SkillMetadata
 from skillkit.core.text import one_line
 from skillkit.disclosure import SkillContextProvider, SkillRefusedError, SkillSession
 from skillkit.disclosure.activator import Activator
@@ -34,7 +34,7 @@ from skillkit.disclosure.tools import Effect, Tool
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.default_tools import default_provider
 from skillkit.integrations.mcp import manifest
-from skillkit.integrations.mcp.made_files import made_content, read_made_file
+from skillkit.integrations.mcp.made_files import ResourceContents, made_content, read_made_file
 from skillkit.integrations.mcp.published import PublishedSkills, unknown
 from skillkit.scripts import ScriptTools
 from skillkit.scripts.outputs import SCHEME
@@ -47,7 +47,9 @@ PAGE = 50
 PICTURES = ("image/*",)
 """What scripts make and clients get with the answer; the rest they read by its link."""
 _CURSOR_DIGITS = 9
-TTL_MS = 60_000
+_KEPT: dict[str, Any] = {"ttl_ms": 60_000, "cache_scope": "private"}
+_KEPT_IN_JSON = {"ttlMs": 60_000, "cacheScope": "private"}
+"""How long a client may go on with an answer, which is for it alone."""
 CLIENT_SCOPE_KEY = "skillkit.client"
 """Where the HTTP guard leaves the name of the client that a token belongs to."""
 
@@ -55,10 +57,6 @@ _INTRODUCTIONS = frozenset({"initialize", "server/discover"})
 
 Context = ServerRequestContext[Any, Any]
 Item = TypeVar("Item")
-
-
-class ListSkillsParams(types.PaginatedRequestParams):
-    """Of `skills/list`."""
 
 
 class GetSkillParams(types.RequestParams):
@@ -88,8 +86,7 @@ class SkillServer:
         watch: bool = False,
         name: str = "skillkit",
     ) -> None:
-        if manager.init_mode is InitMode.UNINITIALIZED:
-            manager.discover()
+        manager.ensure_discovered()
         self.manager = manager
         self.watch = watch
         self._scripts = (
@@ -116,13 +113,13 @@ class SkillServer:
             on_subscriptions_listen=ListenHandler(self.bus),
         )
         for method in (
-            MethodBinding("skills/list", ListSkillsParams, self._list_skills),
+            MethodBinding("skills/list", types.PaginatedRequestParams, self._list_skills),
             MethodBinding("skills/get", GetSkillParams, self._get_skill),
             MethodBinding("resources/directory/read", ReadDirectoryParams, self._read_directory),
         ):
             self.server.add_request_handler(method.method, method.params_type, method.handler)
         self.server.extensions[EXTENSION] = SETTINGS
-        self.server.middleware.append(self._introduce)
+        self.server.middleware.append(self._for_client)
 
     # Running
 
@@ -157,11 +154,13 @@ class SkillServer:
             await self._lasting.send_resource_list_changed()
             await self._lasting.send_prompt_list_changed()
 
-    async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Add the catalogue, as it is now and for this client, to the server's introduction of itself."""
-        result = await call_next(ctx)
+    async def _for_client(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Ask everything on behalf of the client; the catalogue, as it is now and for this client, is part of
+        the server's introduction of itself."""
         if ctx.method not in _INTRODUCTIONS:
-            return result
+            with asking_for(self._requester(ctx)):
+                return await call_next(ctx)
+        result = await call_next(ctx)
         with asking_for(self._requester(ctx)):
             provider = self._provider(self._client(ctx))
             catalogue = await asyncio.to_thread(provider.catalogue, SkillSession())
@@ -179,8 +178,7 @@ class SkillServer:
     # Tools
 
     async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
-        with asking_for(self._requester(context)):
-            tools = await self._conversation(context).atools()
+        tools = await self._conversation(context).atools()
         return types.ListToolsResult(
             tools=[
                 types.Tool(
@@ -191,14 +189,12 @@ class SkillServer:
                 )
                 for tool in tools
             ],
-            ttl_ms=TTL_MS,
-            cache_scope="private",
+            **_KEPT,
         )
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
-        with asking_for(self._requester(context)):
-            conversation = self._conversation(context)
-            result = await conversation.call(params.name, params.arguments or {}, approved=True)
+        conversation = self._conversation(context)
+        result = await conversation.call(params.name, params.arguments or {}, approved=True)
         named = (params.arguments or {}).get("skill_id") or (params.arguments or {}).get("skill_name")
         text = self._shown(result.text, named, context)
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
@@ -216,8 +212,7 @@ class SkillServer:
     # Resources
 
     async def _list_resources(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
-        with asking_for(self._requester(context)):
-            skills = await asyncio.to_thread(self.manager.offered_skills)
+        skills = await asyncio.to_thread(self.manager.offered_skills)
         page, following = _page(skills, params)
         resources = [
             types.Resource(
@@ -232,24 +227,19 @@ class SkillServer:
             resources.append(
                 types.Resource(uri=manifest.INDEX_URI, name="index.json", mime_type="application/json")
             )
-        return types.ListResourcesResult(
-            resources=resources, next_cursor=following, ttl_ms=TTL_MS, cache_scope="private"
-        )
+        return types.ListResourcesResult(resources=resources, next_cursor=following, **_KEPT)
 
     async def _list_templates(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
         template = types.ResourceTemplate(
             uri_template="skill://{name}/{+path}", name="skill file", description="A file of a skill"
         )
-        return types.ListResourceTemplatesResult(
-            resource_templates=[template], ttl_ms=TTL_MS, cache_scope="private"
-        )
+        return types.ListResourceTemplatesResult(resource_templates=[template], **_KEPT)
 
     async def _read_resource(self, context: Context, params: types.ReadResourceRequestParams) -> Any:
-        with asking_for(self._requester(context)):
-            content = await asyncio.to_thread(self._content, str(params.uri), remote=_is_remote(context))
-        return types.ReadResourceResult(contents=[content], ttl_ms=TTL_MS, cache_scope="private")
+        content = await asyncio.to_thread(self._content, str(params.uri), remote=_is_remote(context))
+        return types.ReadResourceResult(contents=[content], **_KEPT)
 
-    def _content(self, uri: str, *, remote: bool) -> types.TextResourceContents | types.BlobResourceContents:
+    def _content(self, uri: str, *, remote: bool) -> ResourceContents:
         if not uri.startswith(SCHEME) or self._scripts is None:
             return self._published.content(uri, remote=remote)
         try:
@@ -260,8 +250,7 @@ class SkillServer:
     # Prompts
 
     async def _list_prompts(self, context: Context, params: types.PaginatedRequestParams | None) -> Any:
-        with asking_for(self._requester(context)):
-            skills = await asyncio.to_thread(self._invocable)
+        skills = await asyncio.to_thread(self._invocable)
         page, following = _page(skills, params)
         prompts = [
             types.Prompt(
@@ -277,25 +266,22 @@ class SkillServer:
             )
             for skill in page
         ]
-        return types.ListPromptsResult(
-            prompts=prompts, next_cursor=following, ttl_ms=TTL_MS, cache_scope="private"
-        )
+        return types.ListPromptsResult(prompts=prompts, next_cursor=following, **_KEPT)
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> Any:
         arguments = (params.arguments or {}).get("arguments", "")
-        with asking_for(self._requester(context)):
-            try:
-                delivery = await asyncio.to_thread(
-                    self._activator.deliver,
-                    params.name,
-                    arguments,
-                    SkillSession(),
-                    Origin.INVOKED,
-                    by_user=True,
-                )
-            except SkillRefusedError as refused:
-                said = self._shown(f"{refused.code}: {refused}", params.name, context)
-                raise MCPError(types.INVALID_PARAMS, said) from refused
+        try:
+            delivery = await asyncio.to_thread(
+                self._activator.deliver,
+                params.name,
+                arguments,
+                SkillSession(),
+                Origin.INVOKED,
+                by_user=True,
+            )
+        except SkillRefusedError as refused:
+            said = self._shown(f"{refused.code}: {refused}", params.name, context)
+            raise MCPError(types.INVALID_PARAMS, said) from refused
         content = types.TextContent(type="text", text=self._shown(delivery.text, params.name, context))
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 
@@ -308,27 +294,20 @@ class SkillServer:
 
     # The Skills extension
 
-    async def _list_skills(self, context: Context, params: ListSkillsParams) -> dict[str, Any]:
-        with asking_for(self._requester(context)):
-            skills = await asyncio.to_thread(self.manager.offered_skills)
-            page, following = _page(skills, params)
-            entries = await asyncio.to_thread(self._published.entries, page)
-        result: dict[str, Any] = {"resultType": "complete", "skills": entries}
-        if following is not None:
-            result["nextCursor"] = following
-        return {**result, "ttlMs": TTL_MS, "cacheScope": "private"}
+    async def _list_skills(self, context: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
+        skills = await asyncio.to_thread(self.manager.offered_skills)
+        page, following = _page(skills, params)
+        entries = await asyncio.to_thread(self._published.entries, page)
+        return {"resultType": "complete", "skills": entries, **_next(following), **_KEPT_IN_JSON}
 
     async def _get_skill(self, context: Context, params: GetSkillParams) -> dict[str, Any]:
-        with asking_for(self._requester(context)):
-            entry = await asyncio.to_thread(self._published.entry, params.uri)
-        return {"resultType": "complete", "skill": entry, "ttlMs": TTL_MS, "cacheScope": "private"}
+        entry = await asyncio.to_thread(self._published.entry, params.uri)
+        return {"resultType": "complete", "skill": entry, **_KEPT_IN_JSON}
 
     async def _read_directory(self, context: Context, params: ReadDirectoryParams) -> dict[str, Any]:
-        with asking_for(self._requester(context)):
-            children = await asyncio.to_thread(self._published.children, params.uri)
+        children = await asyncio.to_thread(self._published.children, params.uri)
         page, following = _page(children, params)
-        result: dict[str, Any] = {"resultType": "complete", "resources": page}
-        return result if following is None else {**result, "nextCursor": following}
+        return {"resultType": "complete", "resources": page, **_next(following)}
 
     # Who and what
 
@@ -365,6 +344,10 @@ class SkillServer:
             if len(self._providers) < 1000:
                 self._providers[client] = provider
         return provider
+
+
+def _next(cursor: str | None) -> dict[str, str]:
+    return {} if cursor is None else {"nextCursor": cursor}
 
 
 def _is_remote(context: Context) -> bool:
