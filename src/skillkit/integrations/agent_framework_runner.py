@@ -1,6 +1,6 @@
 """Agent Framework's own file skills with their scripts in our sandbox, on this machine or on a fleet."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,7 @@ class SandboxedScriptRunner:
             grants = self._authority.grants(metadata, digest, current_requester())
             if not grants.run:
                 return failure("permission_denied", grants.reason or "Its scripts are not allowed to run")
-            call = RunCall(_command_line(args), as_json=False)
+            call = RunCall(command_line(args), as_json=False)
             request = run_request(metadata, found, digest, grants, call)
         except RefusedRequestError as error:
             return failure(error.code, str(error))
@@ -56,14 +56,14 @@ class SandboxedScriptRunner:
         return run_payload(found.name, request, await self._runner.arun(request), as_json=False)
 
 
-def _command_line(args: dict[str, Any] | Sequence[str] | None) -> list[str]:
+def command_line(
+    args: Mapping[str, Any] | Sequence[str] | None, option: Callable[[str], str] = "--{}".format
+) -> list[str]:
     """A list as it is; a mapping as options, which is how the framework's own runners pass one."""
-    if not isinstance(args, dict):
-        return list(args or ())
+    if not isinstance(args, Mapping):
+        return [str(argument) for argument in args or ()]
     line: list[str] = []
     for name, value in args.items():
-        if value is True:
-            line.append(f"--{name}")
-        elif value is not False and value is not None:
-            line += [f"--{name}", str(value)]
+        if value is not False and value is not None:
+            line += [option(name)] if value is True else [option(name), str(value)]
     return line

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -11,13 +10,14 @@ from agent_framework import SkillFrontmatter, SkillResource, SkillScript, Skills
 from agent_framework import SkillsSourceContext as Context
 
 from skillkit.core.manager import SkillManager
-from skillkit.core.models import InitMode, SkillMetadata
+from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import MAX_PAGE
 from skillkit.core.text import one_line
 from skillkit.disclosure import ToolResult
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import resource_page
 from skillkit.disclosure.quickness import Quickness
+from skillkit.integrations.agent_framework_runner import command_line
 from skillkit.scripts import ScriptTools, find_script
 
 logger = logging.getLogger(__name__)
@@ -45,8 +45,7 @@ class SkillKitSource(SkillsSource):
         return list(self._made)
 
     def _offer(self) -> list[SkillMetadata]:
-        if self.manager.init_mode is InitMode.UNINITIALIZED:
-            self.manager.discover()
+        self.manager.ensure_discovered()
         with self._quickness.measured():
             return self.manager.offered_skills()
 
@@ -107,17 +106,6 @@ class _Script(SkillScript):
     async def run(
         self, skill: FrameworkSkill, args: dict[str, Any] | list[str] | None = None, **kwargs: Any
     ) -> str:
-        given = _command_line(args)
+        given = command_line(args, lambda name: f"--{name.replace('_', '-')}")
         result = await self._scripts.ascript_run(skill_id(self._skill), self.name, given, json=False)
         return ToolResult.from_data("script_run", result).text
-
-
-def _command_line(args: Mapping[str, Any] | list[str] | None) -> list[str]:
-    """Named arguments as options; a list is taken as it is."""
-    if not isinstance(args, Mapping):
-        return [str(argument) for argument in args or ()]
-    line: list[str] = []
-    for name, value in args.items():
-        option = f"--{name.replace('_', '-')}"
-        line += [option] if value is True else [] if value in (False, None) else [option, str(value)]
-    return line
