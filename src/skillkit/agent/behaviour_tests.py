@@ -61,7 +61,11 @@ def run_behaviour(
         return tester.report((), {})
     executor = None if options.replay else _executor(options)
     try:
-        _refuse_unknown_price(options, executor)
+        if options.max_cost is not None and executor is not None and not executor.tells_cost:
+            raise ConfigurationError(
+                f"A limit in money needs the price of {executor.name}: "
+                f"agent config set {executor.name}.price READ/WRITTEN (of a million tokens)"
+            )
         runner = BehaviourRunner(
             Recordings(options.recordings, options.replay, options.resume, options.accept_stale),
             executor,
@@ -77,15 +81,9 @@ def run_behaviour(
             raise ConsentError(f"Not run: {estimate} of a service that may cost money")
         return tester.run_behaviour(runner)
     finally:
-        _close(executor)
-
-
-def _refuse_unknown_price(options: BehaviourOptions, executor: Executor | None) -> None:
-    if options.max_cost is not None and executor is not None and not executor.tells_cost:
-        raise ConfigurationError(
-            f"A limit in money needs the price of {executor.name}: "
-            f"agent config set {executor.name}.price READ/WRITTEN (of a million tokens)"
-        )
+        close = getattr(executor, "close", None)
+        if close is not None:
+            close()
 
 
 def _executor(options: BehaviourOptions) -> Executor:
@@ -107,9 +105,3 @@ def _judge(options: BehaviourOptions) -> Judge | None:
     name, _, model = options.judge.partition(":")
     agent = _agent(name, model or None)
     return Judge(agent.ask, AGREEMENTS.get(name, UNMEASURED), trust=name not in AGREEMENTS)
-
-
-def _close(executor: Executor | None) -> None:
-    close = getattr(executor, "close", None)
-    if close is not None:
-        close()

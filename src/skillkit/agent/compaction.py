@@ -5,12 +5,12 @@ only, so that the beginning of the next request is the beginning of the last one
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from skillkit.agent.conversations import text_of
+from skillkit.agent.conversations import text_message, text_of
 from skillkit.agent.telemetry import count
-from skillkit.core.text import one_line
+from skillkit.core.text import shortened
 
 Message = dict[str, Any]
 
@@ -31,9 +31,6 @@ class Compaction:
 
     dropped: int = 0
     shortened: int = 0
-
-    def to_data(self) -> dict[str, int]:
-        return asdict(self)
 
     @classmethod
     def from_data(cls, data: object) -> "Compaction":
@@ -67,7 +64,8 @@ class Compaction:
         for place, message in enumerate(messages[dropped:], dropped):
             short = place < self.shortened
             texts, results = (SHORT_TEXT, SHORT_RESULT) if short else (MAX_TEXT, MAX_TEXT)
-            view.append(_shortened(message, texts, results))
+            contents = [_shorten_content(content, texts, results) for content in message.get("contents", ())]
+            view.append({**message, "contents": contents})
         return view
 
 
@@ -111,11 +109,6 @@ def content_text(content: Message) -> str:
             return ""
 
 
-def _shortened(message: Message, texts: int, results: int) -> Message:
-    contents = [_shorten_content(content, texts, results) for content in message.get("contents", ())]
-    return {**message, "contents": contents}
-
-
 def _shorten_content(content: Message, texts: int, results: int) -> Message:
     match content:
         case {"type": "text", "text": str(text)} if len(text) > texts:
@@ -145,14 +138,10 @@ def _shorten(text: str, limit: int) -> str:
 
 def _note(messages: Sequence[Message]) -> Message:
     """What stands in place of the messages that were dropped."""
-    asked = [one_line(text_of(message)) for message in messages if message.get("role") == "user"]
-    listed = "\n".join(f"- {_cut(question)}" for question in asked[-_MAX_QUESTIONS:])
+    asked = [text_of(message) for message in messages if message.get("role") == "user"]
+    listed = "\n".join(f"- {shortened(question, _MAX_QUESTION)}" for question in asked[-_MAX_QUESTIONS:])
     text = (
         f"[{len(messages)} earlier messages of this conversation were left out to save space. "
         f"The user had asked:\n{listed}]"
     )
-    return {"type": "message", "role": "user", "contents": [{"type": "text", "text": text}]}
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_QUESTION else f"{text[: _MAX_QUESTION - 1]}…"
+    return text_message("user", text)

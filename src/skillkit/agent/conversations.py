@@ -66,6 +66,11 @@ def text_of(message: dict[str, Any]) -> str:
     return "\n".join(part["text"] for part in contents if part.get("type") == "text" and part.get("text"))
 
 
+def text_message(role: str, text: str) -> dict[str, Any]:
+    """A message that says `text`, as it is saved."""
+    return {"type": "message", "role": role, "contents": [{"type": "text", "text": text}]}
+
+
 def calls_of(message: dict[str, Any]) -> set[str]:
     return _call_ids(message, "function_call")
 
@@ -91,16 +96,7 @@ class ConversationStore:
 
     def save(self, conversation: SavedConversation) -> None:
         conversation.updated = datetime.now(UTC).isoformat(timespec="milliseconds")
-        data = {
-            "version": FORMAT,
-            "id": conversation.id,
-            "created": conversation.created,
-            "updated": conversation.updated,
-            "title": conversation.title,
-            "messages": conversation.messages,
-            "results": conversation.results,
-            "state": conversation.state,
-        }
+        data = {"version": FORMAT, "title": conversation.title, **vars(conversation)}
         text = json.dumps(data, ensure_ascii=False, indent=1)
         make_folder(self.folder)
         replace_file(self._path(conversation.id), text.encode("utf-8", "surrogatepass"), 0o600)

@@ -64,10 +64,10 @@ class Memory:
 
     def learn(self, said: str) -> list[str]:
         """Keep the statements in what the user said; returns what was kept."""
-        learned = [(subject, text) for subject, text in statements(said)]
+        learned = list(statements(said))
         if learned:
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            with self._open() as database:
+            with self._open(new=True) as database:
                 for subject, text in learned:
                     database.execute("DELETE FROM facts WHERE subject = ?", (subject,))
                     database.execute(
@@ -77,8 +77,6 @@ class Memory:
 
     def recall(self, request: str, limit: int = MAX_RECALLED) -> list[Fact]:
         """Facts that a request is about; for one about the user, the latest when no word fits."""
-        if not self.path.exists():
-            return []
         found = self.search(request, limit)
         if not found and _ABOUT_ME.search(request):
             found = self.all()[:limit]
@@ -87,7 +85,7 @@ class Memory:
     def search(self, words: str, limit: int = 20) -> list[Fact]:
         """Facts with any of the words, best first."""
         wanted = [word for word in re.findall(r"\w+", words.lower()) if word not in _IDLE_WORDS]
-        if not wanted or not self.path.exists():
+        if not wanted:
             return []
         query = " OR ".join(f'"{word}"' for word in wanted[:50])
         with self._open() as database:
@@ -100,8 +98,6 @@ class Memory:
 
     def all(self) -> list[Fact]:
         """Every fact, the newest first."""
-        if not self.path.exists():
-            return []
         with self._open() as database:
             return [
                 Fact(*row)
@@ -110,18 +106,19 @@ class Memory:
 
     def forget(self, identity: int | None = None) -> int:
         """Delete one fact, or all of them; returns how many are gone."""
-        if not self.path.exists():
-            return 0
         with self._open() as database:
             if identity is None:
                 return database.execute("DELETE FROM facts").rowcount
             return database.execute("DELETE FROM facts WHERE id = ?", (identity,)).rowcount
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def _open(self, *, new: bool = False) -> Iterator[sqlite3.Connection]:
+        """Open the file; where there is none, and none is to be made, what is opened is empty."""
         try:
-            open_private(self.path)
-            database = sqlite3.connect(self.path, timeout=30)
+            there = new or self.path.exists()
+            if there:
+                open_private(self.path)
+            database = sqlite3.connect(self.path if there else ":memory:", timeout=30)
             try:
                 database.execute("PRAGMA journal_mode=WAL")
                 database.executescript(_SCHEMA)

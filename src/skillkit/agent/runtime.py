@@ -1,11 +1,9 @@
 """The agent: a conversation, a model, skills and memory, put together and run turn by turn."""
 
-import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from skillkit.agent.approvals import Approvals, Ask, AskAboutTool
 from skillkit.agent.compaction import SHARE_OF_CONTEXT, Compaction, compact, tokens_of
@@ -27,6 +25,7 @@ from skillkit.core.authority import Requester
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import Severity
+from skillkit.core.threads import in_daemon_thread
 from skillkit.core.turn import NO_TURN, ConversationTurn
 from skillkit.disclosure import Disclosure
 from skillkit.install.enabled import EnabledSkills
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
     from skillkit.agent.skills import ProgramSkills
 
-
-T = TypeVar("T")
 COMPACTION = "compaction"
 
 
@@ -142,7 +139,7 @@ class AgentRuntime:
             if agent is None:
                 # Fetching and loading a model takes its time; Ctrl-C must not wait for it.
                 self.observers.activity(f"loading {self.provider.model}")
-                agent = await in_background(self._build)
+                agent = await in_daemon_thread(self._build)
             self._limits.begin()
             self.conversation.settle()
             self.messages_to_send()  # what has to go goes before skills are put where they are missing
@@ -207,7 +204,7 @@ class AgentRuntime:
 
     def save(self) -> None:
         """Write the conversation; where that cannot be done, the answer is not lost for it."""
-        self.conversation.state["skills"] = dict(self.skills.session.to_data())
+        self.conversation.state["skills"] = self.skills.session.to_data()
         if self.conversation.messages:
             try:
                 self.store.save(self.conversation)
@@ -246,7 +243,7 @@ class AgentRuntime:
 
     def _compacted(self, compaction: Compaction) -> None:
         """Note what is left out; the text of skills that went with it comes with the next request."""
-        self.conversation.state[COMPACTION] = compaction.to_data()
+        self.conversation.state[COMPACTION] = asdict(compaction)
         self.skills.bring_back_lost(self._sent())
 
     def _sent(self) -> list[dict[str, Any]]:
@@ -354,32 +351,6 @@ class AgentRuntime:
     def _skills_text(self) -> str:
         disclosed = self.skills.last
         return disclosed.instructions if disclosed is not None else ""
-
-
-async def in_background(work: Callable[[], T]) -> T:
-    """The result of `work`, done in a thread that does not keep the program from ending."""
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[T] = loop.create_future()
-
-    def settle(value: T | None, error: Exception | None) -> None:
-        if outcome.done():
-            return
-        if error is not None:
-            outcome.set_exception(error)
-        else:
-            outcome.set_result(cast("T", value))
-
-    def run() -> None:
-        value, failure = None, None
-        try:
-            value = work()
-        except Exception as error:
-            failure = error
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, value, failure)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await outcome
 
 
 def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) -> EnabledSkills:

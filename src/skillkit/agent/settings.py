@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -43,22 +44,6 @@ class ProviderSettings:
         return _parts(self.shown_files or "")
 
 
-_PRICE = re.compile(r"\d+(\.\d+)?/\d+(\.\d+)?")
-_MODELS = re.compile(r"\s*[^\s=,]+\s*=\s*[^\s=,]+\s*(,\s*[^\s=,]+\s*=\s*[^\s=,]+\s*)*")
-_KINDS = re.compile(r"\s*[a-z]+/[^\s/,]+\s*(,\s*[a-z]+/[^\s/,]+\s*)*")
-_NUMBERS = ("timeout", "context")
-_GATES = ("", "asks", "hidden")
-_GENERAL = (
-    "provider",
-    "memory",
-    "verbose",
-    "tool_calls",
-    "turn_tokens",
-    "hide",
-    "pinned",
-    "gate",
-    "tenant",
-)
 NO_SETTINGS = ProviderSettings()
 
 
@@ -101,57 +86,14 @@ class Settings:
 
     def changed(self, key: str, value: str) -> "Settings":
         """The settings with `key` (`provider`, `memory`, `openai.model`, …) set to `value`."""
-        name, _, detail = key.partition(".")
-        if detail:
-            return self._changed_provider(name, detail, value)
-        match name:
-            case "provider":
-                return replace(self, provider=None if value == "auto" else _existing(value))
-            case "memory":
-                return replace(self, memory=_boolean(key, value))
-            case "verbose":
-                return replace(self, verbose=_boolean(key, value))
-            case "tool_calls":
-                return replace(self, tool_calls=_number(key, value))
-            case "turn_tokens":
-                return replace(self, turn_tokens=_number(key, value))
-            case "hide":
-                return replace(self, hide=value)
-            case "pinned":
-                return replace(self, pinned=value)
-            case "gate":
-                if value not in _GATES:
-                    raise SettingsError(f"The setting 'gate' is asks, hidden or '', not '{value}'")
-                return replace(self, gate=value)
-            case "tenant":
-                return replace(self, tenant=value.strip())
-            case _:
-                raise SettingsError(f"There is no setting '{key}'. {_choices()}")
-
-    def _changed_provider(self, provider: str, detail: str, value: str) -> "Settings":
-        known = [option.name for option in fields(ProviderSettings)]
-        if detail not in known or provider not in PROVIDERS:
-            raise SettingsError(f"There is no setting '{provider}.{detail}'. {_choices()}")
-        parsed: Any = value or None
-        if parsed is not None and detail in _NUMBERS:
-            parsed = _number(f"{provider}.{detail}", value)
-        if parsed is not None and detail == "price" and not _PRICE.fullmatch(value):
-            raise SettingsError(
-                f"A price is READ/WRITTEN for a million tokens, such as 0.25/2, not '{value}'"
-            )
-        if parsed is not None and detail == "skill_models" and not _MODELS.fullmatch(value):
-            raise SettingsError(f"Models of skills are NAME=MODEL,NAME=MODEL, not '{value}'")
-        if parsed is not None and detail == "shown_files" and not _KINDS.fullmatch(value):
-            raise SettingsError(f"Kinds of files are such as image/*,application/pdf, not '{value}'")
-        mended = replace(self.of(provider), **{detail: parsed})
+        provider, dot, name = key.rpartition(".")
+        if name not in (_OF_PROVIDER if dot else _GENERAL) or (dot and provider not in PROVIDERS):
+            raise SettingsError(f"There is no setting '{key}'. {_choices()}")
+        read = _READERS.get(name, _text)
+        if not dot:
+            return replace(self, **{name: read(key, value)})
+        mended = replace(self.of(provider), **{name: read(key, value) if value else None})
         return replace(self, providers={**self.providers, provider: mended})
-
-    def to_data(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_data(cls, data: object) -> "Settings":
-        return decode(cls, data, forgiving=True)
 
 
 class SettingsFile:
@@ -162,7 +104,7 @@ class SettingsFile:
 
     def load(self) -> Settings:
         try:
-            return Settings.from_data(read_json(self.path))
+            return decode(Settings, read_json(self.path), forgiving=True)
         except (FileNotFoundError, NotADirectoryError):
             return Settings()
         except (OSError, ValueError, TypeError, AttributeError) as error:
@@ -172,7 +114,7 @@ class SettingsFile:
             ) from error
 
     def save(self, settings: Settings) -> None:
-        text = json.dumps(settings.to_data(), indent=2) + "\n"
+        text = json.dumps(asdict(settings), indent=2) + "\n"
         make_folder(self.path.parent)
         replace_file(self.path, text.encode(), 0o600)
 
@@ -188,11 +130,14 @@ def _parts(value: str) -> tuple[str, ...]:
     return tuple(name for part in value.split(",") if (name := part.strip()))
 
 
-def _existing(provider: str) -> str:
-    if provider not in PROVIDERS:
-        known = ", ".join(PROVIDERS)
-        raise SettingsError(f"There is no provider '{provider}'. Choose one of: {known}")
-    return provider
+def _text(key: str, value: str) -> str:
+    return value
+
+
+def _provider(key: str, value: str) -> str | None:
+    if value != "auto" and value not in PROVIDERS:
+        raise SettingsError(f"There is no provider '{value}'. Choose one of: {', '.join(PROVIDERS)}")
+    return None if value == "auto" else value
 
 
 def _boolean(key: str, value: str) -> bool:
@@ -211,9 +156,46 @@ def _number(key: str, value: str) -> int:
     return int(value)
 
 
+def _like(pattern: str, wanted: str) -> Callable[[str, str], str]:
+    """Return what takes a value that fits the pattern; `wanted` says what does."""
+
+    def read(key: str, value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise SettingsError(f"{wanted}, not '{value}'")
+        return value
+
+    return read
+
+
+_READERS: Mapping[str, Callable[[str, str], Any]] = {
+    "provider": _provider,
+    "memory": _boolean,
+    "verbose": _boolean,
+    "tool_calls": _number,
+    "turn_tokens": _number,
+    "gate": _like("asks|hidden|", "The setting 'gate' is asks, hidden or ''"),
+    "tenant": lambda key, value: value.strip(),
+    "timeout": _number,
+    "context": _number,
+    "price": _like(
+        r"\d+(\.\d+)?/\d+(\.\d+)?", "A price is READ/WRITTEN for a million tokens, such as 0.25/2"
+    ),
+    "skill_models": _like(
+        r"\s*[^\s=,]+\s*=\s*[^\s=,]+\s*(,\s*[^\s=,]+\s*=\s*[^\s=,]+\s*)*",
+        "Models of skills are NAME=MODEL,NAME=MODEL",
+    ),
+    "shown_files": _like(
+        r"\s*[a-z]+/[^\s/,]+\s*(,\s*[a-z]+/[^\s/,]+\s*)*",
+        "Kinds of files are such as image/*,application/pdf",
+    ),
+}
+"""How what is typed for a setting becomes its value; the others are any text."""
+_GENERAL = [option.name for option in fields(Settings) if option.name != "providers"]
+_OF_PROVIDER = [option.name for option in fields(ProviderSettings)]
+
+
 def _choices() -> str:
-    details = ", ".join(option.name for option in fields(ProviderSettings))
-    return f"Choose: {', '.join(_GENERAL)}, or PROVIDER.NAME with NAME one of {details}"
+    return f"Choose: {', '.join(_GENERAL)}, or PROVIDER.NAME with NAME one of {', '.join(_OF_PROVIDER)}"
 
 
 def cost_at(price: str | None, read: int, written: int) -> float | None:

@@ -110,6 +110,8 @@ class BasicTools:
 class ProgramSkills(SkillsContextProvider):
     """The skills of one conversation of the program, which keeps the session in its own file."""
 
+    journal = NO_JOURNAL  # most calls ask nobody: `approve` writes down those that do
+
     def __init__(
         self,
         provider: SkillContextProvider,
@@ -155,9 +157,6 @@ class ProgramSkills(SkillsContextProvider):
 
     def restore(self, data: Any) -> str | None:
         """Take up the skills of a saved conversation; return what is wrong when it cannot be done."""
-        self.session = SkillSession()
-        if not data:
-            return None
         try:
             self.session = SkillSession.from_data(data)
         except SessionDataError as error:
@@ -179,15 +178,8 @@ class ProgramSkills(SkillsContextProvider):
         for lost in plan_compaction(sent, self.session).missing:
             self.session.bring_back(lost)
 
-    def conversation(self, state: dict[str, Any]) -> Conversation:
-        return Conversation(
-            self.provider,
-            self.session,
-            approve=self.approve,
-            wrap=self.wrap,
-            requester=self.requester if isinstance(self.requester, Requester) else None,
-            journal=NO_JOURNAL,  # most calls ask nobody: `approve` writes down those that do
-        )
+    def session_in(self, state: dict[str, Any]) -> SkillSession:
+        return self.session
 
     def fork_middleware(self) -> list[Any]:
         return self._fork_middleware()

@@ -1,9 +1,8 @@
 """Answers that are not whole: telling them from whole ones, and keeping what there is of them."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from skillkit.agent.conversations import SavedConversation, text_of
+from skillkit.agent.conversations import SavedConversation, text_message, text_of
 from skillkit.agent.exceptions import UnfinishedAnswerError
 from skillkit.agent.models.provider import ChatProvider
 
@@ -50,14 +49,10 @@ class UnsavedTurn:
         mark = STOPPED if stopped else FAILED
         latest = [message for message in conversation.messages if message.get("role") == "user"][-1:]
         if not any(text_of(message) == self.question for message in latest):
-            conversation.add([_message("user", self.question)])
+            conversation.add([text_message("user", self.question)])
         said = "".join(self._said).strip()
         last = conversation.messages[-1]
         if not said and last.get("role") == "assistant" and text_of(last):
             last["contents"] = [*last["contents"], {"type": "text", "text": f"\n\n{mark}"}]
             return
-        conversation.add([_message("assistant", f"{said}\n\n{mark}" if said else mark)])
-
-
-def _message(role: str, text: str) -> dict[str, Any]:
-    return {"type": "message", "role": role, "contents": [{"type": "text", "text": text}]}
+        conversation.add([text_message("assistant", f"{said}\n\n{mark}" if said else mark)])
