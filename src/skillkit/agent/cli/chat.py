@@ -16,14 +16,14 @@ from skillkit.agent.cli import commands, output
 from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
 from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.screen import AnswerScreen
-from skillkit.agent.cli.turns import LATEST, Options, TurnTree, runtime_for, visible, warn
+from skillkit.agent.cli.turns import LATEST, Options, TurnTree, runtime_for
 from skillkit.agent.cli.typed_ahead import silent_keys
 from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.providers import PROVIDERS
 from skillkit.agent.runtime import AgentRuntime, Observers
 from skillkit.agent.telemetry import Stopwatch
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.text import escape_hidden
+from skillkit.core.text import escape_hidden, strip_hidden
 
 if TYPE_CHECKING:
     from skillkit.agent.cli.terminal import Terminal
@@ -115,7 +115,7 @@ class Chat:
                 self.screen.finish()
             return
         async for piece in self.runtime.turn(text):
-            sys.stdout.write(visible(piece))
+            sys.stdout.write(strip_hidden(piece))
             sys.stdout.flush()
         sys.stdout.write("\n")
         sys.stdout.flush()
@@ -129,9 +129,9 @@ class Chat:
             if done is not None:
                 await done
         elif command.startswith("!"):
-            warn(commands.NO_SHELL)
+            output.warn(commands.NO_SHELL)
         elif command.startswith("/") and not commands.is_name_of_skill(self.runtime, command):
-            warn(f"There is no command or skill {command}. See /help and /skills.")
+            output.warn(f"There is no command or skill {command}. See /help and /skills.")
         else:
             return False
         return True
@@ -209,7 +209,7 @@ class Chat:
 
         def problem(text: str) -> None:
             screen.stop()
-            warn(text)
+            output.warn(text)
 
         observers = Observers(tree.disclosed, step, problem, screen.activity, screen.activity)
         return runtime_for(
@@ -235,44 +235,37 @@ class Chat:
 
     async def _ask(self, question: ScriptQuestion) -> Decision:
         """Show each fact on a line of its own; what the model chose is quoted and cannot pass for one."""
-        assert self.terminal is not None
-        if self.screen is not None:
-            self.screen.stop()
-        skill = question.skill
-        sys.stdout.flush()
         wants = "wants to read this folder" if question.may_run else "wants to run"
-        output.remark(f"\nA script {wants}.", "bold")
-        output.facts_on_stderr(
-            [
-                ("skill", skill.name, ""),
-                ("script", question.script, ""),
-                *_argument_rows(question.arguments),
-                *(("gets" if not number else "", text, "") for number, text in enumerate(question.parts)),
-                ("digest", f"{question.digest[:19]}…", ""),
-            ]
-        )
-        with suppress(EOFError, KeyboardInterrupt):
-            said = await self.terminal.ask(f"{output.flowing(_script_prompt(question))} ")
-            for decision in Decision:
-                if said.strip().lower() in (decision.value, decision.value[0]):
-                    return decision
-        return Decision.NO
+        rows = [
+            ("skill", question.skill.name, ""),
+            ("script", question.script, ""),
+            *_argument_rows(question.arguments),
+            *(("gets" if not number else "", text, "") for number, text in enumerate(question.parts)),
+            ("digest", f"{question.digest[:19]}…", ""),
+        ]
+        said = await self._answer(f"A script {wants}.", rows, _script_prompt(question))
+        given = (decision for decision in Decision if said in (decision.value, decision.value[0]))
+        return next(given, Decision.NO)
 
     async def _ask_about_tool(self, question: ToolQuestion) -> bool:
         """Ask about a tool of the program's own that the skills in use do not name."""
+        given = [f"{name}={value}" for name, value in question.arguments.items()]
+        skills = ", ".join(question.skills)
+        rows = [("tool", question.tool, ""), *_argument_rows(given), ("skills", skills, "")]
+        title = "A tool wants to be called that the skills in use do not name."
+        return await self._answer(title, rows, "Call it? [y]es, [n]o:") in ("y", "yes")
+
+    async def _answer(self, title: str, rows: Sequence[tuple[str, str, str]], prompt: str) -> str:
+        """Show the facts of a question and return what is typed; nothing where the user ends it."""
         assert self.terminal is not None
         if self.screen is not None:
             self.screen.stop()
         sys.stdout.flush()
-        output.remark("\nA tool wants to be called that the skills in use do not name.", "bold")
-        given = [f"{name}={value}" for name, value in question.arguments.items()]
-        skills = ", ".join(question.skills)
-        rows = [("tool", question.tool, ""), *_argument_rows(given), ("skills", skills, "")]
+        output.remark(f"\n{title}", "bold")
         output.facts_on_stderr(rows)
         with suppress(EOFError, KeyboardInterrupt):
-            said = await self.terminal.ask(f"{output.flowing('Call it? [y]es, [n]o:')} ")
-            return said.strip().lower() in ("y", "yes")
-        return False
+            return (await self.terminal.ask(f"{output.flowing(prompt)} ")).strip().lower()
+        return ""
 
 
 def _script_prompt(question: ScriptQuestion) -> str:

@@ -1,5 +1,6 @@
 """`agent config …`: settings, the choice of a provider, and which skills may run scripts."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -46,7 +47,7 @@ def show(json: Json = False) -> None:
     problems = {name: _problem(name, settings) for name in PROVIDERS}
     if json:
         output.print_json(
-            {"path": str(file.path), "settings": settings.to_data(), "provider": used, "problems": problems}
+            {"path": str(file.path), "settings": asdict(settings), "provider": used, "problems": problems}
         )
         return
     output.say(f"Settings in {file.path}")
@@ -98,7 +99,7 @@ def provider(
     output.say(f"{name} answers from now on.")
     problem = _problem(name, settings)
     if problem is not None:
-        output.remark(escape_hidden(problem), "yellow")
+        output.warn(problem)
 
 
 @app.command()
@@ -127,7 +128,7 @@ def approve(
     if project is not None:
         folder = check_project(Path(project))
         given.append(project_consent(skill.canonical_name, digest, folder, hide or []))
-    ConsentFile(notice=_warn, journal=open_journal()).grant(*given)
+    ConsentFile(notice=output.warn, journal=open_journal()).grant(*given)
     output.say(f"Scripts of {escape_hidden(skill.name)} may run as they are now.")
     for each in given[1:]:
         words = {
@@ -171,7 +172,7 @@ def revoke(
             and place in ("", consent.place)
         )
 
-    gone = ConsentFile(notice=_warn, journal=open_journal()).revoke(where=wanted)
+    gone = ConsentFile(notice=output.warn, journal=open_journal()).revoke(where=wanted)
     if not gone:
         output.say("There was no approval.")
         return
@@ -183,7 +184,7 @@ def revoke(
 @app.command(epilog=examples("agent config approvals", "agent config approvals --json"))
 def approvals(json: Json = False) -> None:
     """Show what you approved, of which skill, and when."""
-    consents = ConsentFile(notice=_warn).load()
+    consents = ConsentFile(notice=output.warn).load()
     if json:
         output.print_json({"consents": [consent_view(each) for each in consents]})
     elif consents:
@@ -201,7 +202,3 @@ def approvals(json: Json = False) -> None:
         output.remark("To take one back: agent config revoke SKILL --kind KIND --digest DIGEST --place WHERE")
     else:
         output.remark("Nothing is approved beyond what comes with skillkit.")
-
-
-def _warn(notice: str) -> None:
-    output.remark(escape_hidden(notice), "yellow")

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
+from skillkit.core.codec import encode
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.report import BAD, CaseOutcome, Report, Tier, pass_rate
 
@@ -15,21 +16,12 @@ _SHOWN = 20
 
 def show_discovered(found: "FoundSuites", *, json: bool) -> None:
     if json:
-        output.print_json(
-            {
-                "suites": [
-                    {
-                        "path": str(suite.path),
-                        "format": suite.format,
-                        "skill": suite.skill,
-                        "cases": len(suite.cases),
-                        "notes": list(suite.notes),
-                    }
-                    for suite in found.suites
-                ],
-                "unreadable": [{"path": str(each.path), "reason": each.reason} for each in found.unreadable],
-            }
-        )
+        suites = [
+            {**encode(suite, left_out=("cases", "parts")), "cases": len(suite.cases)}
+            for suite in found.suites
+        ]
+        unreadable = [encode(each) for each in found.unreadable]
+        output.print_json({"suites": suites, "unreadable": unreadable})
         return
     rows = [(suite.path, suite.format, suite.skill or "-", len(suite.cases)) for suite in found.suites]
     if rows:
@@ -40,7 +32,7 @@ def show_discovered(found: "FoundSuites", *, json: bool) -> None:
         for note in suite.notes:
             output.remark(escape_hidden(f"{suite.path}: {note}"))
     for each in found.unreadable:
-        output.remark(escape_hidden(f"{each.path} {each.reason}"), "yellow")
+        output.warn(f"{each.path} {each.reason}")
 
 
 def show_report(found: Report) -> None:
@@ -81,7 +73,7 @@ def show_report(found: Report) -> None:
     for note in found.notes:
         output.remark(escape_hidden(note))
     for problem in found.unreadable:
-        output.remark(escape_hidden(f"{problem.path} {problem.message}"), "yellow")
+        output.warn(f"{problem.path} {problem.message}")
     if not bad and found.results and found.complete:
         output.say("\nNothing failed.", "green")
 

@@ -5,7 +5,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from skillkit.agent.cli.turns import warn
+from skillkit.agent.cli import output
 from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.runtime import AgentRuntime, Observers
 from skillkit.agent.telemetry import Step
@@ -63,7 +63,7 @@ class TurnEvents:
         self._notices.append(text)
         self._emit("notice", text=text)
         if not self.streaming:
-            warn(text)
+            output.warn(text)
 
     def text(self, piece: str) -> None:
         self._answer.append(piece)
@@ -80,13 +80,14 @@ class TurnEvents:
 
     def document(self, runtime: AgentRuntime, seconds: float, error: Exception | None) -> dict[str, Any]:
         usage = TokenTotals.of(runtime)
+        tokens = usage.tokens
         return {
             "answer": "".join(self._answer).strip(),
             "complete": error is None,
             "error": None if error is None else str(error),
             "skills": self._skills,
             "tool_calls": self._tool_calls,
-            "tokens": {"read": usage.read, "written": usage.written, "estimated": usage.estimated},
+            "tokens": {"read": tokens.total, "written": tokens.output, "estimated": tokens.estimated},
             "cost": usage.cost,
             "seconds": round(seconds, 3),
             "notices": self._notices,

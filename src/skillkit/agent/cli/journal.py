@@ -12,6 +12,7 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.journal import journal_path
+from skillkit.core.codec import encode
 from skillkit.core.names import canonical_name
 from skillkit.journal import EventFilter, JournalReader, sqlite
 
@@ -33,16 +34,7 @@ def stats(json: Json = False) -> None:
     """Show how much the journal holds, by kind of event."""
     found = JournalReader(journal_path()).stats()
     if json:
-        output.print_json(
-            {
-                "path": str(journal_path()),
-                "events": found.events,
-                "bytes": found.bytes,
-                "first": found.first,
-                "last": found.last,
-                "by_kind": found.by_kind,
-            }
-        )
+        output.print_json({"path": str(journal_path()), **encode(found)})
         return
     rows: list[tuple[str, object]] = [("Journal", journal_path()), ("Events", f"{found.events:,}")]
     if found.first is not None and found.last is not None:

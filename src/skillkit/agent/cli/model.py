@@ -15,6 +15,7 @@ from skillkit.agent.exceptions import ModelFileError, ProviderError
 from skillkit.agent.models.local import LocalProvider
 from skillkit.agent.models.model_files import KNOWN_MODELS, QWEN_CODER, ModelStore
 from skillkit.agent.prompt_preparation import prepare_prompts
+from skillkit.core.codec import encode
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ def install(
 ) -> None:
     """Fetch the embedded model once; its hash decides. Then let it read what every prompt begins with."""
     store = ModelStore()
-    with DownloadBar() as bar:
+    with ProgressBar() as bar:
         path = store.install(QWEN_CODER, given=given, progress=bar.advance, report=bar.say)
-    with PreparationBar() as bar:
+    with ProgressBar("Reading what every prompt begins with", "prompts read") as bar:
         try:
             asyncio.run(prepare_prompts(LocalProvider(store=store), bar.advance))
         except (ModelFileError, ProviderError) as error:
@@ -51,11 +52,8 @@ def list_models(json: Json = False) -> None:
         output.print_json(
             [
                 {
-                    "name": model.name,
+                    **encode(model, left_out=["sources"]),
                     "installed": store.installed(model),
-                    "size": model.size,
-                    "sha256": model.sha256,
-                    "license": model.license,
                     "path": str(store.path(model)),
                 }
                 for model in KNOWN_MODELS
@@ -94,9 +92,14 @@ def verify() -> None:
 
 
 class ProgressBar:
-    """Progress on stderr: a bar for people, a line for every tenth in a log."""
+    """Progress on stderr: a bar for people, a line for every tenth in a log.
 
-    def __init__(self) -> None:
+    Of bytes; or of what `things` says, with a `title` before the bar.
+    """
+
+    def __init__(self, title: str = "", things: str = "") -> None:
+        self._title = title
+        self._things = things
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._tenth = 0
@@ -118,12 +121,13 @@ class ProgressBar:
             tenth = there * 10 // size
             if tenth > self._tenth:
                 self._tenth = tenth
-                self.say(self.line(tenth * 10, size))
+                of = f"{size} {self._things}" if self._things else f"{size / 1e9:.1f} GB"
+                self.say(f"{tenth * 10} % of {of}")
             return
         if self._bar is None:
             from rich.progress import Progress as Bar
 
-            self._bar = Bar(*self.columns(), console=screen)
+            self._bar = Bar(*self._columns(), console=screen)
             self._task = self._bar.add_task("model", total=size)
             self._bar.start()
         assert self._task is not None
@@ -131,33 +135,10 @@ class ProgressBar:
         if there >= size:
             self.__exit__()
 
-    def line(self, percent: int, size: int) -> str:
-        raise NotImplementedError
+    def _columns(self) -> "Sequence[ProgressColumn]":
+        from rich import progress as rich
 
-    def columns(self) -> "Sequence[ProgressColumn]":
-        raise NotImplementedError
-
-
-class DownloadBar(ProgressBar):
-    """How much of the model's file is there."""
-
-    def line(self, percent: int, size: int) -> str:
-        return f"{percent} % of {size / 1e9:.1f} GB"
-
-    def columns(self) -> "Sequence[ProgressColumn]":
-        from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
-
-        return [BarColumn(), DownloadColumn(), TimeRemainingColumn()]
-
-
-class PreparationBar(ProgressBar):
-    """How many of the prompts that everybody needs the model has read."""
-
-    def line(self, percent: int, size: int) -> str:
-        return f"{percent} % of {size} prompts read"
-
-    def columns(self) -> "Sequence[ProgressColumn]":
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-
-        text = TextColumn("Reading what every prompt begins with")
-        return [text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+        bar, left = rich.BarColumn(), rich.TimeRemainingColumn()
+        if not self._things:
+            return [bar, rich.DownloadColumn(), left]
+        return [rich.TextColumn(self._title), bar, rich.MofNCompleteColumn(), left]

@@ -28,17 +28,12 @@ Folders = Annotated[
 ]
 MatchingMode = Annotated[
     str | None,
-    typer.Option(
-        "--mode",
-        help="keyword, lexical, semantic or hybrid; SKILL_MATCHING_MODE or lexical if not given.",
-    ),
+    typer.Option(help="keyword, lexical, semantic or hybrid; SKILL_MATCHING_MODE or lexical if not given."),
 ]
 
 
 MaxFiles = Annotated[int, typer.Option(help="How many files a skill may have.")]
 MaxBytes = Annotated[int, typer.Option(help="How many bytes a skill may have.")]
-MAX_FILES = 512
-MAX_BYTES = 16 * 1024 * 1024
 
 
 def examples(*lines: str) -> str:

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli.output import complain, print_json, remark
@@ -114,37 +114,31 @@ def error_code(error: Exception) -> str:
     return "-".join(words).lower()
 
 
-@contextmanager
-def _ending_on_signals() -> Iterator[None]:
+def _ending_on_signals() -> AbstractContextManager[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does: programs are stopped, scratch folders deleted."""
 
     def end(number: int, _: object) -> None:
         raise SystemExit(128 + number)  # the one exception besides Ctrl-C's that event loops let through
 
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {
-        number: signal.signal(number, end) for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    in_main = threading.current_thread() is threading.main_thread()
+    return _handling([each for each in _ENDING if in_main and signal.getsignal(each) == signal.SIG_DFL], end)
+
+
+def hanging_up_terminates() -> AbstractContextManager[None]:
+    """Let SIGHUP end a server as SIGTERM does, which servers know and end their tasks in order."""
+    ignored = signal.getsignal(signal.SIGHUP) in (signal.SIG_IGN, None)  # as under nohup
+    return _handling([] if ignored else [signal.SIGHUP], lambda *_: os.kill(os.getpid(), signal.SIGTERM))
 
 
 @contextmanager
-def hanging_up_terminates() -> Iterator[None]:
-    """Let SIGHUP end a server as SIGTERM does, which servers know and end their tasks in order."""
-    if signal.getsignal(signal.SIGHUP) in (signal.SIG_IGN, None):  # as under nohup
-        yield
-        return
-    before = signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+def _handling(numbers: Sequence[signal.Signals], handler: Callable[[int, object], None]) -> Iterator[None]:
+    """Have `handler` called for these signals while the block lasts."""
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGHUP, before)
+        for number, handled in before.items():
+            signal.signal(number, handled)
 
 
 def _is_question(arguments: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TextIO
 
-from skillkit.core.text import escape_hidden, one_line
+from skillkit.core.text import escape_hidden, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,8 +40,7 @@ def shown(text: object, style: str = "") -> "Text":
 
 def summary(text: str, limit: int = 400, *, title: str = "") -> str:
     """A description for a table: one line, nothing hidden, not endless; first the title a name is made of."""
-    line = one_line(f"(name mended from '{title}') {text}" if title else text)
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    return shortened(f"(name mended from '{title}') {text}" if title else text, limit)
 
 
 def say(text: str = "", style: str = "", *, whole: bool = False) -> None:
@@ -85,6 +84,11 @@ def remark(text: str, style: str = "") -> None:
     """A line on stderr that is not the result: a hint, a warning; after what was printed so far."""
     _leave_result()
     _print_stderr(flowing(text), style)
+
+
+def warn(text: str) -> None:
+    """A warning, which may hold foreign text."""
+    remark(escape_hidden(text), "yellow")
 
 
 def complain(text: str) -> None:

@@ -1,4 +1,4 @@
-"""The skills that are found: as a table, or as data."""
+"""The skills of this machine, as commands find them, and what is wrong with those that are not found."""
 
 import logging
 import sys
@@ -8,53 +8,12 @@ from pathlib import Path
 from skillkit.agent.cli import output
 from skillkit.agent.remedies import advise
 from skillkit.agent.settings import SettingsFile
-from skillkit.core.codec import encode
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
 from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.core.names import canonical_name
-from skillkit.core.text import escape_hidden
 from skillkit.install.enabled import EnabledSkills
-from skillkit.install.record import InstalledSkill
 from skillkit.install.selection import Selection
-
-
-def show_list(paths: Iterable[Path] = (), *, json: bool = False) -> None:
-    """Print the skills of the usual places and of `paths`; problems go to stderr."""
-    enabled = enabled_skills(paths)
-    manager = enabled.manager
-    skills = manager.list_skills()
-    if json:
-        from skillkit.install.views import status_view
-
-        output.print_json(
-            {
-                "skills": [status_view(enabled.status(skill)) for skill in skills],
-                "diagnostics": [encode(found) for found in manager.diagnostics],
-            }
-        )
-        return
-    if not skills:
-        output.remark(
-            "No skills found. Write one with: agent skill create NAME — or name a folder: "
-            "agent skill list PATH"
-        )
-    else:
-        # Whether a skill is trusted is asked only where it matters: it takes reading all of its files.
-        rows = [
-            (
-                skill.name,
-                "no" if manager.refusal(skill) else "yes",
-                skill.version or "-",
-                _source(skill.source_label, record),
-                output.summary(skill.description, title=record.mended_from if record else ""),
-            )
-            for skill, record in ((skill, enabled.authority.installed(skill)) for skill in skills)
-        ]
-        output.table(("Name", "Active", "Version", "Source", "Description"), rows, flexible="Description")
-        if all(active == "no" for _, active, *_ in rows):
-            output.remark("None is active. To use one: agent skill enable NAME")
-    show_problems(manager.diagnostics)
 
 
 def enabled_skills(
@@ -71,7 +30,7 @@ def enabled_skills(
     hidden = () if journal is NO_JOURNAL else SettingsFile().load().hidden
     enabled = EnabledSkills(search=paths, selection=selection, journal=journal, advise=advise, hidden=hidden)
     for notice in enabled.registry.notices:
-        output.remark(escape_hidden(notice), "yellow")
+        output.warn(notice)
     return enabled
 
 
@@ -94,7 +53,3 @@ def show_problems(diagnostics: Iterable[Diagnostic]) -> None:
         if found.severity.value != "info":
             style = "red" if found.severity.value == "error" else "yellow"
             output.console(stderr=True).print(output.shown(str(found), style), soft_wrap=True)
-
-
-def _source(label: str, record: InstalledSkill | None) -> str:
-    return f"{label} {record.revision[:8]}" if record and record.revision else label

@@ -11,10 +11,11 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.events import TurnEvents
 from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.progress import Progress
-from skillkit.agent.cli.turns import Options, TurnTree, runtime_for, visible
+from skillkit.agent.cli.turns import Options, TurnTree, runtime_for
 from skillkit.agent.runtime import AgentRuntime
 from skillkit.agent.telemetry import Stopwatch
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.text import strip_hidden
 
 STDIN = "-"
 SECONDS_OF_SILENCE = 3
@@ -44,7 +45,7 @@ def answer_as_data(text: str, options: Options, *, streaming: bool) -> None:
     events.start(runtime)
     failure: SkillsUseError | None = None
     try:
-        asyncio.run(_collect_answer(runtime, request, events))
+        asyncio.run(_hand_over(runtime, request, events.text))
     except SkillsUseError as error:
         failure = error
     events.finish(runtime, watch.seconds, failure)
@@ -82,7 +83,7 @@ async def _print_answer(runtime: AgentRuntime, request: str, progress: Progress)
 
     def write(piece: str) -> None:
         nonlocal held, begun
-        text = held + visible(piece)
+        text = held + strip_hidden(piece)
         shown = text.rstrip() if begun else text.strip()
         held = text[len(text.rstrip()) :]
         if shown:
@@ -95,10 +96,6 @@ async def _print_answer(runtime: AgentRuntime, request: str, progress: Progress)
         await _hand_over(runtime, request, write)
     finally:
         output.end_line()
-
-
-async def _collect_answer(runtime: AgentRuntime, request: str, events: TurnEvents) -> None:
-    await _hand_over(runtime, request, events.text)
 
 
 async def _hand_over(runtime: AgentRuntime, request: str, write: Callable[[str], None]) -> None:

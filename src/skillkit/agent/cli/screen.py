@@ -5,9 +5,8 @@ import time
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
-from skillkit.agent.cli.turns import visible
 from skillkit.agent.telemetry import Step
-from skillkit.core.text import escape_hidden, one_line
+from skillkit.core.text import escape_hidden, one_line, strip_hidden
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,7 +43,7 @@ class AnswerScreen:
 
     def text(self, piece: str) -> None:
         self._activity = ""
-        self._unfinished += visible(piece)
+        self._unfinished += strip_hidden(piece)
         self._finish_paragraphs()
         self._draw()
 

@@ -13,6 +13,7 @@ import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.families import commands
+from skillkit.agent.cli.options import examples
 from skillkit.agent.cli.outcome import INTERRUPTED, hanging_up_terminates
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.journal import open_journal
@@ -47,17 +48,17 @@ SERVED_BY = (
 )
 _WHY = {"disabled": "not enabled", "untrusted": "not trusted"}
 
-SERVE_EXAMPLES = """\b
-Examples:
-  agent serve --mcp
-  agent serve --mcp --print-config
-  agent serve --mcp --http 127.0.0.1:8765
-  AGENT_MCP_TOKEN=… agent serve --mcp --http 0.0.0.0:8765 --token-env AGENT_MCP_TOKEN
-  agent serve --mcp --allow editor=pdf-forms,csv-report --allow ci='*'
-"""
 
-
-@app.command("serve", epilog=SERVE_EXAMPLES)
+@app.command(
+    "serve",
+    epilog=examples(
+        "agent serve --mcp",
+        "agent serve --mcp --print-config",
+        "agent serve --mcp --http 127.0.0.1:8765",
+        "AGENT_MCP_TOKEN=… agent serve --mcp --http 0.0.0.0:8765 --token-env AGENT_MCP_TOKEN",
+        "agent serve --mcp --allow editor=pdf-forms,csv-report --allow ci='*'",
+    ),
+)
 def serve(
     paths: Annotated[
         list[Path] | None,
@@ -66,23 +67,21 @@ def serve(
     *,
     mcp: Annotated[bool, typer.Option("--mcp", help="Speak the Model Context Protocol.")] = False,
     http: Annotated[
-        str | None,
-        typer.Option("--http", metavar="HOST:PORT", help="Over HTTP instead of standard input and output."),
+        str | None, typer.Option(metavar="HOST:PORT", help="Over HTTP instead of standard input and output.")
     ] = None,
     token_env: Annotated[
         list[str] | None,
         typer.Option(
-            "--token-env",
             metavar="[CLIENT=]VARIABLE",
             help="Ask for the token in this variable; needed when others can reach HOST.",
         ),
     ] = None,
     origin: Annotated[
-        list[str] | None, typer.Option("--origin", help="A web origin that may call, besides this machine's.")
+        list[str] | None, typer.Option(help="A web origin that may call, besides this machine's.")
     ] = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option("--allow", metavar="CLIENT=SKILLS", help="Give each client its own skills; '*' is all."),
+        typer.Option(metavar="CLIENT=SKILLS", help="Give each client its own skills; '*' is all."),
     ] = None,
     scripts: Annotated[
         bool, typer.Option("--scripts", help="Offer scripts too; the client asks before it runs one.")

@@ -5,10 +5,11 @@ import shutil
 import sys
 import textwrap
 from dataclasses import dataclass
+from itertools import takewhile
 
 from skillkit.agent.approvals import Ask, AskAboutTool
 from skillkit.agent.cli import output
-from skillkit.agent.cli.model import DownloadBar
+from skillkit.agent.cli.model import ProgressBar
 from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.memory import Memory
 from skillkit.agent.models.choice import choose
@@ -16,7 +17,7 @@ from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
 from skillkit.agent.settings import Settings, SettingsFile
 from skillkit.agent.telemetry import Step
-from skillkit.core.text import escape_hidden, one_line, strip_hidden
+from skillkit.core.text import escape_hidden, one_line, shortened
 from skillkit.disclosure import Disclosure
 from skillkit.disclosure.tool_result import unfence
 
@@ -56,29 +57,20 @@ def runtime_for(
     tree.shown = tree.shown or settings.verbose
     return AgentRuntime(
         chosen_provider(options, settings),
-        find_enabled(warn),
+        find_enabled(output.warn),
         conversation,
         memory=Memory() if settings.memory else None,
         ask=ask,
         ask_about_tool=ask_about_tool,
         settings=settings,
-        observers=observers or Observers(disclosed=tree.disclosed, step=tree.step, problem=warn),
+        observers=observers or Observers(disclosed=tree.disclosed, step=tree.step, problem=output.warn),
     )
 
 
 def chosen_provider(options: Options, settings: Settings) -> ChatProvider:
     """Return the provider, which tells its progress on stderr should its model have to be fetched."""
-    bar = DownloadBar()
+    bar = ProgressBar()
     return choose(settings, options.provider, options.model).reporting(bar.advance, bar.say)
-
-
-def warn(text: str) -> None:
-    output.remark(escape_hidden(text), "yellow")
-
-
-def visible(piece: str) -> str:
-    """A piece of an answer with nothing in it that acts on a terminal."""
-    return strip_hidden(piece)
 
 
 class TurnTree:
@@ -103,8 +95,8 @@ class TurnTree:
 
     def step(self, step: Step) -> None:
         if step.kind == "tool":
-            self._add(0, f"tool {step.name}({_short(step.arguments)}) {step.seconds:.1f} s")
-            self._add(1, _short(unfence(step.result) or step.result))
+            self._add(0, f"tool {step.name}({shortened(step.arguments, MAX_SHOWN)}) {step.seconds:.1f} s")
+            self._add(1, shortened(unfence(step.result) or step.result, MAX_SHOWN))
             return
         if step.tokens is not None and not step.tokens.total:
             return  # the result of a tool was the answer
@@ -126,9 +118,9 @@ class TurnTree:
             return
         self._add(0, f"{seconds:.1f} s, conversation {conversation}")
         for place, (depth, text) in enumerate(self.lines):
-            following = self.lines[place + 1 :]
-            last = depth not in [level for level, _ in _until_above(following, depth)]
-            above = ("│  " if any(level == 0 for level, _ in following) else "   ") if depth else ""
+            following = [level for level, _ in self.lines[place + 1 :]]
+            last = depth not in takewhile(depth.__le__, following)  # of the same branch
+            above = ("│  " if 0 in following else "   ") if depth else ""
             begin, go_on = (f"{above}└─ ", f"{above}   ") if last else (f"{above}├─ ", f"{above}│  ")
             sys.stderr.write("\n".join(_wrapped(escape_hidden(text), begin, go_on)) + "\n")
         self.lines.clear()
@@ -143,16 +135,3 @@ def _wrapped(text: str, begin: str, go_on: str) -> list[str]:
         return [begin + text]
     width = max(40, shutil.get_terminal_size().columns)
     return textwrap.wrap(text, width, initial_indent=begin, subsequent_indent=go_on, break_on_hyphens=False)
-
-
-def _until_above(lines: list[tuple[int, str]], depth: int) -> list[tuple[int, str]]:
-    """The lines that still belong to the same branch."""
-    for place, (level, _) in enumerate(lines):
-        if level < depth:
-            return lines[:place]
-    return lines
-
-
-def _short(text: str) -> str:
-    line = one_line(text)
-    return line if len(line) <= MAX_SHOWN else f"{line[: MAX_SHOWN - 1]}…"

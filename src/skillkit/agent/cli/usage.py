@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from skillkit.agent.settings import cost_at
+from skillkit.agent.telemetry import TokenCount
 
 if TYPE_CHECKING:
     from skillkit.agent.runtime import AgentRuntime
@@ -13,15 +14,10 @@ if TYPE_CHECKING:
 class TokenTotals:
     """The tokens that a conversation has cost in this program."""
 
-    requests: int = 0
-    system: int = 0
-    skills: int = 0
-    tools: int = 0
-    messages: int = 0
-    read: int = 0
-    written: int = 0
-    estimated: bool = False
-    cost: float | None = None
+    requests: int
+    tokens: TokenCount
+    """Of all requests together."""
+    cost: float | None
     """What they cost, each at the price of the provider that was asked; None where one has no price."""
 
     @classmethod
@@ -31,27 +27,22 @@ class TokenTotals:
         costs = [cost_at(price, count.total, count.output) for count, price in steps]
         costs = costs or [cost_at(runtime.provider.settings.price, 0, 0)]
         known = [cost for cost in costs if cost is not None]
-        return cls(
-            requests=len(counts),
-            system=sum(count.system for count in counts),
-            skills=sum(count.skills for count in counts),
-            tools=sum(count.tools for count in counts),
-            messages=sum(count.messages for count in counts),
-            read=sum(count.total for count in counts),
-            written=sum(count.output for count in counts),
-            estimated=any(count.estimated for count in counts),
-            cost=sum(known) if len(known) == len(costs) else None,
-        )
+        parts = ("system", "skills", "tools", "messages", "total", "output")
+        summed = {part: sum(getattr(count, part) for count in counts) for part in parts}
+        estimated = any(count.estimated for count in counts)
+        cost = sum(known) if len(known) == len(costs) else None
+        return cls(len(counts), TokenCount(**summed, estimated=estimated), cost)
 
     @property
     def total(self) -> int:
-        return self.read + self.written
+        return self.tokens.total + self.tokens.output
 
     def __str__(self) -> str:
-        about = "about " if self.estimated else ""
+        tokens = self.tokens
+        about = "about " if tokens.estimated else ""
         requests = "1 model request" if self.requests == 1 else f"{self.requests} model requests"
         return (
-            f"{requests}, {about}{self.read:,} tokens read, {self.written:,} written\n"
-            f"of those read, estimated: system {self.system:,}, skills {self.skills:,}, "
-            f"tools {self.tools:,}, messages {self.messages:,}"
+            f"{requests}, {about}{tokens.total:,} tokens read, {tokens.output:,} written\n"
+            f"of those read, estimated: system {tokens.system:,}, skills {tokens.skills:,}, "
+            f"tools {tokens.tools:,}, messages {tokens.messages:,}"
         )

@@ -114,8 +114,8 @@ def validate(
     else:
         for result in results:
             if len(results) > 1:
-                output.console().print(output.shown(result.path.parent, "bold"), soft_wrap=True)
-            _show_for(result, clients) if clients else _show(result)
+                output.say(escape_hidden(str(result.path.parent)), "bold", whole=True)
+            _show(result, clients)
         errors = sum(len(result.errors) for result in results)
         warnings = sum(len(result.warnings) for result in results)
         summed = f"{output.count(errors, 'error')}, {output.count(warnings, 'warning')}"
@@ -131,24 +131,18 @@ def validate(
 _MARKS = {"accepts": "✓", "warns": "!", "refuses": "✗"}
 
 
-def _show_for(result: Validation, clients: list[str]) -> None:
-    for found in result.unloadable:
-        output.console().print(output.shown(str(found), "red"), soft_wrap=True)
-    for name in clients:
-        verdict = result.verdict(name)
-        line = f"  {_MARKS[verdict.outcome]} {verdict.client}: {verdict.reason}"
-        output.console().print(output.shown(line), soft_wrap=True)
-        for field, treatment in treatments(name, result.fields).items():
-            output.console().print(output.shown(f"      {field}: {treatment}"), soft_wrap=True)
-
-
-def _show(result: Validation) -> None:
-    for found in (*result.errors, *result.warnings):
-        style = "red" if found in result.errors else "yellow"
-        output.console().print(output.shown(str(found), style), soft_wrap=True)
+def _show(result: Validation, clients: list[str]) -> None:
+    """What is wrong with a file and what clients make of it; of `clients` what becomes of each field, too."""
+    for found in result.unloadable if clients else (*result.errors, *result.warnings):
+        output.say(str(found), "red" if found in result.errors else "yellow", whole=True)
         if found.code == "undeclared-import":
-            line = f"  Users accept it with: agent skill packages {result.path.parent.name}"
-            output.console().print(output.shown(line), soft_wrap=True)
+            folder = escape_hidden(result.path.parent.name)
+            output.say(f"  Users accept it with: agent skill packages {folder}", whole=True)
+    wanted = {CLIENTS[name].title: name for name in clients}
     for verdict in result.verdicts:
-        line = f"  {_MARKS[verdict.outcome]} {verdict.client}: {verdict.reason}"
-        output.console().print(output.shown(line), soft_wrap=True)
+        if clients and verdict.client not in wanted:
+            continue
+        said = escape_hidden(f"{verdict.client}: {verdict.reason}")
+        output.say(f"  {_MARKS[verdict.outcome]} {said}", whole=True)
+        for field, treatment in treatments(wanted[verdict.client], result.fields).items() if clients else ():
+            output.say(escape_hidden(f"      {field}: {treatment}"), whole=True)

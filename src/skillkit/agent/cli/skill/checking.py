@@ -8,9 +8,10 @@ import typer
 
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import MAX_BYTES, MAX_FILES, Json, MaxBytes, MaxFiles, Trusted, Yes, examples
+from skillkit.agent.cli.options import Json, MaxBytes, MaxFiles, Trusted, Yes, examples
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill_names import ManyInstalled
+from skillkit.core.digest import MAX_BYTES, MAX_FILES
 from skillkit.install.lockfile import LOCK_FILE, OLDER_LOCK_FILE, find_lock
 from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import TreeLimits
@@ -117,13 +118,13 @@ def sync(
     left_out = left_out_view(changed.left_out)
     if json:
         output.print_json({"installed": [installed_view(item) for item in changed], "left_out": left_out})
-        raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
-    for item in changed:
-        output.say(f"Installed {item.name} ({(item.revision or item.digest)[:8]})", "green")
-    for left in changed.left_out:
-        output.remark(f"Not restored: {left}", "yellow")
-    if not changed and not left_out:
-        output.say(f"Everything is as {target.name} says.")
+    else:
+        for item in changed:
+            output.say(f"Installed {item.name} ({(item.revision or item.digest)[:8]})", "green")
+        for left in changed.left_out:
+            output.remark(f"Not restored: {left}", "yellow")
+        if not changed and not left_out:
+            output.say(f"Everything is as {target.name} says.")
     raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)
 
 

@@ -1,7 +1,6 @@
 """Which skill for which request: search, match."""
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -35,7 +34,7 @@ def search(
 ) -> None:
     """Rank the skills that are found by how well they fit some words."""
     query = " ".join(words)
-    enabled = remembered(folders or ())
+    enabled = enabled_skills(folders or ())
     matcher = matcher_of(enabled, mode)
     ranked = [found for found in matcher.rank(query, limit) if found.score >= WORTH_SHOWING]
     if json:
@@ -87,10 +86,10 @@ def match(
 ) -> None:
     """Show which skills a request would bring in, how surely, and why."""
     request = " ".join(words)
-    enabled = remembered(folders or ())
+    enabled = enabled_skills(folders or ())
     matcher = matcher_of(enabled, mode)
     result = matcher.explain(request, limit)
-    injected = [found for found in result.matches if _would_be_injected(found, enabled)]
+    injected = [found for found in result.matches if enabled.manager.refusal(found.skill) is None]
     if json:
         output.print_json(
             {
@@ -123,18 +122,9 @@ def match(
         output.say(sentence, whole=True)
 
 
-def remembered(folders: Iterable[Path]) -> EnabledSkills:
-    """What is found, read from the catalogue on disk wherever the files have not changed."""
-    return enabled_skills(folders)
-
-
 def matcher_of(enabled: EnabledSkills, mode: str | None) -> SkillMatcher:
     """A matcher over every skill that is found, active or not: authors try before they enable."""
     return SkillMatcher(enabled.manager.list_skills(), mode=mode)
-
-
-def _would_be_injected(found: Match, enabled: EnabledSkills) -> bool:
-    return enabled.manager.refusal(found.skill) is None
 
 
 def _injection(injected: list[Match], matches: list[Match], enabled: EnabledSkills) -> Iterator[str]:

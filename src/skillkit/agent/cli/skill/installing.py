@@ -1,6 +1,6 @@
 """Changing what is installed: add, update, remove, rollback."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +11,6 @@ from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import (
-    MAX_BYTES,
-    MAX_FILES,
     Full,
     Json,
     MaxBytes,
@@ -28,8 +26,8 @@ from skillkit.agent.cli.skill_names import Installed, ManyInstalled, SomeInstall
 from skillkit.agent.journal import open_journal
 from skillkit.agent.remedies import explain
 from skillkit.agent.version_tests import notes_of_tests
+from skillkit.core.digest import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
-from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Placing, parse_clients
 from skillkit.install.exceptions import NotInstalledError
 from skillkit.install.installer import SkillInstaller
@@ -58,7 +56,7 @@ def installer(
         yield opened, asker
         progress.pause()
         for notice in opened.registry.notices:
-            output.remark(escape_hidden(notice), "yellow")
+            output.warn(notice)
         if opened.registry.notices:
             output.remark("To approve a skill: agent skill trust NAME")
 
@@ -69,25 +67,20 @@ def naming_missing_skill(name: str) -> Iterator[None]:
     try:
         yield
     except NotInstalledError as error:
-        raise _named_missing(name, error) or error from None
+        raise _named_missing(name, error) from None
 
 
-def _named_missing(name: str, error: SkillsUseError | None) -> SkillsUseError | None:
-    whose = _origin_of_missing(name) if isinstance(error, NotInstalledError) else None
-    return error if whose is None else NotInstalledError(whose)
-
-
-def _origin_of_missing(name: str) -> str | None:
+def _named_missing(name: str, error: NotInstalledError) -> NotInstalledError:
     try:
         skill = enabled_skills().manager.get_skill(name)
     except SkillNotFoundError:
-        return None
+        return error
     if skill.source_label == "bundled":
-        return (
+        return NotInstalledError(
             f"Skill '{skill.name}' comes with the program and changes with it. "
             f"To switch it off: agent skill disable {skill.canonical_name}"
         )
-    return (
+    return NotInstalledError(
         f"Skill '{skill.name}' was not installed by `agent skill add`. "
         f"It is a folder of your own: {skill.base_dir}"
     )
@@ -161,7 +154,8 @@ def add(
         if list_only:
             _list_source(opened, source, ref, path, json=json)
             return
-        before = opened.list()
+        before, here = opened.list(), Path.cwd()
+        placing = Placing(parse_clients(clients, here), here if project else None, copy) if clients else None
         installed = opened.add(
             source,
             ref=ref,
@@ -170,7 +164,7 @@ def add(
             everything=everything,
             chooser=asker.choose if asker.interactive else None,
             name=name,
-            placing=_placing(clients, project=project, copy=copy) if clients else None,
+            placing=placing,
             alone=alone,
         )
         places = opened.registry.load().places
@@ -198,11 +192,6 @@ def add(
     for left in installed.left_out:
         output.remark(f"Left out {left}", "yellow")
     raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
-
-
-def _placing(clients: Sequence[str], *, project: bool, copy: bool) -> Placing:
-    here = Path.cwd()
-    return Placing(parse_clients(clients, here), here if project else None, copy)
 
 
 def _list_source(
@@ -276,7 +265,9 @@ def update(
         if ref and len(wanted) != 1:
             raise typer.BadParameter("--ref is for one skill; name it")
         for done in opened.update_each(wanted, ref=ref, overwrite_edits=overwrite_edits):
-            error = _named_missing(done.name, done.error)
+            error = done.error
+            if isinstance(error, NotInstalledError):
+                error = _named_missing(done.name, error)
             if error is not None and len(wanted) == 1:
                 raise error
             codes.append(outcome.OK if error is None else outcome.exit_code(error))

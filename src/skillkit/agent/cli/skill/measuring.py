@@ -25,7 +25,7 @@ _BAR = 24
     epilog=examples("agent skill cost", "agent skill cost --budget 1000 --active", "agent skill cost --json"),
 )
 def cost(
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Tokens the catalogue may take.")] = 300,
+    budget: Annotated[int, typer.Option(min=1, help="Tokens the catalogue may take.")] = 300,
     active: Annotated[
         bool, typer.Option("--active", help="Only the skills that are active now, not all that are found.")
     ] = False,

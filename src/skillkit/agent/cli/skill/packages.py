@@ -137,15 +137,7 @@ def _lock(
 
 
 def _show(needed: list[NeededPackage]) -> None:
-    rows = [
-        (
-            escape_hidden(each.module),
-            escape_hidden(each.requirement or "?"),
-            _reason(each),
-            escape_hidden(", ".join(each.scripts)),
-        )
-        for each in needed
-    ]
+    rows = [(each.module, each.requirement or "?", _reason(each), ", ".join(each.scripts)) for each in needed]
     if rows:
         output.table(("Import", "Package", "Because", "Scripts"), rows, flexible="Scripts")
     if any(each.requirement is None for each in needed):
@@ -154,11 +146,7 @@ def _show(needed: list[NeededPackage]) -> None:
 
 def _show_projects(projects: list[NodeProject]) -> None:
     rows = [
-        (
-            escape_hidden(project.folder or "."),
-            escape_hidden(", ".join(project.requirements) or "-"),
-            escape_hidden(", ".join(project.scripts)),
-        )
+        (project.folder or ".", ", ".join(project.requirements) or "-", ", ".join(project.scripts))
         for project in projects
     ]
     if rows:
@@ -173,7 +161,7 @@ def _show_projects(projects: list[NodeProject]) -> None:
 
 def _reason(each: NeededPackage) -> str:
     words = {KNOWN: "known", SAME_NAME: "a guess: the same name", "": "nobody knows"}
-    because = words.get(each.source, f"named in {escape_hidden(each.source)}")
+    because = words.get(each.source, f"named in {each.source}")
     return f"{because}, optional" if each.optional else because
 
 

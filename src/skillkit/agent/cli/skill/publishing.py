@@ -22,10 +22,7 @@ app = commands()
 def publish(
     skills: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="The folder with the skills.")],
     *,
-    well_known: Annotated[
-        Path,
-        typer.Option("--well-known", file_okay=False, help="The folder the site serves."),
-    ],
+    well_known: Annotated[Path, typer.Option(file_okay=False, help="The folder the site serves.")],
     json: Json = False,
 ) -> None:
     """Write skills and an index with digests into a site.

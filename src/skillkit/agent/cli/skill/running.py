@@ -65,14 +65,14 @@ def run(
     if script is None:
         payload = tools.script_list(name)
     else:
-        given, inputs = _with_inputs(arguments or [])
+        given = arguments or []
         with progress:
             if given in (["--help"], ["-h"]):
                 payload = tools.script_help(name, script)
             else:
                 if not json and can_show_folders(runner):
                     _ask_for_folder(enabled, name, given)
-                payload = tools.script_run(name, script, given, json=json, inputs=inputs)
+                payload = tools.script_run(name, script, given, json=json, inputs=_inputs(given))
     if json:
         output.print_json(payload)
     elif not payload["success"]:
@@ -115,11 +115,10 @@ def _print_result(result: object, message: str) -> None:
     typer.echo(text, nl=not text.endswith("\n"))
 
 
-def _with_inputs(arguments: list[str]) -> tuple[list[str], dict[str, Path]]:
+def _inputs(arguments: list[str]) -> dict[str, Path]:
     """Take `@file` for a file that the script may read; an `@` of another kind stays as it is."""
     marked = [word for word in arguments if word.startswith("@") and Path(word[1:]).is_file()]
-    inputs = named_inputs(tuple(dict.fromkeys(Path(word[1:]) for word in marked)))
-    return arguments, inputs
+    return named_inputs(tuple(dict.fromkeys(Path(word[1:]) for word in marked)))
 
 
 def _code(payload: dict[str, object]) -> int:

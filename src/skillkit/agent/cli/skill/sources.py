@@ -54,11 +54,10 @@ def add(
                 f"No installed package '{escape_hidden(name)}' ships skills in .agents/skills. "
                 "Name a server with --mcp URL or --command"
             )
-        _sources().add(source)
     else:
         with installer(yes=yes) as (_, asker):
             announced = asyncio.run(_fetch(source, asker))
-        _sources().add(source)
+    _sources().add(source)
     names = [skill.name for skill in _skills_of(source)]
     output.say(f"Added {escape_hidden(name)}: {output.count(len(names), 'skill')}", "green")
     for found in names:

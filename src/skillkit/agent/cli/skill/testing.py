@@ -13,8 +13,8 @@ from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.evaluations import show_difference, show_discovered, show_report
 from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
+from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
-from skillkit.agent.cli.skill.finding import remembered
 from skillkit.agent.cli.skill_names import complete_found
 from skillkit.agent.journal import open_journal
 from skillkit.core.disk import agent_home, replace_file
@@ -65,22 +65,18 @@ def run_tests(
     tier: Annotated[
         list[str] | None,
         typer.Option(
-            "--tier",
-            help="static, routing, scripts or behaviour; may be given again. The first three if not given.",
+            help="static, routing, scripts or behaviour; may be given again. The first three if not given."
         ),
     ] = None,
     skill: Annotated[
         str | None,
         typer.Option(
-            "--skill",
-            help="The skill that cases are about which do not say so.",
-            autocompletion=complete_found,
+            help="The skill that cases are about which do not say so.", autocompletion=complete_found
         ),
     ] = None,
     among: Annotated[
         list[Path] | None,
         typer.Option(
-            "--among",
             exists=True,
             file_okay=False,
             help="A folder of skills that compete for the requests; may be given again.",
@@ -99,10 +95,8 @@ def run_tests(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Write what --update shows without asking.")
     ] = False,
-    provider: Annotated[
-        str | None, typer.Option("--provider", help="Run behaviour with this provider.")
-    ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="The provider's model.")] = None,
+    provider: Annotated[str | None, typer.Option(help="Run behaviour with this provider.")] = None,
+    model: Annotated[str | None, typer.Option(help="The provider's model.")] = None,
     program: Annotated[
         str | None,
         typer.Option(
@@ -112,10 +106,9 @@ def run_tests(
         ),
     ] = None,
     judge: Annotated[
-        str | None,
-        typer.Option("--judge", metavar="PROVIDER[:MODEL]", help="Who judges sentences."),
+        str | None, typer.Option(metavar="PROVIDER[:MODEL]", help="Who judges sentences.")
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="How often each case is run.")] = 1,
+    runs: Annotated[int, typer.Option(min=1, help="How often each case is run.")] = 1,
     baseline: Annotated[
         bool, typer.Option("--baseline/--no-baseline", help="Run each case without the skill too.")
     ] = True,
@@ -129,40 +122,25 @@ def run_tests(
         bool, typer.Option("--accept-stale", help="Use recordings of an earlier version of the skill.")
     ] = False,
     recordings: Annotated[
-        Path | None, typer.Option("--recordings", file_okay=False, help="Where recordings are kept.")
+        Path | None, typer.Option(file_okay=False, help="Where recordings are kept.")
     ] = None,
     max_calls: Annotated[
-        int | None, typer.Option("--max-calls", min=1, help="Stop after so many requests to a model.")
+        int | None, typer.Option(min=1, help="Stop after so many requests to a model.")
     ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=1, help="Stop after so many tokens.")
-    ] = None,
-    max_cost: Annotated[
-        float | None, typer.Option("--max-cost", min=0, help="Stop after so much money, in USD.")
-    ] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a page for the browser.")] = None,
-    junit: Annotated[Path | None, typer.Option("--junit", help="Write JUnit XML to this file.")] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Write the report as JSON.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop after so many tokens.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop after so much money, in USD.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page for the browser.")] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this file.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the report as JSON.")] = None,
     annotations: Annotated[
         bool, typer.Option("--annotations", help="Print problems as GitHub shows them beside the code.")
     ] = False,
     fail_under: Annotated[
-        float | None,
-        typer.Option(
-            "--fail-under",
-            min=0,
-            max=100,
-            help="Exit 1 only when less than this share (%) passes.",
-        ),
+        float | None, typer.Option(min=0, max=100, help="Exit 1 only when less than this share (%) passes.")
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(
-            "--against",
-            exists=True,
-            dir_okay=False,
-            help="An earlier report; exit 3 when something got worse.",
-        ),
+        typer.Option(exists=True, dir_okay=False, help="An earlier report; exit 3 when something got worse."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -181,16 +159,26 @@ def run_tests(
             max_calls, max_tokens, max_cost,
         )  # fmt: skip
         found = _run(tester, wanted, Asker(progress, yes=yes), options, update=update)
-    _finish(
-        found,
-        junit=junit,
-        html=html,
-        report=report,
-        annotations=annotations,
-        against=against,
-        under=fail_under,
-        json=json,
-    )
+    _record(found)
+    difference = None if against is None else compare(_earlier(against), found)
+    data = found.as_data()
+    if difference is not None:
+        data["comparison"] = difference.as_data()
+    if junit is not None:
+        replace_file(junit, junit_xml(found).encode())
+    if html is not None:
+        replace_file(html, html_page(found).encode())
+    if report is not None:
+        replace_file(report, (dumps(data, indent=1, ensure_ascii=True, default=str) + "\n").encode())
+    if json:
+        output.print_json(data)
+    else:
+        show_report(found)
+        if difference is not None:
+            show_difference(difference)
+    for line in github_annotations(found, Path.cwd()) if annotations else ():
+        typer.echo(line)
+    raise typer.Exit(_code(found, difference, fail_under))
 
 
 def _tiers(given: list[str] | None, *, behaviour: bool) -> list[str]:
@@ -217,11 +205,12 @@ def _tester(
     targets = find_targets(paths) if paths else Targets()
     skills, neighbours = list(targets.skills), []
     if names or targets.alone or folders:
-        enabled = remembered(folders)
+        enabled = enabled_skills(folders)
         neighbours = enabled.manager.list_skills()
         for name in names:
             skills.append(enabled.manager.get_skill(name))
-        about = _named_skills(targets, skill)
+        named = {suite.skill for suite in targets.suites.suites} | {skill}  # whom files of cases are about
+        about = {canonical(name) for name in named if name}
         skills += [each for each in neighbours if each.canonical_name in about]
         suites = find_suites([*paths, *(enabled.manager.get_skill(name).base_dir for name in names)], skill)
     else:
@@ -236,12 +225,6 @@ def _tester(
     if run:
         tester.scripts = sandboxed_scripts(tester.skills)
     return tester
-
-
-def _named_skills(targets: Targets, skill: str | None) -> set[str]:
-    """The skills that files of cases are about, by name."""
-    named = {suite.skill for suite in targets.suites.suites} | {skill}
-    return {canonical(name) for name in named if name}
 
 
 def _run(
@@ -292,42 +275,6 @@ def _earlier(path: Path) -> Report:
         return Report.from_data(read_json(path))
     except ValueError as error:
         raise ConfigurationError(f"{path} is no report of a test: {error}", "against", str(path)) from error
-
-
-def _finish(
-    found: Report,
-    *,
-    junit: Path | None,
-    html: Path | None,
-    report: Path | None,
-    annotations: bool,
-    against: Path | None,
-    under: float | None,
-    json: bool,
-) -> None:
-    _record(found)
-    difference: Comparison | None = None
-    if against is not None:
-        difference = compare(_earlier(against), found)
-    data = found.as_data()
-    if difference is not None:
-        data["comparison"] = difference.as_data()
-    if junit is not None:
-        replace_file(junit, junit_xml(found).encode())
-    if html is not None:
-        replace_file(html, html_page(found).encode())
-    if report is not None:
-        replace_file(report, (dumps(data, indent=1, ensure_ascii=True, default=str) + "\n").encode())
-    if json:
-        output.print_json(data)
-    else:
-        show_report(found)
-        if difference is not None:
-            show_difference(difference)
-    if annotations:
-        for line in github_annotations(found, Path.cwd()):
-            typer.echo(line)
-    raise typer.Exit(_code(found, difference, under))
 
 
 def _record(found: Report) -> None:

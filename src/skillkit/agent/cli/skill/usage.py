@@ -53,20 +53,15 @@ def usage(
 def _show(rows: list[SkillUsage], *, unknown: bool) -> None:
     """`unknown`: the log of another agent says when a skill was loaded and no more."""
     columns = ("Skill", "Matched", "Loaded", "Read", "Run", "Failed", "Tokens", "Last", "Remark")
-    cells = []
+    cells: list[tuple[object, ...]] = []
     for row in rows:
         last = f"{datetime.fromtimestamp(row.last):%Y-%m-%d}" if row.last else "never"
-        counted = (
-            (row.loaded, row.read)
-            if unknown
-            else (row.matched, row.loaded, row.read, row.run, row.failed, f"{row.tokens:,}")
-        )
-        shown = ("?", *counted, "?", "?", "?") if unknown else counted
-        cells.append((row.skill, *shown, last) if unknown else (row.skill, *shown, last, _remark(row)))
-    if unknown:
-        output.table(columns[:-1], cells, flexible="Skill")
-    else:
-        output.table(columns, cells, flexible="Remark")
+        if unknown:
+            cells.append((row.skill, "?", row.loaded, row.read, "?", "?", "?", last))
+        else:
+            counted = (row.matched, row.loaded, row.read, row.run, row.failed, f"{row.tokens:,}")
+            cells.append((row.skill, *counted, last, _remark(row)))
+    output.table(columns[:-1] if unknown else columns, cells, flexible="Skill" if unknown else "Remark")
 
 
 def _remark(row: SkillUsage) -> str:
