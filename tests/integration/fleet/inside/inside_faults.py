@@ -19,6 +19,8 @@ from ray_cluster import processes, wait_until
 from skillkit.core.digest_memo import DigestMemo
 from skillkit.core.grants import Limits
 from skillkit.fleet.cluster import get_dispatcher
+from skillkit.fleet.packing import pack_tree
+from skillkit.fleet.tree_stores import open_tree_store
 from skillkit.scripts import Outcome
 
 pytestmark = pytest.mark.usefixtures("fault_round")
@@ -183,6 +185,32 @@ def test_a_killed_raylet_is_told_and_leaves_nothing(fleet, machines):
     wait_until(lambda: not script_processes(called.request))
     assert fleet.starts(called.request) == 1
     assert fleet.runner().run(fleet.request()).outcome is Outcome.EXITED
+
+
+def test_a_tree_that_was_tampered_with_in_the_store_is_not_run(fleet, machines):
+    fleet.stop_workers()
+    store = fleet.folder / f"trees-{uuid.uuid4().hex}"
+    fleet.start_worker("127.0.0.2", trees=str(store))
+    # Other trees in every round: one that a machine holds already would not be fetched.
+    request = fleet.request(f"print('right')  # {store.name}")
+    other = fleet.request(f"print('wrong')  # {store.name}")
+    open_tree_store(str(store)).put(request.digest, pack_tree(other.base_dir))
+    result = fleet.runner().run(request)
+    assert (result.outcome, result.stdout.data) == (Outcome.EXITED, b"right\n"), result
+    assert (fleet.starts(request), fleet.starts(other)) == (1, 0)
+
+
+def test_a_worker_of_another_version_is_shown_and_not_used(fleet, machines):
+    fleet.stop_workers()
+    newer = fleet.start_worker("127.0.0.2", place="newer", protocol=99)
+    wait_until(lambda: fleet.status()[newer]["state"] == "other version")
+    usable = fleet.start_worker("127.0.0.3")
+    started = []
+    requests = [fleet.request() for _ in range(4)]
+    for request in requests:
+        fleet.runner(on_start=started.append).run(request)
+    assert [fleet.starts(request) for request in requests] == [1] * 4
+    assert {name.partition("/")[0] for name in started} == {usable}
 
 
 def test_the_head_dies_and_everybody_is_answered(fleet, machines):
