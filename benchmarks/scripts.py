@@ -16,9 +16,9 @@ from benchmarks.measure import record, table
 from skillkit import SkillManager
 from skillkit.core.authority import DefaultAuthority, Requester
 from skillkit.core.models import SkillMetadata
+from skillkit.core.pythons import own_python
 from skillkit.scripts import Grants, LocalRunner, ScriptTools
 from skillkit.scripts.inline_metadata import parse_inline_metadata
-from skillkit.scripts.pythons import own_python
 from skillkit.scripts.uv import find_uv, uv_settings
 
 SCRIPTS = {

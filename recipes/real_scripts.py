@@ -27,6 +27,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.core.parser import SkillParser
+from skillkit.core.pythons import header_clauses
 from skillkit.core.walk import SkillWalk
 from skillkit.scripts import LocalRunner
 from skillkit.scripts.catalogue import Script, find_scripts
@@ -218,7 +219,7 @@ class Walk:
         while requirements := chosen_requirements(needed, added, left_out):
             try:
                 metadata = InlineMetadata.of(requirements)
-                metadata = replace(metadata, requires_python=skill.requires.python or "")
+                metadata = replace(metadata, requires_python=header_clauses(skill.requires.python or ""))
                 return self._runner.environments.lock(skill.name, metadata)
             except SkillsUseError as error:
                 self.report.unresolved[f"{skill.name}: {', '.join(requirements)}"] = str(error)

@@ -37,33 +37,19 @@ def unavailable(
             if name not in (mcp_servers or ())
         ),
     ]
-    if needs.python and not _fits(platform.python_version(), needs.python):
+    if needs.python and not _has_python(skill):
         missing.append(f"Python {needs.python}; this is {platform.python_version()}")
     return Refusal("unavailable", f"Skill '{skill.name}' needs {'; '.join(missing)}") if missing else None
 
 
-def _fits(version: str, wanted: str) -> bool:
-    """Whether a version is within `>=3.11,<4`; what cannot be understood is no reason to refuse."""
-    for part in wanted.replace(" ", "").split(","):
-        found = re.fullmatch(r"(>=|<=|==|>|<)?([0-9]+(?:\.[0-9]+)*)", part)
-        if found is None:
-            continue
-        here, there = _numbers(version), _numbers(found[2])
-        given = found[2].count(".") + 1
-        match found[1]:
-            case ">":
-                fits = here > there
-            case "<":
-                fits = here < there
-            case "<=":
-                fits = here[:given] <= there[:given]
-            case "==":
-                fits = here[:given] == there[:given]
-            case _:
-                fits = here >= there
-        if not fits:
-            return False
-    return True
+def _has_python(skill: SkillMetadata) -> bool:
+    """Whether a Python fits: our own, in which toolsets run, or for scripts any other of this machine."""
+    from skillkit.core.pythons import find_python, header_clauses, satisfies  # few skills need subprocess
+
+    wanted = header_clauses(skill.requires.python or "")
+    return satisfies(platform.python_version(), wanted) or (
+        not skill.toolsets and find_python(wanted) is not None
+    )
 
 
 def out_of_range(skill: SkillMetadata, version: str = __version__) -> str | None:

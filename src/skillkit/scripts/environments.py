@@ -18,11 +18,11 @@ from pathlib import Path
 from skillkit.core.disk import locked, remove_tree, replace_file
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
+from skillkit.core.pythons import Python, find_python
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.distributions import normalised
 from skillkit.scripts.inline_metadata import InlineMetadata
 from skillkit.scripts.models import DependencyError, Outcome
-from skillkit.scripts.pythons import Python, find_python
 from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
 from skillkit.scripts.uv import find_uv, uv_settings
 

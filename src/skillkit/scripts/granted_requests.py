@@ -9,6 +9,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants, Limits
 from skillkit.core.hosts import HostRule, granted_rules
 from skillkit.core.models import SkillMetadata
+from skillkit.core.pythons import header_clauses
 from skillkit.scripts.arguments import ArgumentsError, command_line
 from skillkit.scripts.catalogue import Script
 from skillkit.scripts.hints import MISSING_SECRET
@@ -87,7 +88,7 @@ def run_request(
         hidden=grants.hidden if grants.project is not None else (),
         packages=grants.packages,
         node_packages=grants.node_packages,
-        requires_python=skill.requires.python or "",
+        requires_python=header_clauses(skill.requires.python or ""),
         unsandboxed=grants.unsandboxed,
         source_builds=grants.source_builds,
         other_sources=grants.other_sources,
@@ -114,7 +115,7 @@ def help_request(
         limits=(limits or Limits()).lowered(_HELP_SECONDS_WITH_PACKAGES if has_packages else _HELP_SECONDS),
         packages=grants.packages,
         node_packages=grants.node_packages,
-        requires_python=skill.requires.python or "",
+        requires_python=header_clauses(skill.requires.python or ""),
         unsandboxed=grants.unsandboxed,
         source_builds=grants.source_builds,
         other_sources=grants.other_sources,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from skillkit.core.disk import user_home
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.scripts.programs import find_program
+from skillkit.core.programs import find_program
 from skillkit.scripts.sandbox.backend import SYSTEM_FOLDERS
 
 PYTHON = "python"

@@ -16,6 +16,7 @@ from typing import Any
 from skillkit.core.disk import locked
 from skillkit.core.foreign_json import parse_json, read_json
 from skillkit.core.grants import Limits
+from skillkit.core.programs import find_program, safe_folders
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.environments import (
     CancelledError,
@@ -28,7 +29,6 @@ from skillkit.scripts.environments import (
 from skillkit.scripts.models import DependencyError, Outcome
 from skillkit.scripts.node_locks import MODULES, check_lock
 from skillkit.scripts.node_packages import PACKAGE_FILE, NodeProject, nearest_folder
-from skillkit.scripts.programs import find_program, safe_folders
 from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
 
 _FORMAT = "skillkit node 1"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
+from skillkit.core.pythons import find_python
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.models import Outcome
-from skillkit.scripts.pythons import find_python
 from skillkit.scripts.sandbox.backend import Backend, Confinement, Mount, needs_reachable_files
 
 _HELD = 42

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from skillkit.core.disk import user_home
-from skillkit.scripts.programs import find_program
+from skillkit.core.programs import find_program
 
 _OWN_SETTINGS = (
     "UV_DEFAULT_INDEX",

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from skillkit.core import pythons
 from skillkit.core.grants import Limits
-from skillkit.scripts import pythons
+from skillkit.core.programs import find_program
+from skillkit.core.pythons import satisfies
 from skillkit.scripts.capture import Stream
 from skillkit.scripts.interpreters import MissingInterpreterError, find_interpreter, folders_of
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
-from skillkit.scripts.programs import find_program
-from skillkit.scripts.pythons import satisfies
 from skillkit.scripts.sandbox import sandbox_exec, seccomp
 from skillkit.scripts.sandbox.backend import Confinement, Mount, folder_size
 from skillkit.scripts.sandbox.supervisor import remove_tree

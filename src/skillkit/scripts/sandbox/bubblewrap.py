@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from skillkit.scripts.programs import find_program
+from skillkit.core.programs import find_program
 from skillkit.scripts.sandbox import seccomp
 from skillkit.scripts.sandbox.backend import (
     DEVICES,

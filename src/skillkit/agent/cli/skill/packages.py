@@ -16,6 +16,7 @@ from skillkit.agent.cli.typed_ahead import discard_typed_ahead
 from skillkit.agent.journal import open_journal
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.models import SkillMetadata
+from skillkit.core.pythons import header_clauses
 from skillkit.core.text import escape_hidden
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.granted_parts import npm_consent, packages_consent
@@ -122,7 +123,7 @@ def _lock(
     try:
         if requirements:
             metadata = InlineMetadata.of(requirements, before)
-            metadata = replace(metadata, requires_python=skill.requires.python or "")
+            metadata = replace(metadata, requires_python=header_clauses(skill.requires.python or ""))
             lock = runner.environments.lock(name, metadata)
             given.append(packages_consent(name, digest, requirements, lock))
         if projects:

@@ -11,9 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from skillkit.core.disk import unreachable, user_home
-from skillkit.scripts.programs import find_program, safe_folders
+from skillkit.core.programs import find_program, safe_folders
 
 _CLAUSE = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?[a-z0-9.+-]*\s*")
+_HEADER_CLAUSE = re.compile(r"(>=|<=|==|!=|~=|>|<)?([0-9]{1,4}(?:\.[0-9]{1,4}){0,2})(?:\.\*)?")
 _KEEPERS = (
     ".pyenv/versions",
     ".local/share/uv/python",
@@ -106,6 +107,25 @@ def _describe(program: str) -> Python | None:
     folder = Path(prefix) / "bin"
     own = folder / f"python{'.'.join(version.split('.')[:2])}"
     return Python(Path(os.path.realpath(own if own.exists() else program)), version, platform, Path(prefix))
+
+
+def header_clauses(text: str) -> str:
+    """What `requires.python` of a header says, in the words of `requires-python`.
+
+    People write `3.11` for that or newer, and mean every release of it by `==3.11` and `<=3.11`. What
+    cannot be understood is no reason to refuse.
+    """
+    clauses = []
+    for part in text.replace(" ", "").split(","):
+        found = _HEADER_CLAUSE.fullmatch(part)
+        if found is None:
+            continue
+        operator, release = found[1] or ">=", [int(number) for number in found[2].split(".")]
+        if operator == "<=" and len(release) < 3:
+            operator, release = "<", [*release[:-1], release[-1] + 1]
+        star = ".*" if operator in ("==", "!=") and len(release) < 3 else ""
+        clauses.append(f"{operator}{'.'.join(map(str, release))}{star}")
+    return ",".join(clauses)
 
 
 def satisfies(version: str, requires: str) -> bool:
