@@ -316,3 +316,7 @@ def test_words_are_not_put_in_the_place_of_options() -> None:
     assert call_like_example("Remind Bo about it", TOOLS, shown, [SKILL]) is None
     found = call_for_script("run the opening script for Bo", TOOLS, SCRIPTS, shown)
     assert isinstance(found, Narrowed), "which option Bo belongs to has to be understood"
+
+
+def test_an_everyday_word_of_a_scripts_name_is_too_little_for_a_question() -> None:
+    assert like_example("Which loans did banks give in Rome?") is None

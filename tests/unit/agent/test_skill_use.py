@@ -33,7 +33,7 @@ WAVER = SkillMetadata(
     "waver",
     "Waves at people.",
     Path("waver/SKILL.md"),
-    triggers=Triggers(keywords=("wave",), patterns=(r"\bwinke\b",)),
+    triggers=Triggers(keywords=("wave",), verbs=("salute",), patterns=(r"\bwinke\b",)),
     metadata={
         "examples": """\
 wave at Ann => wave_at name=Ann
@@ -57,7 +57,7 @@ def names(found: Choice) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "request_text", ["Could you wave at my neighbour?", "winke bitte Ben", "wave 2 jo and bo"]
+    "request_text", ["Could you wave at my neighbour?", "winke bitte Ben", "wave 2 jo and bo", "Salute jo"]
 )
 def test_what_a_skill_declares_and_somebody_commands_is_done_or_asked_for(request_text: str) -> None:
     found = choice(request_text)

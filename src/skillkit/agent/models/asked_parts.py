@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from skillkit.agent.models.identifiers import has_identifier
 from skillkit.agent.models.unsupported import is_about_given_text, is_computable, refusal
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.keyword import KeywordScorer
@@ -16,11 +17,19 @@ _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _REFERS = re.compile(
     r"\b(?:it|its|that|this|these|those|them|they|him|her|his|their|there|one|ones|so|same)\b", re.IGNORECASE
 )
+_EXPLAINS = re.compile(
+    r"^(?:(?:so|and|but|please|hey|hi|hello|ok(?:ay)?|can you|could you|tell me),? )*"
+    r"(?:why\b(?! (?:don['’]?t|not))|explain\b|define\b|translate\b"
+    r"|what(?:['’]s| is| are) an? \w+(?: \w+)?\W*$)"
+    r"|\bwhat (?:do|does) .* mean\b",
+    re.IGNORECASE,
+)
 _ON_KNOWLEDGE = re.compile(
     r"^(?:(?:so|and|but|please|hey|hi|hello|ok(?:ay)?|can you|could you|tell me),? )*"
     r"(?:explain|define|why|how|what|what['’]s|who|whose|when|where|which|write|translate|spell|rephrase|rewrite"
     r"|summari[sz]e|suggest|recommend|compose|draft|invent|correct|proofread|convert|calculate|compute)\b"
-    r"|\bwhat (?:do|does) .* mean\b|\bhow (?:do|can|would|should) (?:i|you|we|one)\b",
+    r"|\bwhat (?:do|does) .* mean\b|\bhow (?:do|can|would|should) (?:i|you|we|one)\b"
+    r"|[,;] how (?:old|many|much|far|long|often|tall|big)\b|^(?:should|would) (?:i|we|one)\b",
     re.IGNORECASE,
 )
 
@@ -64,15 +73,19 @@ def declared_for(request: str, skills: Sequence[SkillMetadata]) -> list[str]:
 def is_self_contained(request: str, skills: Sequence[SkillMetadata]) -> bool:
     """Return whether a request has all that its answer needs, so that none of these skills is for it.
 
-    That is a probability by the rules of a game, work on a text that follows, and a question that is for no
-    skill by itself: only what it quotes, or what was told before it, is.
+    That is a probability by the rules of a game, work on a text that follows, an explanation or translation
+    unless that is what a skill does, and a question that is for no skill by itself: only what it quotes, or
+    what was told before it, is.
     """
     if is_computable(request):
         return True
-    if is_about_given_text(request) and not declared_for(request.partition(":")[0], skills):
+    if is_about_given_text(request) and not _may_be_for(request.partition(":")[0], skills):
         return True
+    if (explains := _EXPLAINS.search(request)) is not None and not has_identifier(request):
+        done = {word for skill in skills for word in terms(_own_words(skill))}
+        return set(terms(explains[0])).isdisjoint(done)
     asked = asking_part(without_quoted(request))
-    return asked != request and is_for_knowledge(asked) and not declared_for(asked, skills)
+    return asked != request and is_for_knowledge(asked) and not _may_be_for(asked, skills)
 
 
 def is_for_none(request: str, skills: Sequence[SkillMetadata]) -> bool:
@@ -88,14 +101,12 @@ def needs_no_tool(request: str, skills: Sequence[SkillMetadata], names: Iterable
     """
     asked = asking_part(without_quoted(request))
     named = terms(" ".join(names).replace("_", " "))
-    undeclaring = [skill for skill in skills if not _declares(skill)]
-    described = {word for skill in undeclaring for word in terms(f"{skill.name} {skill.description}")}
     return (
         bool(skills)
         and is_for_knowledge(asked)
         and refusal(asked) is None
-        and not declared_for(asked, skills)
-        and set(terms(asked)).isdisjoint(described.union(named))
+        and not _may_be_for(asked, skills)
+        and set(terms(asked)).isdisjoint(named)
     )
 
 
@@ -107,3 +118,13 @@ def refers_back(request: str) -> bool:
 def _declares(skill: SkillMetadata) -> bool:
     triggers = skill.triggers
     return bool(triggers.keywords or triggers.verbs or triggers.patterns)
+
+
+def _may_be_for(request: str, skills: Sequence[SkillMetadata]) -> bool:
+    """Return whether a skill declares a request, or does not say when it is wanted and has a word of it."""
+    words = {word for skill in skills if not _declares(skill) for word in terms(_own_words(skill))}
+    return bool(declared_for(request, skills)) or not set(terms(request)).isdisjoint(words)
+
+
+def _own_words(skill: SkillMetadata) -> str:
+    return " ".join((skill.name, skill.description, *skill.triggers.keywords, *skill.triggers.verbs))

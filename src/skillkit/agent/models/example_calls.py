@@ -127,9 +127,11 @@ def tools_like_example(
     """
     wanted = {example.skill for example in examples if _is_worded_like(request, example)}
     if not is_for_knowledge(request):
-        for skill in declared_for(request, skills):
-            if _is_command(request, [example for example in examples if example.skill == skill]):
-                wanted.add(skill)
+        for skill in skills:
+            shown = [example for example in examples if example.skill == skill.name]
+            begun = _begins_with_verb(request, skill)
+            if (begun or declared_for(request, [skill])) and _is_command(request, shown, begun=begun):
+                wanted.add(skill.name)
     shown = [example for example in examples if example.skill in wanted]
     names = {example.tool for example in shown} - {None, RUN}
     if names and _speaks_of_script(request, shown):
@@ -137,11 +139,19 @@ def tools_like_example(
     return [tool for tool in tools if tool.name in names]
 
 
-def _is_command(request: str, examples: Sequence[Example]) -> bool:
-    """Return whether a request begins like an example that calls a tool, or names somebody."""
+def _begins_with_verb(request: str, skill: SkillMetadata) -> bool:
+    begins, _, rest = _ASKED_KINDLY.sub("", request).partition(" ")
+    return bool(rest) and not set(terms(begins)).isdisjoint(terms(" ".join(skill.triggers.verbs)))
+
+
+def _is_command(request: str, examples: Sequence[Example], *, begun: bool = False) -> bool:
+    """Return whether a request begins like an example that calls a tool, or names somebody.
+
+    `begun` is whether it begins with a verb that the skill declares.
+    """
     verbs = {example.request.split()[0].casefold() for example in examples if example.tool not in (None, RUN)}
     begins = _ASKED_KINDLY.sub("", request).partition(" ")[0].casefold()
-    return bool(verbs) and (begins in verbs or _SOMEBODY.search(request) is not None)
+    return bool(verbs) and (begun or begins in verbs or _SOMEBODY.search(request) is not None)
 
 
 def _speaks_of_script(request: str, examples: Sequence[Example]) -> bool:
@@ -248,6 +258,8 @@ class _Ways:
         if way is not None and points >= _ENOUGH and way.takes_identifier and not words:
             return Answer(f"Which one do you mean, for {way.script}?")
         declared = self._declared(request)
+        if declared is None and is_for_knowledge(request) and not self._is_worded_alike(request):
+            return None  # an everyday word of a script's name is too little: what events led to a war
         if way is None or points < _ENOUGH or not way.takes_anything:
             way = declared
         elif way.takes_identifier:  # what is named by words has to be found first
@@ -278,6 +290,11 @@ class _Ways:
     def _declared(self, request: str) -> _Way | None:
         """Return the one script that takes words of a skill that declares when it is wanted."""
         return self._finding(*declared_for(request, self.skills))
+
+    def _is_worded_alike(self, request: str) -> bool:
+        """Return whether a request has a word of examples that is not of the name of a script."""
+        asked = set(terms(request)).difference(*(_name_terms(way.script) for way in self.all))
+        return any(not asked.isdisjoint(_frame(example)) for way in self.all for example in way.examples)
 
     def _finding(self, *skills: str) -> _Way | None:
         """Return the one script of these skills that finds things by words."""

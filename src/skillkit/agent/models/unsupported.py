@@ -44,7 +44,9 @@ _THINGS = (
     r"e-?mails?|messages?|files?|folders?|reminders?|alarms?|timers?|meetings?|tables?|tickets?|orders?|music"
 )
 _TEXT_FOLLOWS = r"^[^:.?!]{0,60}\b(?:this|that|the following|text|sentence|paragraph)\b[^:.?!]{0,40}:\s"
-_GIVEN_TEXT = _compiled(_TEXT_FOLLOWS)
+_GIVEN_TEXT = _compiled(
+    _TEXT_FOLLOWS, r"^(?:summari[sz]e|shorten|translate|rephrase|rewrite|proofread|correct)\b[^:.?!]{0,40}:\s"
+)
 _WRITING = _compiled(
     r"\b(?:write|draft|compose|translate|rewrite|rephrase|summari[sz]e|correct|proofread)\b",
     r"\b(?:poem|haiku|story|joke|song about|sentence|essay|example)\b",
