@@ -26,15 +26,14 @@ class TreeLimits:
     max_bytes: int = MAX_BYTES
 
 
-def too_large(files: int, size: int, limits: TreeLimits) -> UnsafeTreeError | None:
-    """Why a skill of so many files and bytes is refused."""
-    if files <= limits.max_files and size <= limits.max_bytes:
-        return None
-    return UnsafeTreeError(
-        f"The skill has {files:,} files and {size:,} bytes; the limits are "
-        f"{limits.max_files:,} and {limits.max_bytes:,}",
-        remedy=Remedy.ALLOW_MORE,
-    )
+def refuse_large(files: int, size: int, limits: TreeLimits) -> None:
+    """Raises UnsafeTreeError for a skill of too many files or bytes."""
+    if files > limits.max_files or size > limits.max_bytes:
+        raise UnsafeTreeError(
+            f"The skill has {files:,} files and {size:,} bytes; the limits are "
+            f"{limits.max_files:,} and {limits.max_bytes:,}",
+            remedy=Remedy.ALLOW_MORE,
+        )
 
 
 ANY_SIZE = TreeLimits(max_files=1 << 40, max_bytes=1 << 40)
@@ -63,6 +62,10 @@ class SkillTree:
             for path, file in self.files.items()
         }
         object.__setattr__(self, "digest", TreeDigest.of(digests))
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        return {path: file.content for path, file in self.files.items()}
 
     @property
     def size(self) -> int:

@@ -3,16 +3,16 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import SourceError
 from skillkit.install.sources.files import OpenFiles
-from skillkit.install.sources.source import Access, OpenSource, Source, check_address, checked_path
+from skillkit.install.sources.source import Access, OpenSource, Source, check_address
 
 _ENDINGS = (".zip", ".tar.gz", ".tgz", ".skill")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -31,12 +31,17 @@ class ArchiveSource(Source):
     """`sha256:…` of the archive itself."""
     path: str = ""
 
+    def __post_init__(self) -> None:
+        if self.digest is not None and not _DIGEST.fullmatch(self.digest):
+            shown = escape_hidden(self.digest[:80])
+            raise SourceError(f"'{shown}' is no digest; write sha256: and 64 digits")
+
     @classmethod
     def parse(cls, text: str) -> "ArchiveSource | None":
         place, _, fragment = text.partition("#")
         if not place.lower().endswith(_ENDINGS):
             return None
-        digest = None if not fragment else _checked_digest(fragment.replace("sha256=", "sha256:"))
+        digest = fragment.replace("sha256=", "sha256:") or None
         if "://" in place:
             return cls(check_address(place), digest)
         if not place.startswith(("/", "./", "../", "~/")):
@@ -47,11 +52,6 @@ class ArchiveSource(Source):
         if not file.is_file():
             raise SourceError(f"There is no file '{escape_hidden(place)}'")
         return cls(str(file.absolute()), digest)
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> "ArchiveSource":
-        digest = data.get("digest")
-        return cls(data["place"], digest and _checked_digest(digest), checked_path(data.get("path", "")))
 
     @property
     def location(self) -> str:
@@ -75,7 +75,7 @@ class ArchiveSource(Source):
         return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
 
     def at(self, version: str) -> "ArchiveSource":
-        return replace(self, digest=_checked_digest(version))
+        return replace(self, digest=version)
 
     def __str__(self) -> str:
         digest = f"#{self.digest}" if self.digest else ""
@@ -99,9 +99,3 @@ class ArchiveSource(Source):
                 f"{escape_hidden(self.place)} is not what was asked for: it has the digest {digest}"
             )
         yield OpenFiles(self, unpack(data, escape_hidden(self.place)), digest)
-
-
-def _checked_digest(text: str) -> str:
-    if not _DIGEST.fullmatch(text):
-        raise SourceError(f"'{escape_hidden(text[:80])}' is no digest; write sha256: and 64 digits")
-    return text

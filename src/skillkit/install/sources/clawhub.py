@@ -2,17 +2,17 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlencode
 
 from skillkit.core.foreign_json import parse_json
 from skillkit.install.exceptions import NetworkError, SourceError
 from skillkit.install.sources.files import OpenFiles
 from skillkit.install.sources.package import checked_text
-from skillkit.install.sources.source import Access, OpenSource, Source, check_address, checked_path
+from skillkit.install.sources.source import Access, OpenSource, Source, check_address
 
 REGISTRY = "https://clawhub.ai"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -20,6 +20,7 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]{0,99}")
 _TEXT = re.compile(
     r"clawhub:(?:(?P<owner>[^/@]+)/)?(?P<slug>[^/@#]+)(?:@(?P<version>[^#]+))?(?:#(?P<registry>https?://.+))?"
 )
+_MEANING = "the name of a skill or a version"
 _LATEST = "latest"
 
 
@@ -36,6 +37,11 @@ class ClawHubSource(Source):
     registry: str = REGISTRY
     path: str = ""
 
+    def __post_init__(self) -> None:
+        for pattern, text in ((_NAME, self.slug), (_NAME, self.owner or self.slug), (_VERSION, self.version)):
+            checked_text(pattern, text, _MEANING)
+        object.__setattr__(self, "registry", check_address(self.registry).rstrip("/"))
+
     @classmethod
     def parse(cls, text: str) -> "ClawHubSource | None":
         match = _TEXT.fullmatch(text)
@@ -43,17 +49,7 @@ class ClawHubSource(Source):
             return None
         named = {key: value for key, value in match.groupdict().items() if value}
         # The registry that the stock client would ask.
-        return cls.from_data({"registry": os.environ.get("CLAWHUB_REGISTRY") or REGISTRY, **named})
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> "ClawHubSource":
-        return cls(
-            _checked(_NAME, data["slug"]),
-            _checked(_NAME, data["owner"]) if data.get("owner") else "",
-            _checked(_VERSION, data.get("version") or _LATEST),
-            check_address(data.get("registry") or REGISTRY).rstrip("/"),
-            checked_path(data.get("path", "")),
-        )
+        return cls(**{"registry": os.environ.get("CLAWHUB_REGISTRY") or REGISTRY, **named})
 
     @property
     def location(self) -> str:
@@ -69,7 +65,7 @@ class ClawHubSource(Source):
         return self.slug
 
     def at(self, version: str) -> "ClawHubSource":
-        return replace(self, version=_checked(_VERSION, version))
+        return replace(self, version=version)
 
     @contextmanager
     def open(self, access: Access) -> Iterator[OpenSource]:
@@ -99,8 +95,4 @@ class ClawHubSource(Source):
             return self.version, notes
         if not newest:
             raise NetworkError(f"{self} has no version")
-        return _checked(_VERSION, newest), notes
-
-
-def _checked(pattern: re.Pattern[str], text: Any) -> str:
-    return checked_text(pattern, text, "the name of a skill or a version")
+        return checked_text(_VERSION, newest, _MEANING), notes

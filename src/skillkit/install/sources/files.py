@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError
-from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills, other_spelling
-from skillkit.install.sources.source import OpenSource, Source
-from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeFile, TreeLimits, too_large
+from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills, join, other_spelling
+from skillkit.install.sources.source import OpenOneByOne, Source
+from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeFile, TreeLimits, refuse_large
 
 
-class OpenFiles(OpenSource):
+class OpenFiles(OpenOneByOne):
     """Files by path, at one revision."""
 
     def __init__(
@@ -42,7 +42,7 @@ class OpenFiles(OpenSource):
     def _look(self, paths: Iterable[str]) -> dict[str, Folder]:
         return {
             path: Folder(
-                _join(path, SKILL_FILE) in self._files,
+                join(path, SKILL_FILE) in self._files,
                 self._odd.get(path, ""),
                 tuple(sorted(self._folders[path])),
             )
@@ -50,26 +50,14 @@ class OpenFiles(OpenSource):
         }
 
     def headers(self, paths: Sequence[str]) -> list[bytes]:
-        return [self._files[_join(path, SKILL_FILE)].content[:MAX_HEADER_FILE] for path in paths]
+        return [self._files[join(path, SKILL_FILE)].content[:MAX_HEADER_FILE] for path in paths]
 
-    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
-        return [self._tree(path, limits) for path in paths]
-
-    def _tree(self, path: str, limits: TreeLimits) -> SkillTree | InstallError:
+    def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
         prefix = f"{path}/" if path else ""
         files = {name[len(prefix) :]: file for name, file in self._files.items() if name.startswith(prefix)}
-        size = sum(len(file.content) for file in files.values())
-        if (refusal := too_large(len(files), size, limits)) is not None:
-            return refusal
-        try:
-            return SkillTree(files)
-        except InstallError as error:
-            return error
+        refuse_large(len(files), sum(len(file.content) for file in files.values()), limits)
+        return SkillTree(files)
 
     def read_file(self, path: str) -> bytes | None:
         file = self._files.get(path)
         return None if file is None else file.content
-
-
-def _join(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name

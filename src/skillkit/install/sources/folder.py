@@ -1,11 +1,11 @@
 """A folder on this machine, taken as it is."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import SkillsUseError
@@ -14,7 +14,7 @@ from skillkit.core.path_resolver import open_beneath
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, SourceError, UnsafeTreeError
 from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills, other_spelling
-from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+from skillkit.install.sources.source import Access, OpenOneByOne, Source
 from skillkit.install.tree import MAX_HEADER_FILE, SkillTree, TreeLimits, read_folder
 
 
@@ -36,10 +36,6 @@ class FolderSource(Source):
         if not folder.is_dir():
             raise SourceError(f"There is no folder '{escape_hidden(text)}'")
         return cls(folder.absolute())
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> "FolderSource":
-        return cls(Path(data["folder"]), checked_path(data.get("path", "")))
 
     @property
     def location(self) -> str:
@@ -70,7 +66,7 @@ class FolderSource(Source):
         yield OpenFolder(self)
 
 
-class OpenFolder(OpenSource):
+class OpenFolder(OpenOneByOne):
     """A folder that is being read."""
 
     def __init__(self, source: FolderSource) -> None:
@@ -101,24 +97,17 @@ class OpenFolder(OpenSource):
         except (OSError, SkillsUseError):
             return None
 
-    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
-        found: list[SkillTree | InstallError] = []
-        for path in paths:
-            try:
-                if not (self._root / path).is_dir():
-                    raise InstallError(
-                        f"{self.followed.location} has no folder '{escape_hidden(path)}' any more"
-                    )
-                tree = read_folder(self._root / path, limits)
-                if linked := shared_files(self._root / path, list(tree.files)):
-                    raise UnsafeTreeError(
-                        f"Refused: '{escape_hidden(linked[0])}' in {self._root / path} is a hard link or "
-                        "lies on another mount: it can be changed from elsewhere. Copy the folder first."
-                    )
-                found.append(tree)
-            except InstallError as error:
-                found.append(error)
-        return found
+    def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
+        folder = self._root / path
+        if not folder.is_dir():
+            raise InstallError(f"{self.followed.location} has no folder '{escape_hidden(path)}' any more")
+        tree = read_folder(folder, limits)
+        if linked := shared_files(folder, list(tree.files)):
+            raise UnsafeTreeError(
+                f"Refused: '{escape_hidden(linked[0])}' in {folder} is a hard link or "
+                "lies on another mount: it can be changed from elsewhere. Copy the folder first."
+            )
+        return tree
 
 
 def _folder(path: Path) -> Folder:

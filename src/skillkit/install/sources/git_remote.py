@@ -9,10 +9,11 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import (
@@ -92,6 +93,14 @@ class Resolved:
         if self.tag:
             return f"{TAG}{self.tag}"
         return f"{BRANCH}{self.branch}" if self.branch else self.commit
+
+
+class GitObject(NamedTuple):
+    """A commit, folder or file."""
+
+    oid: str
+    kind: str
+    size: int
 
 
 class GitRemote:
@@ -178,16 +187,15 @@ class GitRemote:
     def fetch(self, commit: str) -> None:
         """Bring `commit` and its folders, without file contents where the server can omit them."""
         self.progress(f"Fetching {commit[:8]} from {self.url}")
-        self._fetch_commits(commit, "--depth=1", "--filter=blob:none")
-        kind = self.sizes([commit])[0]
-        if kind is None or kind[0] != "commit":
+        self._fetch_part("--depth=1", "--filter=blob:none", _REMOTE, commit)
+        [found] = self.objects([commit])
+        if found is None or found.kind != "commit":
             raise RefNotFoundError(f"{self.shown} has no commit {commit}")
 
-    def _fetch_commits(self, *arguments: str) -> None:
-        commits = [argument for argument in arguments if not argument.startswith("-")]
-        options = [argument for argument in arguments if argument.startswith("-")]
+    def _fetch_part(self, *arguments: str) -> None:
+        """Fetch what is asked for, and where the server cannot do that, everything."""
         try:
-            self._remote(*_FETCH, *options, _REMOTE, *commits, config=_PROMISE)
+            self._remote(*_FETCH, *arguments, config=_PROMISE)
         except _FINAL:
             raise
         except GitError:
@@ -195,12 +203,15 @@ class GitRemote:
 
     def _fetch_everything(self) -> None:
         """For servers that can neither cut history nor hand out a commit by its name."""
-        whole = ["--unshallow"] if (self.scratch / "shallow").exists() else []
-        self._remote(*_FETCH, *whole, _REMOTE, *_EVERY_REF)
+        self._remote(*_FETCH, *self._whole_history, _REMOTE, *_EVERY_REF)
+
+    @property
+    def _whole_history(self) -> list[str]:
+        return ["--unshallow"] if (self.scratch / "shallow").exists() else []
 
     def fetch_blobs(self, oids: Sequence[str], *, max_pack: int = MAX_PACK) -> None:
         """Bring the contents that are not here yet, in one request."""
-        missing = [oid for oid, kind in zip(oids, self.sizes(oids), strict=True) if kind is None]
+        missing = [oid for oid, found in zip(oids, self.objects(oids), strict=True) if found is None]
         if not missing:
             return
         self.progress(f"Fetching {len(missing)} files from {self.url}")
@@ -208,28 +219,16 @@ class GitRemote:
             *("-c", "fetch.negotiationAlgorithm=noop"),
             *(*_FETCH, "--filter=blob:none", "--stdin", _REMOTE),
             config=_PROMISE,
-            send="".join(f"{oid}\n" for oid in dict.fromkeys(missing)).encode(),
+            send=_lines(dict.fromkeys(missing)),
             max_pack=max_pack,
         )
 
     def changes_of(self, commit: str, path: str, limit: int) -> list[str]:
         """Return the commits before `commit` that changed `path`, the newest first."""
         self.progress(f"Fetching the history of {self.url}")
-        whole = ["--unshallow"] if (self.scratch / "shallow").exists() else []
-        try:
-            self._remote(*_FETCH, *whole, "--filter=blob:none", _REMOTE, commit, config=_PROMISE)
-        except _FINAL:
-            raise
-        except GitError:
-            self._fetch_everything()
+        self._fetch_part(*self._whole_history, "--filter=blob:none", _REMOTE, commit)
         listed = self._local("log", f"--max-count={limit}", "--format=%H", commit, "--", path or ".")
         return listed.decode().split()
-
-    def names(self, revisions: Sequence[str]) -> list[str | None]:
-        """Return the object that each revision names, None for one that is not here."""
-        send = "".join(f"{revision}\n" for revision in revisions).encode()
-        lines = self._local("cat-file", "--batch-check", send=send).decode().splitlines()
-        return [line.split()[0] if len(line.split()) == 3 else None for line in lines]
 
     def is_published(self, commit: str) -> bool:
         """Whether a branch or tag of the remote holds `commit`, which is here.
@@ -239,26 +238,21 @@ class GitRemote:
         answer = self._remote("ls-remote", "--heads", "--tags", "--", _REMOTE)
         if any(line.startswith(commit.encode()) for line in answer.splitlines()):
             return True
-        try:
-            # The whole history, of commits only: some servers fail when nothing is as young as asked for.
-            self._remote(*_FETCH, "--filter=tree:0", _REMOTE, *_EVERY_REF, config=_PROMISE)
-        except _FINAL:
-            raise
-        except GitError:
-            self._fetch_everything()
+        # The whole history, of commits only: some servers fail when nothing is as young as asked for.
+        self._fetch_part("--filter=tree:0", _REMOTE, *_EVERY_REF)
         return bool(self._local("for-each-ref", "--count=1", f"--contains={commit}", "refs/all/"))
 
     def has_ancestor(self, commit: str, ancestor: str) -> bool | None:
         """Whether `commit` grew out of `ancestor`; None when the remote has no `ancestor` now."""
         try:
-            self._fetch_commits(ancestor, "--depth=1", "--filter=tree:0")
+            self._fetch_part("--depth=1", "--filter=tree:0", _REMOTE, ancestor)
         except RefNotFoundError:
             return None
-        if self.sizes([ancestor])[0] is None:
+        if self.objects([ancestor]) == [None]:
             return None
         date = self._local("rev-list", "--timestamp", "--max-count=1", ancestor).decode().split()[0]
         since = f"--shallow-since=@{max(0, int(date) - 1)}"
-        self._fetch_commits(commit, ancestor, since, "--filter=tree:0")
+        self._fetch_part(since, "--filter=tree:0", _REMOTE, commit, ancestor)
         try:
             self._local("merge-base", "--is-ancestor", ancestor, commit)
         except GitError:
@@ -267,21 +261,22 @@ class GitRemote:
 
     # Reading what is here
 
-    def sizes(self, oids: Sequence[str]) -> list[tuple[str, int] | None]:
-        """Kind and size of each object, None for one that is not here."""
-        answer = self._local("cat-file", "--batch-check", send="".join(f"{oid}\n" for oid in oids).encode())
-        found: list[tuple[str, int] | None] = []
-        for line in answer.decode().splitlines():
-            parts = line.split()
-            found.append((parts[1], int(parts[2])) if len(parts) == 3 else None)
-        return found
+    def objects(self, revisions: Sequence[str]) -> list[GitObject | None]:
+        """The object that each revision names, None for one that is not here."""
+        answer = self._local("cat-file", "--batch-check", send=_lines(revisions))
+        found = [line.split() for line in answer.decode().splitlines()]
+        return [GitObject(each[0], each[1], int(each[2])) if len(each) == 3 else None for each in found]
+
+    def total_size(self, oids: Sequence[str]) -> int:
+        """Bytes of those objects that are here."""
+        return sum(found.size for found in self.objects(oids) if found is not None)
 
     def read(self, oids: Sequence[str], *, limit: int) -> Iterator[bytes]:
         """The contents of objects that are here and together have at most `limit` bytes."""
         answer = self._local(
             "cat-file",
             "--batch",
-            send="".join(f"{oid}\n" for oid in oids).encode(),
+            send=_lines(oids),
             limit=limit + 128 * (len(oids) + 1),
         )
         position = 0
@@ -357,6 +352,10 @@ class GitRemote:
         if answer.code != 0:
             raise git_error(self.shown, answer.complaint)
         return answer.output
+
+
+def _lines(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode()
 
 
 def _sweep(folder: str) -> None:

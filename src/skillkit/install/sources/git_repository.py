@@ -41,7 +41,7 @@ class OpenRepository(OpenSource):
     def headers(self, paths: Sequence[str]) -> list[bytes]:
         oids = [self._tree.file_oid(path, SKILL_FILE) for path in paths]
         self._remote.fetch_blobs(oids)
-        total = sum(size[1] for size in self._remote.sizes(oids) if size is not None)
+        total = self._remote.total_size(oids)
         if total > MAX_HEADER_FILE * len(oids):
             raise InstallError(f"SKILL.md files of {self.followed} are too large to choose from")
         return list(self._remote.read(oids, limit=total))
@@ -53,10 +53,10 @@ class OpenRepository(OpenSource):
         except InstallError:
             return None
         self._remote.fetch_blobs([oid], max_pack=4 * MAX_HEADER_FILE)
-        size = self._remote.sizes([oid])[0]
-        if size is None or size[1] > 4 * MAX_HEADER_FILE:
+        [found] = self._remote.objects([oid])
+        if found is None or found.size > 4 * MAX_HEADER_FILE:
             return None
-        return next(iter(self._remote.read([oid], limit=size[1])))
+        return next(iter(self._remote.read([oid], limit=found.size)))
 
     def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
         return read_skills(self._remote, self._tree, paths, limits)
@@ -68,11 +68,11 @@ class OpenRepository(OpenSource):
         self._tree  # noqa: B018 - what is newest is transferred first, and often it is enough
         seen: set[str] = set()
         for commit in self._commits_of(path):
-            oid = self._remote.names([f"{commit}:{path}"])[0]
-            if oid is None or oid in seen:
+            [folder] = self._remote.objects([f"{commit}:{path}"])
+            if folder is None or folder.oid in seen:
                 continue
-            seen.add(oid)
-            tree = RepositoryTree(self._remote, oid)
+            seen.add(folder.oid)
+            tree = RepositoryTree(self._remote, folder.oid)
             found = read_skills(self._remote, tree, [""], limits)[0]
             if isinstance(found, SkillTree):
                 yield commit, found

@@ -7,7 +7,7 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import GitError, InstallError, Remedy, UnsafeTreeError
 from skillkit.install.paths import check_paths, safe_name
 from skillkit.install.sources.git_remote import GitRemote
-from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills, other_spelling
+from skillkit.install.sources.layout import SKILL_FILE, Folder, Listing, find_skills, join, other_spelling
 from skillkit.install.tree import SkillTree, TreeFile, TreeLimits
 
 MAX_TREES = 20_000
@@ -50,7 +50,7 @@ class RepositoryTree:
         for entry in self._at(folder):
             if entry.name == name.encode() and entry.mode in _PLAIN:
                 return entry.oid
-        raise UnsafeTreeError(f"Refused: {escape_hidden(_join(folder, name))} is no plain file")
+        raise UnsafeTreeError(f"Refused: {escape_hidden(join(folder, name))} is no plain file")
 
     def files(self, path: str, limits: TreeLimits) -> dict[str, tuple[str, bool]]:
         """Object id and executable bit of every file beneath `path`, all of them checked."""
@@ -114,11 +114,11 @@ class RepositoryTree:
         if not wanted:
             return
         names = [f"{oid}^{{tree}}" for oid in wanted]
-        sizes = self._remote.sizes(names)
-        for oid, size in zip(wanted, sizes, strict=True):
-            if size is None:
+        total = 0
+        for oid, found in zip(wanted, self._remote.objects(names), strict=True):
+            if found is None:
                 raise GitError(f"{self._remote.shown} did not send the folder {oid}. Try again.")
-        total = sum(size[1] for size in sizes if size is not None)
+            total += found.size
         if total > MAX_TREE_BYTES:
             raise UnsafeTreeError(f"Folders of the repository hold {total:,} bytes of names")
         for oid, data in zip(wanted, self._remote.read(names, limit=total), strict=True):
@@ -149,7 +149,7 @@ def _read_files(
     remote: GitRemote, files: Mapping[str, tuple[str, bool]], limits: TreeLimits
 ) -> SkillTree | InstallError:
     oids = [oid for oid, _ in files.values()]
-    total = sum(size[1] for size in remote.sizes(oids) if size is not None)
+    total = remote.total_size(oids)
     if total > limits.max_bytes:
         return UnsafeTreeError(
             f"The skill has {total:,} bytes; the limit is {limits.max_bytes:,}", remedy=Remedy.ALLOW_MORE
@@ -188,7 +188,3 @@ def _folder(entries: Sequence[_Entry]) -> Folder:
             entry.name.decode("utf-8", "replace") for entry in entries if not entry.is_folder
         )
     return Folder(is_plain, odd, tuple(sorted(plain)), len(folders) - len(plain))
-
-
-def _join(*parts: str) -> str:
-    return "/".join(part for part in parts if part)

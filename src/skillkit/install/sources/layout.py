@@ -48,6 +48,11 @@ class Folder:
     """Folders whose names can be neither shown nor typed."""
 
 
+def join(*parts: str) -> str:
+    """A path in a source; the empty text is its top."""
+    return "/".join(part for part in parts if part)
+
+
 def other_spelling(names: Iterable[str]) -> str:
     """What to say of a folder with a `skill.md`, which loads where it is and is not what clients install."""
     found = sorted(name for name in names if name != SKILL_FILE and name.lower() == SKILL_FILE.lower())
@@ -82,7 +87,7 @@ def find_skills(look: Look, start: str = "") -> Listing:
             if folder.unnamed:
                 left_out.append(LeftOut(path, f"{folder.unnamed} folders whose names are not plain text"))
             if not folder.has_skill or path == start:
-                below += [f"{path}/{name}" if path else name for name in folder.folders if name not in _NEVER]
+                below += [join(path, name) for name in folder.folders if name not in _NEVER]
         level = below
     return Listing(tuple(sorted(found, key=_directness)), tuple(left_out))
 

@@ -1,19 +1,20 @@
 """Plugins of a marketplace, in the shapes of Claude, Cursor and Codex, and the skills in them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, SourceError
 from skillkit.install.sources.archive import ArchiveSource
 from skillkit.install.sources.git import GitSource
-from skillkit.install.sources.layout import LeftOut, Listing
+from skillkit.install.sources.layout import LeftOut, Listing, join
 from skillkit.install.sources.npm import NpmSource
 from skillkit.install.sources.source import OpenSource, Source, checked_path
 from skillkit.install.tree import SkillTree, TreeLimits
 
+Answer = TypeVar("Answer")
 MANIFESTS = (
     ".claude-plugin/marketplace.json",
     ".cursor-plugin/marketplace.json",
@@ -105,7 +106,7 @@ def _place(source: Any, plugin_root: str) -> tuple[str, Source | None]:
         digest = source.get("sha256")
         return "", ArchiveSource.parse(source["url"] + (f"#sha256={digest}" if digest else ""))
     if kind == "npm":
-        return "", NpmSource.from_data({"package": source["package"], "version": version or "latest"})
+        return "", NpmSource(source["package"], version or "latest")
     if kind in ("github", "url", "git", "git-subdir"):
         place = GitSource.parse(str(source.get("repo") or source.get("url") or source["repository"]))
         if place is None:
@@ -157,11 +158,11 @@ class OpenMarketplace(OpenSource):
 
     def _skills_of(self, plugin: Plugin, below: str) -> tuple[list[str], list[LeftOut]]:
         opened = self._opened[plugin.name]
-        starts = [_join(plugin.root, path) for path in plugin.skills] or [plugin.root]
-        listings = [opened.listing(start) for start in ([_join(plugin.root, below)] if below else starts)]
+        starts = [join(plugin.root, path) for path in plugin.skills] or [plugin.root]
+        listings = [opened.listing(start) for start in ([join(plugin.root, below)] if below else starts)]
         inner = [path for listing in listings for path in listing.folders]
         prefix = f"{plugin.root}/" if plugin.root else ""
-        paths = [_join(plugin.name, path[len(prefix) :] if path != plugin.root else "") for path in inner]
+        paths = [join(plugin.name, path[len(prefix) :] if path != plugin.root else "") for path in inner]
         return paths, [left for listing in listings for left in listing.left_out]
 
     def _inner(self, path: str) -> tuple[OpenSource, str]:
@@ -169,28 +170,26 @@ class OpenMarketplace(OpenSource):
         plugin = self._plugins.get(name)
         if plugin is None or name not in self._opened:
             raise InstallError(f"{self.followed.location} has no plugin '{escape_hidden(name)}' any more")
-        return self._opened[name], _join(plugin.root, below)
+        return self._opened[name], join(plugin.root, below)
 
     def headers(self, paths: Sequence[str]) -> list[bytes]:
-        found: dict[str, bytes] = {}
-        for opened, members in self._by_source(paths):
-            inner = [self._inner(path)[1] for path in members]
-            found |= zip(members, opened.headers(inner), strict=True)
-        return [found[path] for path in paths]
+        return self._of_each(paths, lambda opened, inner: opened.headers(inner))
 
     def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
-        found: dict[str, SkillTree | InstallError] = {}
-        for opened, members in self._by_source(paths):
-            inner = [self._inner(path)[1] for path in members]
-            found |= zip(members, opened.read(inner, limits), strict=True)
-        return [found[path] for path in paths]
+        return self._of_each(paths, lambda opened, inner: opened.read(inner, limits))
 
-    def _by_source(self, paths: Sequence[str]) -> list[tuple[OpenSource, list[str]]]:
-        groups: dict[int, tuple[OpenSource, list[str]]] = {}
+    def _of_each(
+        self, paths: Sequence[str], ask: Callable[[OpenSource, Sequence[str]], Sequence[Answer]]
+    ) -> list[Answer]:
+        """What the sources of these paths answer, each asked once for all of its own."""
+        groups: dict[OpenSource, dict[str, str]] = {}
         for path in paths:
-            opened, _ = self._inner(path)
-            groups.setdefault(id(opened), (opened, []))[1].append(path)
-        return list(groups.values())
+            opened, inner = self._inner(path)
+            groups.setdefault(opened, {})[path] = inner
+        found: dict[str, Answer] = {}
+        for opened, members in groups.items():
+            found |= zip(members, ask(opened, [*members.values()]), strict=True)
+        return [found[path] for path in paths]
 
     def holds(self, path: str, tree: SkillTree) -> bool:
         opened, inner = self._inner(path)
@@ -208,7 +207,3 @@ class OpenMarketplace(OpenSource):
 
     def history(self, revision: str | None) -> list[str]:
         return self._market.history((revision or "").partition("+")[0] or None)
-
-
-def _join(*parts: str) -> str:
-    return "/".join(part for part in parts if part)

@@ -1,14 +1,14 @@
 """Another machine's MCP server that offers skills, by its address."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import SourceError
-from skillkit.install.sources.source import Access, OpenSource, Source, check_address, checked_path
+from skillkit.install.sources.source import Access, OpenSource, Source, check_address
 
 _PREFIX = "mcp:"
 _READER = "skillkit.integrations.mcp.opened"
@@ -27,11 +27,10 @@ class McpSource(Source):
 
     @classmethod
     def parse(cls, text: str) -> "McpSource | None":
-        return cls(check_address(text.removeprefix(_PREFIX))) if text.startswith(_PREFIX) else None
+        return cls(text.removeprefix(_PREFIX)) if text.startswith(_PREFIX) else None
 
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> "McpSource":
-        return cls(check_address(data["url"]), checked_path(data.get("path", "")))
+    def __post_init__(self) -> None:
+        check_address(self.url)
 
     @property
     def location(self) -> str:

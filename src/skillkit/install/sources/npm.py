@@ -35,7 +35,7 @@ class NpmSource(PackageSource):
         name, at, version = text.removeprefix("npm:").rpartition("@")
         if not at or not name:
             name, version = text.removeprefix("npm:"), LATEST
-        return cls(cls._named(name), cls._versioned(version))
+        return cls(name, version)
 
     def __str__(self) -> str:
         inside = f" ({self.path})" if self.path else ""

@@ -3,7 +3,7 @@
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import NetworkError, SourceError
 from skillkit.install.sources.process import FolderLimit, ProgramOutput, run
-from skillkit.install.sources.source import Access, Source, checked_path
+from skillkit.install.sources.source import Access, Source
 
 LATEST = "latest"
 FOLDER = "FOLDER"
@@ -30,10 +30,9 @@ class PackageSource(Source):
     version: str = LATEST
     path: str = ""
 
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Self:
-        package, version = data["package"], data["version"]
-        return cls(cls._named(package), cls._versioned(version), checked_path(data.get("path", "")))
+    def __post_init__(self) -> None:
+        checked_text(self.names, self.package, "the name of a package")
+        checked_text(self.versions, self.version, "a version")
 
     @property
     def location(self) -> str:
@@ -44,15 +43,7 @@ class PackageSource(Source):
         return self.version
 
     def at(self, version: str) -> Self:
-        return replace(self, version=self._versioned(version))
-
-    @classmethod
-    def _named(cls, name: Any) -> str:
-        return checked_text(cls.names, name, "the name of a package")
-
-    @classmethod
-    def _versioned(cls, version: Any) -> str:
-        return checked_text(cls.versions, version, "a version")
+        return replace(self, version=version)
 
 
 def fetch_file(

@@ -76,11 +76,9 @@ def run(
         while process.poll() is None and not answer.stopped:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(0.2)
-            if output.overflow:
-                answer.stopped = f"more than {limit:,} bytes were sent"
-            elif watched.exceeded():
-                answer.stopped = f"it is larger than {watched.limit:,} bytes"
-            elif time.monotonic() > deadline:
+            if output.overflow or watched.exceeded():
+                break
+            if time.monotonic() > deadline:
                 answer.stopped = f"no end after {timeout:.0f} seconds"
             elif stop.is_set():
                 answer.stopped = "it was interrupted"

@@ -33,7 +33,7 @@ class PypiSource(PackageSource):
         if not text.startswith("pypi:"):
             return None
         name, _, version = text.removeprefix("pypi:").replace("@", "==").partition("==")
-        return cls(cls._named(name), cls._versioned(version or LATEST))
+        return cls(name, version or LATEST)
 
     @contextmanager
     def open(self, access: Access) -> Iterator[OpenSource]:

@@ -1,12 +1,12 @@
 """A site that publishes skills under /.well-known/agent-skills, in the forms that sites really use."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlsplit
 
-from skillkit.install.sources.source import Access, OpenSource, Source, check_address, checked_path
+from skillkit.install.sources.source import Access, OpenSource, Source, check_address
 
 _FOLDERS = ("/.well-known/agent-skills", "/.well-known/skills")
 
@@ -34,10 +34,6 @@ class SiteSource(Source):
         if (base and not known) or parts.query or parts.fragment:
             return None
         return cls(check_address(f"{parts.scheme}://{parts.netloc}{base.removesuffix(known)}"))
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> "SiteSource":
-        return cls(data["url"], checked_path(data.get("path", "")))
 
     def lock_fields(self) -> dict[str, str]:
         host = urlsplit(self.url).netloc.removeprefix("www.")

@@ -9,14 +9,13 @@ from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from skillkit.core.foreign_json import parse_json
-from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden, one_line
 from skillkit.install.exceptions import InstallError, NetworkError, NotThereError, SourceError
 from skillkit.install.paths import installable
 from skillkit.install.sources.download import download
 from skillkit.install.sources.files import OpenFiles
 from skillkit.install.sources.layout import SKILL_FILE, LeftOut, Listing, other_spelling
-from skillkit.install.sources.source import Access, OpenSource, Source
+from skillkit.install.sources.source import Access, OpenOneByOne, Source
 from skillkit.install.sources.unpack import unpack
 from skillkit.install.tree import SkillTree, TreeFile, TreeLimits
 
@@ -144,7 +143,7 @@ def _inside(path: str) -> bool:
     return bool(path.strip("/")) and not {"", ".", ".."} & set(path.split("/")) and "\\" not in path
 
 
-class OpenSite(OpenSource):
+class OpenSite(OpenOneByOne):
     """A site's index; a skill is fetched when it is wanted."""
 
     def __init__(self, followed: Source, url: str, access: Access) -> None:
@@ -154,7 +153,6 @@ class OpenSite(OpenSource):
         self._index = read_index(data, self._url)
         self.revision = f"sha256:{hashlib.sha256(data).hexdigest()}"
         self.notes = self._index.notes
-        self._skills = {canonical_name(name): skill for name, skill in self._index.skills.items()}
 
     def listing(self, start: str = "") -> Listing:
         names = [name for name in self._index.skills if not start or name == start]
@@ -165,25 +163,19 @@ class OpenSite(OpenSource):
     def headers(self, paths: Sequence[str]) -> list[bytes]:
         return [_header(self._index.skills[path]) for path in paths]
 
-    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
-        found: list[SkillTree | InstallError] = []
-        for path in paths:
-            try:
-                files = dict(self._files(self._index.skills[path]))
-                found += OpenFiles(self.followed, files, None).read([""], limits)
-            except KeyError:
-                shown = escape_hidden(path)
-                found.append(InstallError(f"{self.followed.location} has no skill '{shown}' any more"))
-            except InstallError as error:
-                found.append(error)
-        return found
+    def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
+        if (skill := self._index.skills.get(path)) is None:
+            raise InstallError(f"{self.followed.location} has no skill '{escape_hidden(path)}' any more")
+        return OpenFiles(self.followed, dict(self._files(skill)), None).read_one("", limits)
 
     def _files(self, skill: SiteSkill) -> Iterator[tuple[str, TreeFile]]:
         if skill.files:
             for name in skill.files:
-                yield name, TreeFile(self._fetch(urljoin(self._url, f"{quote(skill.name)}/{quote(name)}")))
+                place = urljoin(self._url, f"{quote(skill.name)}/{quote(name)}")
+                yield name, TreeFile(download(place, self._access))
             return
-        data = self._fetch(skill.url)
+        # It may lie on another host, but not inside from outside.
+        data = download(skill.url, self._access)
         if skill.digest:
             digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
             if digest != skill.digest:
@@ -194,10 +186,6 @@ class OpenSite(OpenSource):
             yield from unpack(data, escape_hidden(skill.url)).items()
         else:
             yield SKILL_FILE, TreeFile(data)
-
-    def _fetch(self, url: str) -> bytes:
-        """A file of the site; it may lie on another host, but not inside from outside."""
-        return download(url, self._access)
 
     def notes_on(self, path: str) -> tuple[str, ...]:
         skill = self._index.skills[path]

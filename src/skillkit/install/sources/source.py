@@ -8,6 +8,7 @@ from threading import Event
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
+from skillkit.core.codec import decode
 from skillkit.core.text import HIDDEN_OR_LAYOUT, escape_hidden
 from skillkit.install.exceptions import InstallError, SourceError
 from skillkit.install.sources.layout import Listing
@@ -63,9 +64,9 @@ class Source(ABC):
         """
 
     @classmethod
-    @abstractmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Return the source that `to_data` described. Raises SourceError, KeyError or TypeError."""
+        """Return the source that `to_data` described. Raises SourceError, KeyError, TypeError, ValueError."""
+        return decode(cls, {**data, "path": checked_path(data.get("path", ""))}, forgiving=True)
 
     def to_data(self) -> dict[str, str]:
         """Return everything that `from_data` needs, without `kind`: the fields that have a value."""
@@ -183,6 +184,23 @@ class OpenSource(ABC):
     def history(self, revision: str | None) -> list[str]:
         """Return how the source came from `revision` to what it is now, if not by plain growth."""
         return []
+
+
+class OpenOneByOne(OpenSource):
+    """A source whose skills are read one after the other."""
+
+    @abstractmethod
+    def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
+        """Return the skill in one folder. Raises InstallError."""
+
+    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
+        found: list[SkillTree | InstallError] = []
+        for path in paths:
+            try:
+                found.append(self.read_one(path, limits))
+            except InstallError as error:
+                found.append(error)
+        return found
 
 
 class OpenSources:

@@ -15,14 +15,14 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, NetworkError, SourceError
 from skillkit.install.sources.files import OpenFiles
 from skillkit.install.sources.layout import LeftOut, Listing
-from skillkit.install.sources.source import Access, OpenSource, Source
-from skillkit.install.tree import SkillTree, TreeFile, TreeLimits, too_large
+from skillkit.install.sources.source import Access, OpenOneByOne, Source
+from skillkit.install.tree import SkillTree, TreeFile, TreeLimits, refuse_large
 from skillkit.integrations.mcp.remote import RemoteSkill, announced, ask, fetch_files
 
 Answer = TypeVar("Answer")
 
 
-class OpenServer(OpenSource):
+class OpenServer(OpenOneByOne):
     """The skills of a server as it announced them when it was asked, by name."""
 
     def __init__(self, followed: Source, url: str, access: Access) -> None:
@@ -49,25 +49,13 @@ class OpenServer(OpenSource):
     def headers(self, paths: Sequence[str]) -> list[bytes]:
         return [f"---\n{json.dumps(dict(self._skills[path].frontmatter))}\n---\n".encode() for path in paths]
 
-    def read(self, paths: Sequence[str], limits: TreeLimits) -> list[SkillTree | InstallError]:
-        found: list[SkillTree | InstallError] = []
-        for path in paths:
-            skill = self._skills.get(path)
-            if skill is None:
-                shown = escape_hidden(path)
-                found.append(InstallError(f"{self.followed.location} has no skill '{shown}' any more"))
-                continue
-            size = sum(file.size for file in skill.tree.files.values())
-            if (refusal := too_large(len(skill.tree.files), size, limits)) is not None:
-                found.append(refusal)
-                continue
-            try:
-                raw = self._ask(partial(fetch_files, skill=skill))
-                files = {name: TreeFile(content) for name, content in raw.items()}
-                found += OpenFiles(self.followed, files, None).read([""], limits)
-            except InstallError as error:
-                found.append(error)
-        return found
+    def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
+        if (skill := self._skills.get(path)) is None:
+            raise InstallError(f"{self.followed.location} has no skill '{escape_hidden(path)}' any more")
+        refuse_large(len(skill.tree.files), sum(file.size for file in skill.tree.files.values()), limits)
+        raw = self._ask(partial(fetch_files, skill=skill))
+        files = {name: TreeFile(content) for name, content in raw.items()}
+        return OpenFiles(self.followed, files, None).read_one("", limits)
 
     def holds(self, path: str, tree: SkillTree) -> bool:
         skill = self._skills.get(path)
