@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.codec import decode, encode
 from skillkit.core.disk import DamagedFileError, JsonFile, locked, make_folder
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillSource, SourceType
@@ -32,9 +33,6 @@ class AddedSource:
     def address(self) -> str:
         return self.url or " ".join(self.command) or "Python package"
 
-    def to_data(self) -> dict[str, object]:
-        return {"name": self.name, "url": self.url, "command": list(self.command)}
-
 
 class AddedSources:
     """The sources that were added, in a file of the agent's home folder."""
@@ -50,7 +48,7 @@ class AddedSources:
             raise SkillsUseError(f"{self.file.path} is {error}. Mend it or delete it") from error
         listed = (content or {}).get("sources")
         sources = listed if isinstance(listed, list) else []
-        return tuple(_read(source) for source in sources if isinstance(source, dict))
+        return tuple(decode(AddedSource, each, forgiving=True) for each in sources if isinstance(each, dict))
 
     def add(self, source: AddedSource) -> None:
         """Add a source; one of the same name is replaced."""
@@ -79,15 +77,9 @@ class AddedSources:
     def _change(self, change: Change) -> None:
         make_folder(self.home)
         with locked(self.file.path.with_suffix(".lock")):
-            self.file.write({"sources": [source.to_data() for source in change(self.load())]})
+            self.file.write({"sources": [encode(source) for source in change(self.load())]})
 
 
 def remote_folder(folder: Path, server: str) -> Path:
     """Return where the skills of an MCP server are kept."""
     return folder / f"{server}-{hashlib.sha256(server.encode()).hexdigest()[:16]}"
-
-
-def _read(data: dict[str, object]) -> AddedSource:
-    command = data.get("command")
-    words = tuple(map(str, command)) if isinstance(command, list) else ()
-    return AddedSource(str(data.get("name") or ""), str(data.get("url") or ""), words)

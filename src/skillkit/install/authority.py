@@ -51,11 +51,7 @@ class UserAuthority:
     # What others ask
 
     def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
-        if (refused := self._unselected(skill)) is not None:
-            return refused
-        if self.selection.mode == "all-untrusted":
-            return None
-        return self._untrusted(skill, self.standing(skill))
+        return self.refusal_by(skill)
 
     def import_refusal(self, skill: SkillMetadata, digest: str, requester: Requester) -> Refusal | None:
         standing = self.standing(skill)
@@ -93,20 +89,17 @@ class UserAuthority:
             return Standing(True, "lies in your own folder")
         return self._standing_in_folder(skill)
 
-    def refusal_by(self, skill: SkillMetadata, standing: Standing) -> Refusal | None:
-        """Return what `offer_refusal` would, of a skill whose standing is known already."""
-        refused = self._unselected(skill)
-        if refused is not None or self.selection.mode == "all-untrusted":
-            return refused
-        return self._untrusted(skill, standing)
-
-    def _unselected(self, skill: SkillMetadata) -> Refusal | None:
-        if self.selection.includes(skill):
+    def refusal_by(self, skill: SkillMetadata, standing: Standing | None = None) -> Refusal | None:
+        """Return why a skill is not offered; `standing` is its own, where that is known already."""
+        if not self.selection.includes(skill):
+            return Refusal(
+                "disabled",
+                f"Skill '{skill.name}' is not active. To enable: export {VARIABLE}={skill.canonical_name}",
+            )
+        if self.selection.mode == "all-untrusted" or (standing := standing or self.standing(skill)).trusted:
             return None
-        return Refusal(
-            "disabled",
-            f"Skill '{skill.name}' is not active. To enable: export {VARIABLE}={skill.canonical_name}",
-        )
+        remedy = self.advise(Remedy.APPROVE, skill.canonical_name)
+        return Refusal("untrusted", f"Skill '{skill.name}' is not trusted: {standing.reason}. {remedy}")
 
     def _lies_at_home(self, folder: Path) -> bool:
         """In one of the user's own folders, which are a project's when somebody works in his home."""
@@ -134,9 +127,3 @@ class UserAuthority:
         if skill.source is SourceType.BUNDLED:
             return Standing(False, "differs from what skillkit ships, not approved", digest)
         return Standing(False, "found in a project folder, not approved", digest)
-
-    def _untrusted(self, skill: SkillMetadata, standing: Standing) -> Refusal | None:
-        if standing.trusted:
-            return None
-        remedy = self.advise(Remedy.APPROVE, skill.canonical_name)
-        return Refusal("untrusted", f"Skill '{skill.name}' is not trusted: {standing.reason}. {remedy}")

@@ -1,30 +1,22 @@
 """The capability card: what a skill brings and asks for, as facts, and how that changed."""
 
-import hashlib
 import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, fields
 
-from skillkit.core.codec import encode
-from skillkit.core.digest import FileDigest
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import hidden_in
 from skillkit.install.automatic import automatic_code, declared_run, missing_files, missing_skills
 from skillkit.install.signatures import SIGNATURE_FILE, describe_signers
 from skillkit.install.tree import SKILL_FILE, SkillTree, TreeFile
+from skillkit.scripts.catalogue import INTERPRETERS
+from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
 from skillkit.scripts.needed_packages import needed_packages
 from skillkit.scripts.node_packages import node_projects
 
-INTERPRETERS = {
-    ".py": "python",
-    ".sh": "sh",
-    ".bash": "bash",
-    ".js": "node",
-    ".mjs": "node",
-    ".cjs": "node",
+_INTERPRETERS = {
+    **INTERPRETERS,
     ".ts": "node",
-    ".rb": "ruby",
-    ".pl": "perl",
     ".ps1": "powershell",
     ".bat": "cmd",
     ".php": "php",
@@ -32,7 +24,6 @@ INTERPRETERS = {
 }
 _SHEBANG = re.compile(rb"#![ \t]*(?:\S*/)?(?:env[ \t]+(?:-S[ \t]+)?)?([\w.+-]+)")
 _HOST = re.compile(rb"\b(?:https?|wss?|ssh|ftp)://(?:[^\s/@\"'<>]{1,64}@)?([A-Za-z0-9][A-Za-z0-9.-]{1,252})")
-_DEPENDENCY = re.compile(r"""["']([^"']{1,200})["']""")
 _BINARY_MAGIC = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm")
 _LFS = b"version https://git-lfs.github.com/spec/"
 _DEPENDENCY_FILES = frozenset(
@@ -128,9 +119,6 @@ class Capabilities:
                 changed.append((label, tuple(sorted(after - before)), tuple(sorted(before - after))))
         return changed
 
-    def to_data(self) -> dict[str, list[str]]:
-        return encode(self)
-
 
 MEANINGS = {item.metadata["label"]: item.metadata["meaning"] for item in fields(Capabilities)}
 """What a label alone would not tell; empty where it tells everything."""
@@ -141,6 +129,7 @@ def capabilities(
 ) -> Capabilities:
     """The card of a skill; skills that it names are missing unless they are among `known`."""
     found: dict[str, set[str]] = {item.name: set() for item in fields(Capabilities)}
+    interpreters = {path: _interpreter(path, file) or "" for path, file in tree.files.items()}
     for path, file in tree.files.items():
         name = path.rpartition("/")[2]
         if name == SKILL_FILE and path != SKILL_FILE:
@@ -149,20 +138,19 @@ def capabilities(
             found["dependencies"].add(path)
         if file.content.startswith(_LFS):
             found["not_fetched"].add(path)
-        interpreter = _interpreter(path, file)
-        if interpreter:
-            found["scripts"].add(f"{path} ({interpreter})")
+        if interpreters[path]:
+            found["scripts"].add(f"{path} ({interpreters[path]})")
             found["dependencies"].update(inline_dependencies(file.content))
         _look_inside(path, file.content, found)
-    python = [path for path, file in tree.files.items() if "python" in (_interpreter(path, file) or "")]
-    needed = needed_packages({path: file.content for path, file in tree.files.items()}, python)
+    python = [path for path, interpreter in interpreters.items() if "python" in interpreter]
+    needed = needed_packages(tree.contents, python)
     found["undeclared"] |= {f"{each.module} ({each.requirement or '?'})" for each in needed}
-    node = [path for path, file in tree.files.items() if "node" in (_interpreter(path, file) or "")]
-    for project in node_projects({path: file.content for path, file in tree.files.items()}, node):
+    node = [path for path, interpreter in interpreters.items() if "node" in interpreter]
+    for project in node_projects(tree.contents, node):
         found["undeclared"] |= {f"{name} (npm)" for name in project.undeclared}
         found["dependencies"] |= {f"{name} (npm)" for name in project.requirements}
     if (signature := tree.files.get(SIGNATURE_FILE)) is not None:
-        found["signed"] |= set(describe_signers(_digests(tree), signature.content))
+        found["signed"] |= set(describe_signers(tree.digest.files, signature.content))
     found["network"] |= {"everything"} if metadata.permissions.network else set()
     found["network"] |= set(metadata.permissions.hosts)
     found["environment"] |= set(metadata.permissions.env)
@@ -181,13 +169,6 @@ def capabilities(
     return Capabilities(**{name: tuple(sorted(values)) for name, values in found.items()})
 
 
-def _digests(tree: SkillTree) -> dict[str, FileDigest]:
-    return {
-        path: FileDigest(hashlib.sha256(file.content).hexdigest(), len(file.content), file.executable)
-        for path, file in tree.files.items()
-    }
-
-
 def _interpreter(path: str, file: TreeFile) -> str | None:
     shebang = _SHEBANG.match(file.content[:200])
     if shebang:
@@ -195,7 +176,7 @@ def _interpreter(path: str, file: TreeFile) -> str | None:
     if file.content.startswith(_BINARY_MAGIC):
         return "native program"
     extension = path[path.rfind(".") :].lower() if "." in path.rpartition("/")[2] else ""
-    return INTERPRETERS.get(extension) or ("executable" if file.executable else None)
+    return _INTERPRETERS.get(extension) or ("executable" if file.executable else None)
 
 
 def _look_inside(path: str, content: bytes, found: dict[str, set[str]]) -> None:
@@ -215,21 +196,8 @@ def _look_inside(path: str, content: bytes, found: dict[str, set[str]]) -> None:
 
 
 def inline_dependencies(content: bytes) -> list[str]:
-    """The dependencies in a PEP 723 block, read line by line."""
-    inside = listing = False
-    dependencies: list[str] = []
-    for line in content[:_MAX_SCANNED].decode("utf-8", "replace").splitlines():
-        if line.strip() == "# /// script":
-            inside = True
-        elif inside and (line.strip() == "# ///" or not line.startswith("#")):
-            break
-        elif inside:
-            text = line.lstrip("# ").rstrip()
-            if text.replace(" ", "").startswith("dependencies=["):
-                listing = True
-                text = text.partition("[")[2]
-            if listing:
-                dependencies += _DEPENDENCY.findall(text)
-                # A closing bracket outside the quotes ends the list; extras have theirs inside.
-                listing = "]" not in _DEPENDENCY.sub("", text)
-    return dependencies
+    """The dependencies in a PEP 723 block, or why they cannot be read."""
+    try:
+        return [*parse_inline_metadata(content[:_MAX_SCANNED].decode("utf-8", "replace")).dependencies]
+    except InlineMetadataError as error:
+        return [f"cannot be read: {error}"]

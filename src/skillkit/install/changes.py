@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 from skillkit.core.digest import FileDigest
 from skillkit.core.text import escape_hidden
@@ -106,12 +107,11 @@ class Excerpt:
 
 def excerpt(diff: Sequence[str], *, max_lines: int = MAX_LINES, max_columns: int = MAX_COLUMNS) -> Excerpt:
     """Return the first lines; of a long line the part that changed is kept, never only the rest."""
-    names = _name_lines(diff)
+    names, partners = _name_lines(diff), _partners(diff)
     shown, cut = [], 0
     for number, line in enumerate(diff[:max_lines]):
         changed = number not in names and line.startswith(("+", "-"))
-        partner = _partner(diff, number) if changed and len(line) > max_columns else None
-        text, lost = _shorten(line, partner, max_columns, changed=changed)
+        text, lost = _shorten(line, partners.get(number), max_columns, changed=changed)
         shown.append(text)
         cut += lost
     rest = (number for number in range(max_lines, len(diff)) if diff[number].startswith(("+", "-")))
@@ -131,25 +131,15 @@ def _name_lines(diff: Sequence[str]) -> set[int]:
     return found
 
 
-def _partner(diff: Sequence[str], number: int) -> str | None:
-    """The line that this one took the place of, or that took its place."""
-    sign = diff[number][:1]
-    if sign not in ("+", "-"):
-        return None
-    start = number
-    while start > 0 and diff[start - 1][:1] == sign:
-        start -= 1
-    if sign == "-":
-        end = number
-        while end < len(diff) and diff[end][:1] == "-":
-            end += 1
-        other = end + number - start
-        return diff[other] if other < len(diff) and diff[other][:1] == "+" else None
-    first = start
-    while first > 0 and diff[first - 1][:1] == "-":
-        first -= 1
-    other = first + number - start
-    return diff[other] if other < start else None
+def _partners(diff: Sequence[str]) -> dict[int, str]:
+    """The line that each one took the place of, or that took its place."""
+    found: dict[int, str] = {}
+    runs = [[*run] for _, run in groupby(range(len(diff)), lambda number: diff[number][:1])]
+    for gone, come in pairwise(runs):
+        if (diff[gone[0]][:1], diff[come[0]][:1]) == ("-", "+"):
+            for old, new in zip(gone, come, strict=False):
+                found[old], found[new] = diff[new], diff[old]
+    return found
 
 
 def _shorten(line: str, partner: str | None, columns: int, *, changed: bool) -> tuple[str, int]:

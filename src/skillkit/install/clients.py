@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from skillkit.core.codec import decode
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError
 
@@ -67,19 +68,12 @@ class Place:
     def __str__(self) -> str:
         return f"{'copied' if self.copied else 'linked'} to {self.path} for {', '.join(self.clients)}"
 
-    def to_data(self) -> dict[str, Any]:
-        return {"path": self.path, "clients": list(self.clients), "copied": self.copied}
-
     @staticmethod
     def from_data(data: Any) -> "Place":
-        path, clients = data["path"], data["clients"]
-        if (
-            not isinstance(path, str)
-            or not os.path.isabs(path)
-            or not all(isinstance(c, str) for c in clients)
-        ):
+        place = decode(Place, data, forgiving=True)
+        if not os.path.isabs(place.path):
             raise ValueError("a place that is none")
-        return Place(path, tuple(clients), data.get("copied") is True)
+        return place
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 import logging
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skillkit.core.codec import decode
+from skillkit.core.codec import decode, encode
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_temporary, file_stamp, locked
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.install.older_consents import OlderConsents
@@ -118,7 +119,7 @@ class ConsentFile:
     def grant(self, *consents: Consent) -> None:
         """Remember what the user said yes to; a later yes about the same thing replaces the one before."""
         moment = self._now().isoformat(timespec="seconds")
-        dated = {_subject(each): _dated(each, moment) for each in consents}
+        dated = {_subject(each): replace(each, granted_at=each.granted_at or moment) for each in consents}
         with locked(self._lock):
             kept = [each for each in self._read_locked() if _subject(each) not in dated]
             self._write([*kept, *dated.values()])
@@ -144,25 +145,29 @@ class ConsentFile:
         return self.home / "consents.lock"
 
     def _read(self) -> tuple[Consent, ...]:
-        try:
-            data = self.file.read()
-            if data is not None:
-                return _consents(data)
-            if not self._older.present:
-                return ()
-        except DamagedFileError:
-            pass
+        with suppress(DamagedFileError):
+            if (kept := self._kept()) is not None:
+                return kept
         if not os.access(self.home, os.W_OK):
             return self._read_only()
         with locked(self._lock):
             return self._read_locked()
 
+    def _kept(self) -> tuple[Consent, ...] | None:
+        """Return what the file says; None where there is none and older files have to be taken over."""
+        data = self.file.read()
+        if data is None:
+            return None if self._older.present else ()
+        try:
+            return tuple(map(Consent.from_data, data["consents"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedFileError(f"with a record that cannot be read ({type(error).__name__})") from error
+
     def _read_locked(self) -> tuple[Consent, ...]:
         """Return the consents; repair the file and take over those of older files, once."""
         try:
-            data = self.file.read()
-            if data is not None:
-                return _consents(data)
+            if (kept := self._kept()) is not None:
+                return kept
         except DamagedFileError as error:
             aside = self.file.set_aside()
             # At once: a missing file would take over the older ones again, with what was revoked since.
@@ -172,8 +177,6 @@ class ConsentFile:
                 "approve again what you trust."
             )
             return ()
-        if not self._older.present:
-            return ()
         consents = tuple(map(Consent.from_data, self._older.read(self._notice)))
         self._write(consents)
         self._older.put_aside()
@@ -182,23 +185,16 @@ class ConsentFile:
     def _read_only(self) -> tuple[Consent, ...]:
         """Return what can be known where nothing can be written."""
         try:
-            damaged = self.file.read() is not None
+            kept = self._kept()
         except DamagedFileError as error:
             self._notice(f"{self.file.path} is {error}, and nothing in it counts")
             return ()
-        return () if damaged else tuple(map(Consent.from_data, self._older.read(self._notice)))
+        return tuple(map(Consent.from_data, self._older.read(self._notice))) if kept is None else kept
 
     def _write(self, consents: Iterable[Consent]) -> None:
         clear_temporary(self.home, self.file.path.name)
         ordered = sorted(consents, key=lambda each: (each.skill, each.kind.value, each.digest, each.place))
-        self.file.write({"consents": [{**asdict(each), "kind": each.kind.value} for each in ordered]})
-
-
-def _consents(data: dict[str, Any]) -> tuple[Consent, ...]:
-    try:
-        return tuple(map(Consent.from_data, data["consents"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DamagedFileError(f"with a record that cannot be read ({type(error).__name__})") from error
+        self.file.write({"consents": [encode(each) for each in ordered]})
 
 
 def _subject(consent: Consent) -> tuple[str, ...]:
@@ -208,7 +204,3 @@ def _subject(consent: Consent) -> tuple[str, ...]:
     if consent.kind in (ConsentKind.PROJECT, ConsentKind.HOST):
         return (consent.kind.value, consent.digest, consent.place)
     return (consent.kind.value, consent.digest)
-
-
-def _dated(consent: Consent, moment: str) -> Consent:
-    return consent if consent.granted_at else replace(consent, granted_at=moment)

@@ -14,13 +14,12 @@ from skillkit.install.fetch import Wanted, fetch
 from skillkit.install.lock_hashes import fitting_formula, text_hash
 from skillkit.install.lockfile import ForeignEntry, Lock, LockedSkill
 from skillkit.install.paths import installable
-from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import RegistryState
 from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
 from skillkit.install.store import SkillStore
-from skillkit.install.tree import ANY_SIZE, SkillTree, TreeLimits, read_folder
+from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
 
 _AT_ONCE = 4
 _USUAL = ("skills/", "", ".claude/skills/", ".agents/skills/")
@@ -108,7 +107,10 @@ def find_installed(state: RegistryState, store: SkillStore, skill: ForeignSkill)
     if installed is None or installed.source.location != skill.source.location:
         return None
     tree = read_folder(store.path(installed.stored), ANY_SIZE)
-    return None if skill.fits(_contents(tree)) is None else _locked(skill, installed, tree)
+    if skill.fits(tree.contents) is None:
+        return None
+    digest = tree.digest
+    return LockedSkill(skill.name, installed.source, installed.revision, digest.digest, digest.files)
 
 
 def parse_entries(lock: Lock, folder: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
@@ -139,12 +141,6 @@ def sort_foreign(
         else:
             known.append(installed)
     return known, strange
-
-
-def _locked(skill: ForeignSkill, installed: InstalledSkill, tree: SkillTree) -> LockedSkill:
-    return LockedSkill(
-        skill.name, installed.source, installed.revision, tree.digest.digest, tree.digest.files
-    )
 
 
 def find_all(
@@ -178,7 +174,7 @@ def _find(opened: OpenSource, skill: ForeignSkill, limits: TreeLimits) -> FoundS
         for path in paths:
             for revision, tree in opened.earlier(path, limits):
                 tried += 1
-                words = skill.fits(_contents(tree))
+                words = skill.fits(tree.contents)
                 if words is not None:
                     source = opened.followed.at(skill.follow) if skill.follow else opened.followed
                     found, digest = source.within(path), tree.digest
@@ -206,7 +202,3 @@ def _places(
         if isinstance(error, GitError):
             raise
         return [f"{folder}{skill.name}" for folder in _USUAL], error
-
-
-def _contents(tree: SkillTree) -> dict[str, bytes]:
-    return {path: file.content for path, file in tree.files.items()}

@@ -32,6 +32,7 @@ from skillkit.install.plan import (
     offer_of,
     one_for_each_name,
     refuse_conflict,
+    refuse_edits,
     refuse_other_versions,
     with_needs,
 )
@@ -224,13 +225,7 @@ class SkillInstaller(LockingInspector):
     ) -> InstalledSkill:
         old = self.registry.get(name)
         edits = self.store.edits(old.stored, old.files)
-        if edits and not overwrite_edits:
-            listed = ", ".join(str(change) for change in edits[:10])
-            raise LocalEditsError(
-                f"'{old.name}' was edited here ({listed}). Nothing was changed.",
-                remedy=Remedy.OVERWRITE_EDITS,
-                skill=old.name_canonical,
-            )
+        refuse_edits(old, () if overwrite_edits else edits)
         self.registry.mend_places(old.name_canonical)
         opened = sources.open(old.source if ref is None else old.source.at(ref))
         if opened.revision is not None and opened.revision == old.revision and old.trusted and not edits:

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
+from skillkit.core.codec import encode
 from skillkit.core.digest import FileDigest, TreeDigest
 from skillkit.core.disk import replace_file
 from skillkit.core.foreign_json import parse_json, read_plain
@@ -19,7 +19,7 @@ from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, LockFileError, Remedy, SourceError
 from skillkit.install.paths import installable
-from skillkit.install.record import InstalledSkill
+from skillkit.install.record import InstalledSkill, file_digests
 from skillkit.install.sources.kinds import parse_source, source_from_data, source_of_record, source_to_data
 from skillkit.install.sources.source import Source
 
@@ -151,10 +151,7 @@ def write_lock(path: Path, skills: Mapping[str, tuple[InstalledSkill, str]]) -> 
 
 def _entry(skill: InstalledSkill, hash_: str) -> dict[str, Any]:
     path = f"{skill.subpath}/SKILL.md" if skill.subpath else "SKILL.md"
-    files = {
-        name: {"sha256": file.sha256, "size": file.size, "executable": file.executable}
-        for name, file in sorted(skill.files.items())
-    }
+    files = {name: encode(file) for name, file in sorted(skill.files.items())}
     source = {"source": source_to_data(skill.source), "revision": skill.revision}
     return {
         **skill.source.lock_fields(),
@@ -168,14 +165,10 @@ def _locked(name: str, entry: Mapping[str, Any]) -> LockedSkill:
     if not installable(name):
         raise LockFileError(f"'{escape_hidden(name)[:80]}' cannot be the name of a skill")
     source, revision = _source(name, entry)
-    digests = {
-        path: FileDigest(str(file["sha256"]), int(file["size"]), file["executable"] is True)
-        for path, file in entry["files"].items()
-    }
-    tree = TreeDigest.of(digests)
+    tree = TreeDigest.of(file_digests(entry["files"]))
     if tree.digest != entry["digest"]:
         raise LockFileError(f"The files of '{name}' do not add up to its digest")
-    return LockedSkill(name, source, revision, tree.digest, MappingProxyType(digests))
+    return LockedSkill(name, source, revision, tree.digest, tree.files)
 
 
 def _source(name: str, entry: Mapping[str, Any]) -> tuple[Source, str | None]:

@@ -5,22 +5,13 @@ from pathlib import Path
 
 from skillkit.core.names import canonical_name
 from skillkit.install.apm_lock import APM_LOCK_FILE, read_apm_lock
-from skillkit.install.exceptions import (
-    DriftError,
-    LocalEditsError,
-    reporting_disk_errors,
-)
+from skillkit.install.exceptions import DriftError, LocalEditsError, reporting_disk_errors
 from skillkit.install.foreign_lock import ForeignSkill, find_all, parse_entries, sort_foreign
 from skillkit.install.inspection import Skills
 from skillkit.install.lock_hashes import computed_hash
 from skillkit.install.lockfile import LOCK_FILE, Lock, read_lock, write_lock
-from skillkit.install.plan import (
-    Plan,
-    offer_of,
-    refuse_conflict,
-)
+from skillkit.install.plan import Plan, offer_of, refuse_conflict
 from skillkit.install.proposal import Proposal, ProposedSkill
-from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import RegistryState
 from skillkit.install.results import AddedSkills
 from skillkit.install.sources.layout import LeftOut
@@ -41,7 +32,8 @@ class LockingInspector(TrustingInspector):
                     f"'{check.skill.name}' was edited here; its edits are in no repository, so "
                     "they cannot be locked."
                 )
-        write_lock(path, {skill.name: (skill, self._computed_hash(skill)) for skill in skills})
+        hashes = {skill.name: computed_hash(self._files(skill).contents) for skill in skills}
+        write_lock(path, {skill.name: (skill, hashes[skill.name]) for skill in skills})
         return skills
 
     def carry_over_lock(self, older: Path) -> Path:
@@ -49,10 +41,6 @@ class LockingInspector(TrustingInspector):
         target = older.with_name(LOCK_FILE)
         self.lock(target, [locked.name for locked in read_lock(older).skills])
         return target
-
-    def _computed_hash(self, skill: InstalledSkill) -> str:
-        files = self._files(skill).files
-        return computed_hash({name: file.content for name, file in files.items()})
 
     @reporting_disk_errors()
     def sync(self, path: Path, *, frozen: bool = False) -> AddedSkills:
@@ -73,7 +61,8 @@ class LockingInspector(TrustingInspector):
             refuse_drift(plan, left_out)
         notes = {canonical_name(item.locked.name): (item.note,) for item in found}
         proposed = fetch_locked(self.registry, state, plan.wanted, self.limits, self.access)
-        proposed += [(self._installed_plan(skill), ()) for skill in plan.unapproved]
+        installed = [self.info(skill.name) for skill in plan.unapproved]
+        proposed += [(Plan(info.skill, info.tree, info.metadata), ()) for info in installed]
         if not proposed:
             return AddedSkills([], left_out)
         offers = tuple(
@@ -107,10 +96,6 @@ class LockingInspector(TrustingInspector):
         )
         if offers:
             self._ask(Proposal("reach", offers, pinned=True))
-
-    def _installed_plan(self, skill: InstalledSkill) -> Plan:
-        info = self.info(skill.name)
-        return Plan(info.skill, info.tree, info.metadata)
 
 
 def _read_any_lock(path: Path) -> tuple[Lock, list[ForeignSkill], list[LeftOut]]:

@@ -1,6 +1,6 @@
 """A skill on its way into the store: its record, its bytes, and how it is presented."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from skillkit.core.availability import out_of_range
@@ -9,10 +9,10 @@ from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden, one_line
 from skillkit.install.capabilities import Capabilities, capabilities
-from skillkit.install.changes import diff_lines, file_changes
+from skillkit.install.changes import FileChange, diff_lines, file_changes
 from skillkit.install.clients import Place, Placing
 from skillkit.install.closure import Closure
-from skillkit.install.exceptions import InstallError, NameConflictError, Remedy
+from skillkit.install.exceptions import InstallError, LocalEditsError, NameConflictError, Remedy
 from skillkit.install.fetch import FetchedSkill, manifest
 from skillkit.install.needs import needs_of
 from skillkit.install.paths import installable
@@ -140,6 +140,19 @@ def find_places(
     return places
 
 
+def refuse_edits(
+    skill: InstalledSkill, edits: Sequence[FileChange], so: str = ". Nothing was changed."
+) -> None:
+    """Raises LocalEditsError when files of an installed skill were edited."""
+    if edits:
+        listed = ", ".join(str(change) for change in edits[:10])
+        raise LocalEditsError(
+            f"'{skill.name}' was edited here ({listed}){so}",
+            remedy=Remedy.OVERWRITE_EDITS,
+            skill=skill.name_canonical,
+        )
+
+
 def refuse_other_versions(plan: Plan) -> None:
     """Raises InstallError when the skill is not made for this version of skillkit: it would not be loaded."""
     reason = out_of_range(plan.metadata)
@@ -209,7 +222,7 @@ def offer_of(
         previous_commit=old.revision,
         previous_digest=old.digest,
         changes=file_changes(before.digest.files, plan.tree.digest.files),
-        diff=tuple(diff_lines(_contents(before), _contents(plan.tree))),
+        diff=tuple(diff_lines(before.contents, plan.tree.contents)),
         capability_changes=tuple(card.difference(new.capabilities)),
     )
 
@@ -227,10 +240,6 @@ def _as_it_is(
     except (SkillsUseError, KeyError):
         return tree, Capabilities()
     return tree, capabilities(tree, metadata, known)
-
-
-def _contents(tree: SkillTree) -> Mapping[str, bytes]:
-    return {path: file.content for path, file in tree.files.items()}
 
 
 def one_for_each_name(plans: Sequence[Plan], left_out: list[LeftOut] | None) -> list[Plan]:

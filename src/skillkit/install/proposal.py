@@ -13,16 +13,17 @@ from skillkit.install.sources.layout import LeftOut
 Action = Literal["add", "update", "remove", "trust", "sync", "rollback", "reach", "adopt"]
 Tone = Literal["", "loud", "louder"]
 _LOUD = ("runs by itself", "toolsets", "invisible")
-_QUESTIONS: dict[Action, str] = {
-    "add": "Install {names} and trust it?",
-    "update": "Update {names} and trust the new version?",
-    "remove": "Remove {names}? It stays in the trash for 7 days.",
-    "trust": "Trust {names}, exactly as it is now?",
-    "sync": "Install exactly these and trust them?",
-    "rollback": "Go back to this version of {names}?",
-    "adopt": "Take over {names}, exactly as they are now, and trust them?",
-    "reach": "Connect to these sources, to look at what the lock names?",
+_QUESTIONS: dict[Action, tuple[str, Remedy]] = {
+    "add": ("Install {names} and trust it?", Remedy.CONSENT_COMMIT),
+    "update": ("Update {names} and trust the new version?", Remedy.CONSENT_COMMIT),
+    "remove": ("Remove {names}? It stays in the trash for 7 days.", Remedy.CONSENT),
+    "trust": ("Trust {names}, exactly as it is now?", Remedy.CONSENT_DIGEST),
+    "sync": ("Install exactly these and trust them?", Remedy.CONSENT_LOCK),
+    "rollback": ("Go back to this version of {names}?", Remedy.CONSENT),
+    "adopt": ("Take over {names}, exactly as they are now, and trust them?", Remedy.CONSENT_TRUSTED),
+    "reach": ("Connect to these sources, to look at what the lock names?", Remedy.CONSENT_LOCK),
 }
+"""The words of each question, and what to do where there is nobody to ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,8 @@ class Proposal:
     @property
     def question(self) -> str:
         """The words of the question, whoever asks it."""
-        return _QUESTIONS[self.action].format(
-            names=", ".join(escape_hidden(offer.name) for offer in self.offers)
-        )
+        names = ", ".join(escape_hidden(offer.name) for offer in self.offers)
+        return _QUESTIONS[self.action][0].format(names=names)
 
 
 def _listed(values: Sequence[str], limit: int) -> str:
@@ -106,20 +106,8 @@ def refuse_unattended(proposal: Proposal) -> bool:
     names = _listed([offer.name for offer in proposal.offers], 5)
     raise ConsentError(
         f"Not done: {proposal.action} {names} needs your consent and there is nobody to ask.",
-        remedy=_REMEDIES[proposal.action],
+        remedy=_QUESTIONS[proposal.action][1],
     )
-
-
-_REMEDIES: dict[Action, Remedy] = {
-    "add": Remedy.CONSENT_COMMIT,
-    "update": Remedy.CONSENT_COMMIT,
-    "sync": Remedy.CONSENT_LOCK,
-    "trust": Remedy.CONSENT_DIGEST,
-    "remove": Remedy.CONSENT,
-    "rollback": Remedy.CONSENT,
-    "reach": Remedy.CONSENT_LOCK,
-    "adopt": Remedy.CONSENT_TRUSTED,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.codec import encode
 from skillkit.core.disk import make_folder, replace_file
 from skillkit.core.text import one_line
 from skillkit.install.exceptions import InstallError, NameConflictError
@@ -86,4 +87,4 @@ def _packed(tree: SkillTree) -> bytes:
 
 def published_view(published: Sequence[PublishedSkill]) -> list[dict[str, str]]:
     """Return what programs learn of it."""
-    return [{"name": skill.name, "url": skill.url, "digest": skill.digest} for skill in published]
+    return [encode(skill) for skill in published]

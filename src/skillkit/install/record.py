@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from skillkit.core.codec import decode, encode
 from skillkit.core.digest import FileDigest
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
@@ -13,6 +14,7 @@ from skillkit.install.paths import installable, installed_identity
 from skillkit.install.sources.kinds import source_of_record, source_to_data
 from skillkit.install.sources.source import Source
 
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _STORED = re.compile(r"[0-9a-f]{64}/[a-z0-9][a-z0-9-]{0,63}(?:\.[0-9]{1,2})?")
 
 
@@ -96,10 +98,7 @@ class InstalledSkill:
         data = {name: getattr(self, name) for name in fields if name not in ("files", "previous", "source")}
         data |= self.source.registry_fields(self.revision)
         data |= {"source": source_to_data(self.source), "subpath": self.subpath, "trusted": self.trusted}
-        data["files"] = {
-            path: {"sha256": file.sha256, "size": file.size, "executable": file.executable}
-            for path, file in self.files.items()
-        }
+        data["files"] = {path: encode(file) for path, file in self.files.items()}
         data["previous"] = [version.to_data() for version in self.previous]
         return data
 
@@ -109,50 +108,32 @@ class InstalledSkill:
 
         Raises InstallError, ValueError, KeyError, TypeError or AttributeError for what is no record.
         """
-        name = _text(data["name"])
-        if not installable(name) or data["name_canonical"] != canonical_name(name):
+        digest = data["digest"]
+        since_versions = {
+            "revision": data.get("revision", data.get("commit_sha")),
+            "declared_name": data.get("declared_name") or "",
+        }
+        computed = {
+            "files": file_digests(data["files"]),
+            "source": source_of_record(data),
+            "trusted_digest": digest if digest in approved else None,
+            "previous": tuple(InstalledSkill.from_data(item, approved) for item in data.get("previous", ())),
+        }
+        skill = decode(InstalledSkill, {**data, **since_versions}, given=computed, forgiving=True)
+        if not installable(skill.name) or skill.name_canonical != canonical_name(skill.name):
             raise ValueError("a name that cannot be used")
-        digest = _digest(data["digest"])
-        revision = data.get("revision", data.get("commit_sha"))
-        return InstalledSkill(
-            name=name,
-            name_canonical=canonical_name(name),
-            digest=digest,
-            files=MappingProxyType(
-                {
-                    _text(path): FileDigest(
-                        _text(file["sha256"]), int(file["size"]), file["executable"] is True
-                    )
-                    for path, file in data["files"].items()
-                }
-            ),
-            installed_path=_text(data["installed_path"]),
-            installed_at=_text(data["installed_at"]),
-            stored=_stored(data["stored"]),
-            source=source_of_record(data),
-            revision=None if revision is None else _text(revision),
-            declared_name=_text(data.get("declared_name") or ""),
-            trusted_digest=digest if digest in approved else None,
-            needs=tuple(map(_text, data.get("needs", ()))),
-            came_for=tuple(map(_text, data.get("came_for", ()))),
-            previous=tuple(InstalledSkill.from_data(item, approved) for item in data.get("previous", ())),
-        )
+        if not _DIGEST.fullmatch(skill.digest):
+            raise ValueError("a digest that is none")
+        if not _STORED.fullmatch(skill.stored):
+            raise ValueError("a place that is not in the store")
+        return skill
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is not text")
-    return value
-
-
-def _digest(value: Any) -> str:
-    kind, _, digits = _text(value).partition(":")
-    if kind != "sha256" or len(digits) != 64 or not set(digits) <= set("0123456789abcdef"):
-        raise ValueError("a digest that is none")
-    return _text(value)
-
-
-def _stored(value: Any) -> str:
-    if not _STORED.fullmatch(_text(value)):
-        raise ValueError("a place that is not in the store")
-    return _text(value)
+def file_digests(data: Mapping[str, Any]) -> Mapping[str, FileDigest]:
+    """Return the files of a record or a lock; not by `decode`, which takes too long for thousands."""
+    return MappingProxyType(
+        {
+            path: FileDigest(str(file["sha256"]), int(file["size"]), file["executable"] is True)
+            for path, file in data.items()
+        }
+    )

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from skillkit.core.codec import encode
 from skillkit.core.disk import (
     DamagedFileError,
     JsonFile,
@@ -82,7 +83,7 @@ class RegistryState:
             ],
             "selection": self.selection,
             "places": {
-                name: [place.to_data() for place in places] for name, places in sorted(self.places.items())
+                name: [encode(place) for place in places] for name, places in sorted(self.places.items())
             },
             "unsettled": self.unsettled,
         }

@@ -14,7 +14,7 @@ VARIABLE = "AGENT_SKILLS"
 Mode = Literal["none", "all", "all-untrusted", "names"]
 
 
-_STAND_ALONE = frozenset(("all", "all-untrusted", "none"))
+_STAND_ALONE: tuple[Mode, ...] = ("all", "all-untrusted", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,11 @@ class Selection:
     @staticmethod
     def parse(text: str | None) -> "Selection":
         word = (text or "").strip()
-        if word.lower() in ("", "none"):
-            return Selection("none")
-        if word.lower() == "all":
-            return Selection("all")
-        if word.lower() == "all-untrusted":
-            return Selection("all-untrusted")
+        for mode in _STAND_ALONE:
+            if word.lower() == mode:
+                return Selection(mode)
         names = frozenset(canonical_name(name) for name in word.split(",") if name.strip())
-        if alone := sorted(names & _STAND_ALONE) if len(names) > 1 else []:
+        if alone := sorted(names.intersection(_STAND_ALONE)) if len(names) > 1 else []:
             raise ConfigurationError(
                 f"{VARIABLE}={word}: '{alone[0]}' stands alone. Set it to that, or to names with commas",
                 VARIABLE,

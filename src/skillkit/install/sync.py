@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from skillkit.core.names import canonical_name
 from skillkit.install.changes import file_changes
-from skillkit.install.exceptions import DriftError, LocalEditsError, Remedy
+from skillkit.install.exceptions import DriftError
 from skillkit.install.fetch import fetch_at
 from skillkit.install.lockfile import LockedSkill
-from skillkit.install.plan import Plan, make_plan
+from skillkit.install.plan import Plan, make_plan, refuse_edits
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry, RegistryState
 from skillkit.install.sources.layout import LeftOut
@@ -43,14 +43,7 @@ def compare(registry: InstallRegistry, state: RegistryState, locked: Sequence[Lo
         if installed is None:
             missing.append(entry)
             continue
-        edits = registry.store.edits(installed.stored, installed.files)
-        if edits:
-            listed = ", ".join(str(change) for change in edits[:10])
-            raise LocalEditsError(
-                f"'{installed.name}' was edited here ({listed}). Nothing was changed.",
-                remedy=Remedy.OVERWRITE_EDITS,
-                skill=installed.name_canonical,
-            )
+        refuse_edits(installed, registry.store.edits(installed.stored, installed.files))
         if installed.digest != entry.digest or installed.source.location != entry.source.location:
             different.append((entry, installed))
         elif not installed.trusted:

@@ -6,15 +6,9 @@ from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
 from skillkit.install.consents import Consent, ConsentKind
-from skillkit.install.exceptions import (
-    ConsentError,
-    DriftError,
-    LocalEditsError,
-    Remedy,
-    reporting_disk_errors,
-)
+from skillkit.install.exceptions import ConsentError, DriftError, reporting_disk_errors
 from skillkit.install.inspection import InstallInspector
-from skillkit.install.plan import Plan, known_needs, offer, offer_of
+from skillkit.install.plan import Plan, known_needs, offer, offer_of, refuse_edits
 from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import MAX_PREVIOUS, RegistryState
@@ -28,14 +22,7 @@ class TrustingInspector(InstallInspector):
     def trust(self, name: str, *, pinned: str | None = None) -> InstalledSkill:
         """Approve an installed skill as it is now, after its card was shown."""
         info = self.info(name)
-        if info.edits:
-            listed = ", ".join(str(change) for change in info.edits[:10])
-            raise LocalEditsError(
-                f"'{info.skill.name}' was edited here ({listed}); what would be approved is not "
-                "what was installed.",
-                remedy=Remedy.OVERWRITE_EDITS,
-                skill=info.skill.name_canonical,
-            )
+        refuse_edits(info.skill, info.edits, "; what would be approved is not what was installed.")
         if info.skill.trusted:
             return info.skill
         plan = Plan(info.skill, info.tree, info.metadata)

@@ -106,7 +106,7 @@ def details_view(details: SkillDetails) -> Data:
         "scripts": [script.name for script in find_scripts(details.status.skill)],
         "toolsets": list(skill.toolsets),
         "tools": list(details.tools),
-        "capabilities": details.card.to_data(),
+        "capabilities": encode(details.card),
         "files": {path: file.size for path, file in sorted(details.tree.digest.files.items())},
         "diagnostics": [encode(problem) for problem in skill.diagnostics],
     }
@@ -143,7 +143,7 @@ def verification_view(check: Verification) -> Data:
 
 def place_view(check: PlaceCheck) -> Data:
     """Return where clients see a skill, and what is there."""
-    return {**check.place.to_data(), "state": check.state.name.lower()}
+    return {**encode(check.place), "state": check.state.name.lower()}
 
 
 def freshness_view(item: Freshness) -> Data:
@@ -179,13 +179,7 @@ def match_view(match: "Match", enabled: EnabledSkills) -> Data:
 
 def node_project_view(project: NodeProject) -> dict[str, object]:
     """Packages that scripts of Node.js import."""
-    return {
-        "folder": project.folder,
-        "packages": project.requirements,
-        "undeclared": list(project.undeclared),
-        "elsewhere": list(project.elsewhere),
-        "scripts": list(project.scripts),
-    }
+    return {**encode(project, {"dependencies", "author_lock"}), "packages": project.requirements}
 
 
 def needed_package_view(each: NeededPackage) -> dict[str, object]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from skillkit.core.codec import encode
 from skillkit.core.models import Permissions, Requirements, SkillMetadata
 from skillkit.install.capabilities import Capabilities, capabilities, inline_dependencies
 from skillkit.install.changes import MAX_LINES, diff_lines, excerpt
@@ -73,7 +74,7 @@ def test_asked_for_and_named_things_are_listed() -> None:
     assert (found.environment, found.network) == (("TOKEN",), ("api.example.com", "everything"))
     assert (found.toolsets, found.allowed_tools, found.commands) == (("tools.x:Y",), ("Bash",), ("git",))
     assert found.header
-    assert found.to_data()["hosts"] == ["api.example.com", "stream.example.org"]
+    assert encode(found)["hosts"] == ["api.example.com", "stream.example.org"]
 
 
 @pytest.mark.parametrize(

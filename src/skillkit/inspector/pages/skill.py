@@ -1,6 +1,5 @@
 """One skill: its text, files, scripts, what it may do, where it is from, who competes with it."""
 
-from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,7 +12,7 @@ from skillkit.inspector.html import Markup, link, table, tag
 from skillkit.inspector.layout import badge, count_of, facts, legend, nothing, page, place, section, tiles
 from skillkit.inspector.library import Library, cost_of
 from skillkit.inspector.markdown import render
-from skillkit.inspector.pages.events import entry
+from skillkit.inspector.pages.events import conversation_address, entry, when
 from skillkit.inspector.pages.manage import action_address
 from skillkit.inspector.pages.skills import TIERS, address, state, token_bar, total, trust
 from skillkit.inspector.pages.tests import runs_table
@@ -21,7 +20,6 @@ from skillkit.install.capabilities import MEANINGS
 from skillkit.install.changes import diff_lines, excerpt
 from skillkit.install.enabled import SkillStatus
 from skillkit.install.record import InstalledSkill
-from skillkit.install.tree import SkillTree
 from skillkit.journal import EventFilter, Kind, SkillUsage
 from skillkit.scripts.catalogue import Script, find_scripts
 from skillkit.scripts.interpreters import find_interpreter
@@ -255,7 +253,7 @@ def _difference(library: Library, older: InstalledSkill, newer: InstalledSkill) 
     ]  # fmt: skip
     lines = [
         tag("span", line + "\n", class_={"+": "added", "-": "removed"}.get(line[:1]))
-        for line in _shown(list(diff_lines(_contents(before[0]), _contents(after[0]))))
+        for line in _shown(list(diff_lines(before[0].contents, after[0].contents)))
     ]
     return tag("details", tag("summary", title), tag("ul", gained) if gained else None, tag("pre", lines))
 
@@ -306,8 +304,8 @@ def _usage(library: Library, skill: SkillMetadata) -> Markup:
     if not events and counted is None:
         return section("Use", nothing("The journal has nothing on this skill yet."))
     rows = [
-        [f"{datetime.fromtimestamp(stored.event.time):%Y-%m-%d %H:%M:%S}", stored.event.kind.value,
-         link(f"/conversation/{quote(stored.event.conversation, safe='')}", stored.event.conversation)
+        [when(stored.event.time), stored.event.kind.value,
+         link(conversation_address(stored.event.conversation), stored.event.conversation)
          if stored.event.conversation else ""]
         for stored in events
     ]  # fmt: skip
@@ -331,7 +329,3 @@ def _counted(usage: SkillUsage) -> Markup:
         ("Tokens spent", f"{usage.tokens:,}", "on its instructions"),
     ]
     return tag("div", tiles(figures), [tag("p", remark, class_="notice") for remark in remarks if remark])
-
-
-def _contents(tree: SkillTree) -> dict[str, bytes]:
-    return {path: file.content for path, file in tree.files.items()}

@@ -26,6 +26,7 @@ from skillkit.agent.cli.skill_names import Installed, ManyInstalled, SomeInstall
 from skillkit.agent.journal import open_journal
 from skillkit.agent.remedies import explain
 from skillkit.agent.version_tests import notes_of_tests
+from skillkit.core.codec import encode
 from skillkit.core.digest import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.install.clients import Placing, parse_clients
@@ -173,7 +174,7 @@ def add(
             {
                 "installed": [installed_view(item) for item in installed],
                 "places": {
-                    item.name: [place.to_data() for place in places.get(item.name_canonical, ())]
+                    item.name: [encode(place) for place in places.get(item.name_canonical, ())]
                     for item in installed
                 },
                 "left_out": left_out_view(installed.left_out),

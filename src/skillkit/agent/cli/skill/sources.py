@@ -12,6 +12,7 @@ from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, Yes, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.skill.installing import installer
+from skillkit.core.codec import encode
 from skillkit.core.disk import agent_home, remove_tree
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.packages import package_skill_folders
@@ -74,7 +75,7 @@ def list_sources(json: Json = False) -> None:
     sources = _sources().load()
     found = {source.name: [skill.name for skill in _skills_of(source)] for source in sources}
     if json:
-        output.print_json([{**source.to_data(), "skills": found[source.name]} for source in sources])
+        output.print_json([{**encode(source), "skills": found[source.name]} for source in sources])
         return
     if not sources:
         output.remark("No source was added. Add one: agent skill source add NAME")
