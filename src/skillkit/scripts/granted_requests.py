@@ -2,20 +2,21 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants, Limits
 from skillkit.core.hosts import HostRule, granted_rules
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import Permissions, SkillMetadata
 from skillkit.core.pythons import header_clauses
 from skillkit.scripts.arguments import ArgumentsError, command_line
 from skillkit.scripts.catalogue import Script
 from skillkit.scripts.hints import MISSING_SECRET
 from skillkit.scripts.inputs import Inputs, InputsError, input_files, with_input_names, with_project_paths
-from skillkit.scripts.models import ScriptRequest
+from skillkit.scripts.models import ScriptRequest, ScriptResult
 from skillkit.scripts.network.secrets import Secret
+from skillkit.scripts.payloads import Payload, help_payload, run_payload
 from skillkit.scripts.policy import DeniedVariableError, granted_environment
 
 _HELP_SECONDS, _HELP_SECONDS_WITH_PACKAGES = 10.0, 30.0
@@ -30,6 +31,22 @@ class RefusedRequestError(SkillsUseError):
         self.code = code
         self.cause = cause
         self.subject = subject
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """A script that was found and may run, and how its result is answered."""
+
+    script: Script
+    request: ScriptRequest
+    asked: Permissions
+    as_json: bool = False
+    help: bool = False
+
+    def payload(self, result: ScriptResult) -> Payload:
+        if self.help:
+            return help_payload(self.script.name, self.request, result)
+        return run_payload(self.script.name, self.request, result, as_json=self.as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +85,9 @@ def run_request(
     except ValueError as error:
         message = f"What was granted to '{skill.name}' cannot be read: {error}"
         raise RefusedRequestError("permission_denied", message) from error
-    return ScriptRequest(
-        skill=skill.name,
-        base_dir=skill.base_dir.absolute(),
-        digest=digest,
-        script=script.relative_path,
+    return replace(
+        _bare_request(skill, script, digest, grants),
         arguments=with_project_paths(with_input_names(arguments, call.inputs), grants.project),
-        version=skill.version,
         limits=limits,
         environment=environment,
         network=grants.network,
@@ -86,33 +99,27 @@ def run_request(
         inputs=inputs,
         project=grants.project,
         hidden=grants.hidden if grants.project is not None else (),
-        packages=grants.packages,
-        node_packages=grants.node_packages,
-        requires_python=header_clauses(skill.requires.python or ""),
-        unsandboxed=grants.unsandboxed,
-        source_builds=grants.source_builds,
-        other_sources=grants.other_sources,
         retry_safe=script.retry_safe,
     )
 
 
 def help_request(
-    skill: SkillMetadata,
-    script: Script,
-    digest: str,
-    grants: Grants,
-    limits: Limits | None,
+    skill: SkillMetadata, script: Script, digest: str, grants: Grants, limits: Limits | None
 ) -> ScriptRequest:
     """Return the request for `--help`: nothing of the grants but how dependencies are got."""
     has_packages = bool(grants.packages or grants.node_packages)
+    lowered = (limits or Limits()).lowered(_HELP_SECONDS_WITH_PACKAGES if has_packages else _HELP_SECONDS)
+    return replace(_bare_request(skill, script, digest, grants), arguments=("--help",), limits=lowered)
+
+
+def _bare_request(skill: SkillMetadata, script: Script, digest: str, grants: Grants) -> ScriptRequest:
+    """What a script is, and how its dependencies are got."""
     return ScriptRequest(
         skill=skill.name,
         base_dir=skill.base_dir.absolute(),
         digest=digest,
         script=script.relative_path,
-        arguments=("--help",),
         version=skill.version,
-        limits=(limits or Limits()).lowered(_HELP_SECONDS_WITH_PACKAGES if has_packages else _HELP_SECONDS),
         packages=grants.packages,
         node_packages=grants.node_packages,
         requires_python=header_clauses(skill.requires.python or ""),

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.models import Permissions, SkillMetadata
+from skillkit.core.models import SkillMetadata
 from skillkit.core.path_resolver import open_beneath
 from skillkit.scripts.called_programs import called_program, hands_on_arguments
 from skillkit.scripts.catalogue import Script, find_scripts
-from skillkit.scripts.models import ScriptRequest
+from skillkit.scripts.granted_requests import PreparedRun
 from skillkit.scripts.payloads import Payload, failure, success
 from skillkit.scripts.written_help import MAX_TEXT, WrittenHelp, find_written_help
 
@@ -23,13 +23,11 @@ _NO_SUBSTITUTE = frozenset({"permission_denied"})
 class HelpCall:
     """A question for the help of one script, and what its text says in case it prints none."""
 
-    script: Script
-    request: ScriptRequest
-    asked: Permissions
+    prepared: PreparedRun
     written: WrittenHelp | None
     """None where only what the script prints counts."""
 
-    def steps(self) -> Generator[ScriptRequest, Payload, Payload]:
+    def steps(self) -> Generator[PreparedRun, Payload, Payload]:
         """Yield what is to be run, is sent what came of it, and returns the answer.
 
         A script whose text knows of no help is not started for one. One that took `--help` for an argument
@@ -37,10 +35,11 @@ class HelpCall:
         """
         if self.written is not None and self.written.text and not self.written.knows_help:
             return self._from_text(None)
-        printed = self._judged((yield self.request))
+        printed = self._judged((yield self.prepared))
+        request = self.prepared.request
         tells = self.written is not None and self.written.tells_usage
-        if tells and printed.get("error") == "execution_failed" and not self.request.unsandboxed:
-            told = yield replace(self.request, arguments=())
+        if tells and printed.get("error") == "execution_failed" and not request.unsandboxed:
+            told = yield replace(self.prepared, request=replace(request, arguments=()))
             printed = told if told["success"] else printed
         if printed["success"] and printed["result"]["help_text"]:
             return printed
@@ -55,8 +54,8 @@ class HelpCall:
         """
         if not printed["success"] or self.written is None:
             return printed
-        source = self.written.source
-        program = called_program(printed["result"]["help_text"], self.script.file, source)
+        script, source = self.prepared.script, self.written.source
+        program = called_program(printed["result"]["help_text"], script.file, source)
         if program is None:
             return printed
         if hands_on_arguments(program, source):
@@ -64,20 +63,20 @@ class HelpCall:
                 **printed,
                 "message": f"{printed['message']}; it is the help of {program}, which it calls",
             }
-        reason = f"{self.script.name} took what asks for help as an argument of {program}: its help came"
+        reason = f"{script.name} took what asks for help as an argument of {program}: its help came"
         return failure("execution_failed", reason, printed["meta"])
 
     def _from_text(self, printed: Payload | None) -> Payload:
         assert self.written is not None
         result = {"help_text": self.written.text, "usage": self.written.usage, "source": FROM_TEXT}
-        said = f"{self.script.name} prints no help; this is what its text says, and nothing was run"
+        name = self.prepared.script.name
         if printed is None:
+            said = f"{name} prints no help; this is what its text says, and nothing was run"
             return success(result, said)
         reason = "it printed nothing" if printed["success"] else printed["message"]
-        said = (
-            f"{self.script.name} printed no help; this is what its text says. Why it printed none: {reason}"
-        )
-        return {**success(result, said, printed["meta"]), **_cause(printed)}
+        said = f"{name} printed no help; this is what its text says. Why it printed none: {reason}"
+        cause = {"cause": printed["cause"]} if "cause" in printed else {}
+        return {**success(result, said, printed["meta"]), **cause}
 
 
 def written_help_of(skill: SkillMetadata, script: Script) -> WrittenHelp | None:
@@ -94,7 +93,3 @@ def written_help_of(skill: SkillMetadata, script: Script) -> WrittenHelp | None:
 def _read(folder: Path, path: str) -> bytes:
     with open_beneath(folder, path) as descriptor:
         return os.pread(descriptor, MAX_TEXT, 0)
-
-
-def _cause(payload: Payload) -> Payload:
-    return {"cause": payload["cause"]} if "cause" in payload else {}

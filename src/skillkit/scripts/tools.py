@@ -2,24 +2,31 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from threading import Lock
+from typing import Any
 
 from skillkit.core.authority import Authority, SkillDirectory, current_requester
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillInvocationError, SkillNotFoundError, SkillsUseError
 from skillkit.core.grants import Grants, Limits
-from skillkit.core.models import Permissions, SkillMetadata
+from skillkit.core.models import SkillMetadata
 from skillkit.core.names import refusal
 from skillkit.core.text import escape_hidden, strip_hidden
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Tool
-from skillkit.scripts import payloads, telemetry
+from skillkit.scripts import telemetry
 from skillkit.scripts.arguments import asks_for_help
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
-from skillkit.scripts.granted_requests import RefusedRequestError, RunCall, help_request, run_request
+from skillkit.scripts.granted_requests import (
+    PreparedRun,
+    RefusedRequestError,
+    RunCall,
+    help_request,
+    run_request,
+)
 from skillkit.scripts.help_calls import HelpCall, written_help_of
 from skillkit.scripts.inputs import Inputs
 from skillkit.scripts.model_tools import model_tools
@@ -33,20 +40,8 @@ _HELP_TEXTS = 256
 _MAX_NAMES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A script that was found and may run, and how its result is answered."""
-
-    script: Script
-    request: ScriptRequest
-    asked: Permissions
-    as_json: bool = False
-    help: bool = False
-
-    def payload(self, result: ScriptResult) -> Payload:
-        if self.help:
-            return payloads.help_payload(self.script.name, self.request, result)
-        return payloads.run_payload(self.script.name, self.request, result, as_json=self.as_json)
+_Steps = Generator[PreparedRun, Any, Payload]
+"""Yields what is to be run, is sent what came of it, and returns the answer, whoever waits for it."""
 
 
 class ScriptTools:
@@ -89,13 +84,11 @@ class ScriptTools:
 
     def script_list(self, skill_name: str | None = None) -> Payload:
         """The scripts of one skill or of all."""
-        if skill_name is None:
-            skills = self._usable()
-        else:
-            skill = self._skill(skill_name, "Skill '{}' not found")
-            if isinstance(skill, dict):
-                return skill
-            skills = [skill]
+        try:
+            named = None if skill_name is None else self._skill(skill_name, "Skill '{}' not found")
+        except RefusedRequestError as error:
+            return failure(error.code, str(error))
+        skills = self._usable() if named is None else [named]
         listed = {
             skill.name: [{"name": script.name, "path": str(script.path)} for script in scripts]
             for skill in skills
@@ -121,32 +114,11 @@ class ScriptTools:
         With `from_text`, a script that prints no help is answered for by its own text and the skill's: then
         `result` has `source`, and the message says why.
         """
-        call = self._prepare_help(skill_name, script_name, from_text=from_text)
-        if isinstance(call, dict):
-            return call
-        steps = call.steps()
-        try:
-            request = next(steps)
-            while True:
-                request = steps.send(self._run(self._asking(call, request)))
-        except StopIteration as done:
-            return self._remember(call, done.value)
+        return self._follow(self._help_steps(skill_name, script_name, from_text=from_text))
 
     async def ascript_help(self, skill_name: str, script_name: str, *, from_text: bool = True) -> Payload:
         """`script_help` without blocking the event loop."""
-        call = await asyncio.to_thread(self._prepare_help, skill_name, script_name, from_text=from_text)
-        if isinstance(call, dict):
-            return call
-        steps = call.steps()
-        try:
-            request = next(steps)
-            while True:
-                request = steps.send(await self._arun(self._asking(call, request)))
-        except StopIteration as done:
-            return self._remember(call, done.value)
-
-    def _asking(self, call: HelpCall, request: ScriptRequest) -> _Prepared:
-        return _Prepared(call.script, request, call.asked, help=True)
+        return await self._afollow(self._help_steps(skill_name, script_name, from_text=from_text))
 
     # Running
 
@@ -166,11 +138,8 @@ class ScriptTools:
         as `/input/<name>`; an argument that is such a file's path becomes that name. A call for nothing but
         `--help` is one of `script_help`.
         """
-        if asks_for_help(args):
-            return _as_run(self.script_help(skill_name, script_name), as_json=json)
         call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
-        prepared = self._prepare_run(skill_name, script_name, call)
-        return prepared if isinstance(prepared, dict) else self._run(prepared)
+        return self._follow(self._run_steps(skill_name, script_name, call))
 
     async def ascript_run(
         self,
@@ -183,11 +152,8 @@ class ScriptTools:
         inputs: Inputs | None = None,
     ) -> Payload:
         """`script_run` without blocking; cancelling the task kills the script."""
-        if asks_for_help(args):
-            return _as_run(await self.ascript_help(skill_name, script_name), as_json=json)
         call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
-        prepared = await asyncio.to_thread(self._prepare_run, skill_name, script_name, call)
-        return prepared if isinstance(prepared, dict) else await self._arun(prepared)
+        return await self._afollow(self._run_steps(skill_name, script_name, call))
 
     # Commands in instructions
 
@@ -197,14 +163,11 @@ class ScriptTools:
         It runs as a script does, in the sandbox and with its grants, and only of a tree that is trusted.
         """
         script = Script("SKILL.md", "SKILL.md", skill.skill_path, skill.skill_path.name)
-        granted = self._grants(skill, script)
-        if isinstance(granted, dict):
-            return False, str(granted["message"])
-        digest, grants = granted
-        untrusted = self.authority.import_refusal(skill, digest, current_requester())
-        if untrusted is not None:
-            return False, untrusted.reason
         try:
+            digest, grants = self._grants(skill, script)
+            untrusted = self.authority.import_refusal(skill, digest, current_requester())
+            if untrusted is not None:
+                return False, untrusted.reason
             request = run_request(skill, script, digest, grants, RunCall((), False, limits=self._limits))
         except RefusedRequestError as error:
             return False, str(error)
@@ -240,51 +203,47 @@ class ScriptTools:
     def _usable(self) -> list[SkillMetadata]:
         return [skill for skill in self._skills.list_skills() if self._skills.refusal(skill) is None]
 
-    def _skill(self, name: object, unknown: str) -> SkillMetadata | Payload:
+    def _skill(self, name: object, unknown: str) -> SkillMetadata:
+        invalid = RefusedRequestError("invalid_name", f"Invalid skill name: '{_shown(name)}'")
         if not isinstance(name, str) or not name.strip() or refusal(name) is not None:
-            return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
+            raise invalid
         try:
             skill = self._skills.get_skill(name)
             refused = self._skills.refusal(skill)
         except SkillNotFoundError:
             refused = Refusal("not_found", "")
-        except (SkillsUseError, ValueError):
-            return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
+        except (SkillsUseError, ValueError) as error:
+            raise invalid from error
         if refused is None:
             return skill
         if refused.code == "not_found":
-            if len(name.split()) > 1:
-                return failure("invalid_name", f"Invalid skill name: '{_shown(name)}'")
-            return failure("not_found", unknown.format(_shown(name)))
+            missing = RefusedRequestError("not_found", unknown.format(_shown(name)))
+            raise invalid if len(name.split()) > 1 else missing
         code = "dependency_failed" if refused.code == "unavailable" else "permission_denied"
-        return failure(code, refused.reason)
+        raise RefusedRequestError(code, refused.reason)
 
-    def _find(self, skill_name: object, script_name: object) -> tuple[SkillMetadata, Script] | Payload:
+    def _find(self, skill_name: object, script_name: object) -> tuple[SkillMetadata, Script]:
         skill = self._skill(skill_name, "Skill '{}' not loaded or installed")
-        if isinstance(skill, dict):
-            return skill
-        invalid = failure("invalid_name", f"Invalid script name: '{_shown(script_name)}'")
+        invalid = RefusedRequestError("invalid_name", f"Invalid script name: '{_shown(script_name)}'")
         if not isinstance(script_name, str) or any(map(refusal, script_name.split("/"))):
-            return invalid
+            raise invalid
         script = find_script(skill, script_name.strip())
         if script is None:
             if not script_name.strip() or "/" in script_name:
-                return invalid
+                raise invalid
             shown = _shown(script_name)
             has = _names(skill) or "no scripts"
-            return failure(
+            raise RefusedRequestError(
                 "not_found", f"Script '{shown}' not found in skill '{skill.name}', which has: {has}"
             )
         return skill, script
 
-    def _prepare_run(self, skill_name: str, script_name: str, call: RunCall) -> _Prepared | Payload:
-        found = self._find(skill_name, script_name)
-        if isinstance(found, dict):
-            return found
-        skill, script = found
+    def _run_steps(self, skill_name: str, script_name: str, call: RunCall) -> _Steps:
+        if asks_for_help(call.arguments):
+            helped = yield from self._help_steps(skill_name, script_name)
+            return _as_run(helped, as_json=call.as_json)
+        skill, script = self._find(skill_name, script_name)
         granted = self._grants(skill, script)
-        if isinstance(granted, dict):
-            return granted
         try:
             request = run_request(skill, script, *granted, call)
         except (RefusedRequestError, SecretError) as error:
@@ -293,65 +252,72 @@ class ScriptTools:
             return failure(
                 getattr(error, "code", "permission_denied"), f"{error}\n{remedy}" if remedy else str(error)
             )
-        return _Prepared(script, request, skill.permissions, as_json=call.as_json)
+        payload: Payload = yield PreparedRun(script, request, skill.permissions, as_json=call.as_json)
+        return payload
 
-    def _prepare_help(self, skill_name: str, script_name: str, *, from_text: bool) -> HelpCall | Payload:
-        found = self._find(skill_name, script_name)
-        if isinstance(found, dict):
-            return found
-        skill, script = found
-        granted = self._grants(skill, script)
-        if isinstance(granted, dict):
-            return granted
-        digest, grants = granted
+    def _help_steps(self, skill_name: str, script_name: str, *, from_text: bool = True) -> _Steps:
+        skill, script = self._find(skill_name, script_name)
+        digest, grants = self._grants(skill, script)
         with self._help_lock:
             if (known := self._help.get((digest, script.file))) is not None:
                 self._help.move_to_end((digest, script.file))
                 return known
         request = help_request(skill, script, digest, grants, self._limits)
+        prepared = PreparedRun(script, request, skill.permissions, help=True)
         written = written_help_of(skill, script) if from_text else None
-        return HelpCall(script, request, skill.permissions, written)
+        payload = yield from HelpCall(prepared, written).steps()
+        # What kept a script from printing its help, such as a package, may be mended without a new digest.
+        if payload["success"] and "source" not in payload["result"]:
+            with self._help_lock:
+                self._help[digest, script.file] = payload
+                while len(self._help) > _HELP_TEXTS:
+                    self._help.popitem(last=False)
+        return payload
 
     def help_requests(self, skill_name: str) -> list[ScriptRequest]:
         """Return a request for the help of each script of a skill; SkillInvocationError says why not."""
-        skill = self._skill(skill_name, "Skill '{}' not loaded or installed")
-        if isinstance(skill, dict):
-            raise SkillInvocationError(str(skill["message"]))
-        requests = []
-        for script in find_scripts(skill):
-            granted = self._grants(skill, script)
-            if isinstance(granted, dict):
-                raise SkillInvocationError(str(granted["message"]))
-            requests.append(help_request(skill, script, *granted, self._limits))
-        return requests
+        try:
+            skill = self._skill(skill_name, "Skill '{}' not loaded or installed")
+            return [
+                help_request(skill, script, *self._grants(skill, script), self._limits)
+                for script in find_scripts(skill)
+            ]
+        except RefusedRequestError as error:
+            raise SkillInvocationError(str(error)) from error
 
-    def _grants(self, skill: SkillMetadata, script: Script) -> tuple[str, Grants] | Payload:
+    def _grants(self, skill: SkillMetadata, script: Script) -> tuple[str, Grants]:
         try:
             digest = tree_digests.with_links(skill.base_dir).digest
         except SkillsUseError as error:
-            return failure("permission_denied", str(error))
+            raise RefusedRequestError("permission_denied", str(error)) from error
         grants = self.authority.grants(skill, digest, current_requester())
         if not grants.run:
             reason = grants.reason or f"Scripts of the skill '{skill.name}' are not allowed to run"
             telemetry.record_denial(skill.name, script.relative_path, digest, reason, self._skills)
-            return failure("permission_denied", reason)
+            raise RefusedRequestError("permission_denied", reason)
         return digest, grants
 
     # From a request to an answer
 
-    def _run(self, prepared: _Prepared) -> Payload:
-        return self._recorded(prepared, self._runner.run(prepared.request))
+    def _follow(self, steps: _Steps) -> Payload:
+        step = _next_step(steps)
+        while isinstance(step, PreparedRun):
+            step = _next_step(steps, self._recorded(step, self._runner.run(step.request)))
+        return step
 
-    async def _arun(self, prepared: _Prepared) -> Payload:
-        result = await self._runner.arun(prepared.request)
-        return await asyncio.to_thread(self._recorded, prepared, result)
+    async def _afollow(self, steps: _Steps) -> Payload:
+        step = await asyncio.to_thread(_next_step, steps)
+        while isinstance(step, PreparedRun):
+            result = await self._runner.arun(step.request)
+            step = _next_step(steps, await asyncio.to_thread(self._recorded, step, result))
+        return step
 
-    def _recorded(self, prepared: _Prepared, result: ScriptResult) -> Payload:
+    def _recorded(self, prepared: PreparedRun, result: ScriptResult) -> Payload:
         payload = self._payload(prepared, result)
         telemetry.record_run(prepared.request, prepared.asked, payload, self._skills)
         return payload
 
-    def _payload(self, prepared: _Prepared, result: ScriptResult) -> Payload:
+    def _payload(self, prepared: PreparedRun, result: ScriptResult) -> Payload:
         payload = prepared.payload(result)
         subject = payload.pop("subject", "")
         if self._remedy is not None and (cause := payload.get("cause")) is not None:
@@ -368,14 +334,16 @@ class ScriptTools:
             {**payload, "files_left_out": list(result.files_left_out)} if result.files_left_out else payload
         )
 
-    def _remember(self, call: HelpCall, payload: Payload) -> Payload:
-        # What kept a script from printing its help, such as a package, may be mended without a new digest.
-        if payload["success"] and "source" not in payload["result"]:
-            with self._help_lock:
-                self._help[call.request.digest, call.script.file] = payload
-                while len(self._help) > _HELP_TEXTS:
-                    self._help.popitem(last=False)
-        return payload
+
+def _next_step(steps: _Steps, payload: Payload | None = None) -> PreparedRun | Payload:
+    """What is to be run next, or the answer; what is refused is answered, too."""
+    try:
+        return steps.send(payload)
+    except StopIteration as done:
+        answer: Payload = done.value
+        return answer
+    except RefusedRequestError as error:
+        return failure(error.code, str(error))
 
 
 def _as_run(help_payload: Payload, *, as_json: bool) -> Payload:
