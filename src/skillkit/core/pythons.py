@@ -5,9 +5,10 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import ge, gt, le, lt
 from pathlib import Path
 
 from skillkit.core.disk import unreachable, user_home
@@ -69,14 +70,10 @@ def _others() -> tuple[Python, ...]:
     """Interpreters on the search path, in the system's folders and of version managers, newest name first."""
     names = [f"python3.{minor}" for minor in range(20, 8, -1)] + ["python3"]
     found: dict[Path, Python] = {}
-    managed = {name: [*_managed(name)] for name in names}
     for name in names:
-        for system_first in (False, True):
-            program = find_program(name, system_first=system_first)
+        chosen = (find_program(name, system_first=system_first) for system_first in (False, True))
+        for program in (*chosen, *_managed(name)):
             if program is not None and (python := _describe(program)) is not None:
-                found.setdefault(python.program, python)
-        for program in managed[name]:
-            if (python := _describe(program)) is not None:
                 found.setdefault(python.program, python)
     return tuple(found.values())
 
@@ -146,13 +143,8 @@ def _meets(version: str, clause: str) -> bool:
         return equal is not (operator == "!=")
     if operator == "~=":
         return _padded(have) >= _padded(wanted) and have[: len(wanted) - 1] == wanted[:-1]
-    compare: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
-        "<": lambda left, right: left < right,
-        "<=": lambda left, right: left <= right,
-        ">": lambda left, right: left > right,
-        ">=": lambda left, right: left >= right,
-    }
-    return compare[operator](_padded(have), _padded(wanted))
+    compare = {"<": lt, "<=": le, ">": gt, ">=": ge}[operator]
+    return bool(compare(_padded(have), _padded(wanted)))
 
 
 def _padded(release: tuple[int, ...]) -> tuple[int, ...]:

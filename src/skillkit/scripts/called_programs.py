@@ -16,16 +16,11 @@ def called_program(help_text: str, file: str, source: str) -> str | None:
     program = found[1].rpartition("/")[2]
     line = help_text[found.start() : help_text.find("\n", found.start()) % (len(help_text) + 1)]
     is_own = program in (name, name.rpartition(".")[0]) or program in _INTERPRETERS or line.strip() in source
-    if is_own or not _is_called(program, source) or shutil.which(program) is None:
-        return None
-    return program
+    is_called = re.search(rf"(?<![\w./-]){re.escape(program)}(?![\w-])", source) is not None
+    return program if is_called and not is_own and shutil.which(program) is not None else None
 
 
 def hands_on_arguments(program: str, source: str) -> bool:
     """Whether the script gives all of its arguments to `program`, so that its help is the script's, too."""
     everything = r"(?:\$\{?[@*]|argv\[1:\]|argv\.slice\(2\))"
     return re.search(rf"(?<![\w-]){re.escape(program)}(?![\w-])[^\n|;&]*{everything}", source) is not None
-
-
-def _is_called(program: str, source: str) -> bool:
-    return re.search(rf"(?<![\w./-]){re.escape(program)}(?![\w-])", source) is not None

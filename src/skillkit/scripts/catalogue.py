@@ -15,8 +15,19 @@ from skillkit.core.names import canonical_name, refusal
 logger = logging.getLogger(__name__)
 
 FOLDER = "scripts"
-SUFFIXES = (".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl")
-"""In the order in which they win when two scripts share a name."""
+INTERPRETERS = {
+    ".py": "python",
+    ".sh": "sh",
+    ".bash": "bash",
+    ".js": "node",
+    ".mjs": "node",
+    ".cjs": "node",
+    ".ts": "typescript",
+    ".rb": "ruby",
+    ".pl": "perl",
+}
+"""What runs a script, by its suffix; in the order in which they win when two scripts share a name."""
+SUFFIXES = tuple(INTERPRETERS)
 MAX_SCRIPTS = 1000
 MAX_DEPTH = 4
 _NOT_SCRIPTS = frozenset({"__pycache__", "node_modules", "site-packages"})

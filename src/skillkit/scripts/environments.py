@@ -11,7 +11,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,7 @@ _RESOLVE_SECONDS = 300.0
 _DAY = 86_400.0
 _ENTRY = re.compile(r"^\S[^\n]*\n?(?:[ \t]+[^\n]*\n?)*", re.MULTILINE)
 """A package of a lock: a line, and those below it that are indented."""
+_UV_OPTIONS = ("-q", "--no-progress", "--color", "never", "--no-python-downloads")
 _NO_UV = "the program 'uv' is not installed; install it, or 'pip install skillkit[scripts]'"
 
 
@@ -296,41 +297,13 @@ class _Building:
         uv = find_uv()
         if uv is None:
             raise DependencyError(f"{self.script.name} has dependencies, but {_NO_UV}")
-        fixed = [
-            "--python",
-            str(self.python.program),
-            "--no-python-downloads",
-            "--cache-dir",
-            str(self.cache),
-        ]
         claim_cache(self.cache)
         settings = uv_settings()
-        command = [
-            *uv,
-            "pip",
-            verb,
-            *settings.options,
-            "-q",
-            "--no-progress",
-            "--color",
-            "never",
-            *fixed,
-            *options,
-        ]
-        limits = Limits(timeout=_RESOLVE_SECONDS)
-        confinement = Confinement(tuple(command), Path(folder), settings.environment, limits)
-        running = GroupRunning.spawn(command, confinement)
-        own = self.cancellation or Cancellation()
-        try:
-            ended = run_to_end(running, limits, own)
-        finally:
-            if own is not self.cancellation:
-                own.close()
-        if ended.outcome is Outcome.CANCELLED:
-            raise CancelledError("The preparation of the environment was cancelled")
-        if ended.outcome is not Outcome.EXITED or ended.exit_code != 0:
-            said = ended.stderr.data.decode("utf-8", "replace").strip()[-2000:]
-            raise DependencyError(self._reason(said or f"uv ended with {ended.outcome.value}"))
+        places = ("--python", str(self.python.program), "--cache-dir", str(self.cache))
+        command = (*uv, "pip", verb, *settings.options, *_UV_OPTIONS, *places, *options)
+        said = run_manager(command, Path(folder), settings.environment, self.cancellation)
+        if said is not None:
+            raise DependencyError(self._reason(said))
 
     def _reason(self, said: str) -> str:
         wanted = ", ".join(self.metadata.dependencies)
@@ -348,6 +321,29 @@ def add_to_lock(lock: str, further: str) -> str:
     entries = [entry for entry in _ENTRY.findall(further) if not entry.startswith("#")]
     known = {normalised(entry) for entry in _ENTRY.findall(lock)}
     return "".join((lock, *(entry for entry in entries if normalised(entry) not in known)))
+
+
+def run_manager(
+    command: tuple[str, ...],
+    folder: Path,
+    environment: Mapping[str, str],
+    cancellation: Cancellation | None,
+) -> str | None:
+    """Run a package manager; return why it failed, None when it did not. Raises CancelledError."""
+    limits = Limits(timeout=_RESOLVE_SECONDS)
+    running = GroupRunning.spawn([*command], Confinement(command, folder, environment, limits))
+    own = cancellation or Cancellation()
+    try:
+        ended = run_to_end(running, limits, own)
+    finally:
+        if own is not cancellation:
+            own.close()
+    if ended.outcome is Outcome.CANCELLED:
+        raise CancelledError("The preparation of the environment was cancelled")
+    if ended.outcome is Outcome.EXITED and ended.exit_code == 0:
+        return None
+    said = ended.stderr.data.decode("utf-8", "replace").strip()[-2000:]
+    return said or f"it ended with {ended.outcome.value}"
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """Files that the user hands to a run: shown to the script read-only, under names of their own."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -68,23 +68,11 @@ def named_inputs(paths: Iterable[Path]) -> dict[str, Path]:
 
 def with_input_names(arguments: tuple[str, ...], inputs: Inputs) -> tuple[str, ...]:
     """Put the name inside the sandbox where an argument is, or ends in `=` and, the path of an input."""
-    names: dict[str, str] = {}
+    names: dict[str, Path] = {}
     for name, path in inputs.items():
-        for spelling in (
-            os.fspath(path),
-            os.path.relpath(path),
-            f"@{os.fspath(path)}",
-            f"@{os.path.relpath(path)}",
-        ):
-            names[spelling] = str(INPUT_FOLDER / name)
-    renamed = []
-    for argument in arguments:
-        option, equals, value = argument.partition("=")
-        if argument in names:
-            renamed.append(names[argument])
-        else:
-            renamed.append(f"{option}={names[value]}" if equals and value in names else argument)
-    return tuple(renamed)
+        for spelling in (os.fspath(path), os.path.relpath(path)):
+            names[spelling] = names[f"@{spelling}"] = INPUT_FOLDER / name
+    return _renamed(arguments, names.get)
 
 
 def check_project(folder: Path) -> Path:
@@ -115,17 +103,19 @@ def named_in_project(arguments: Iterable[str], project: Path, but: Path) -> list
 
 def with_project_paths(arguments: tuple[str, ...], project: Path | None) -> tuple[str, ...]:
     """Make paths absolute that name something of a granted project: the script starts elsewhere."""
-    if project is None:
-        return arguments
+    return arguments if project is None else _renamed(arguments, lambda word: _in_project(word, project))
+
+
+def _renamed(arguments: tuple[str, ...], find: Callable[[str], Path | None]) -> tuple[str, ...]:
+    """Put a path where one is found for an argument, or for the value of an option."""
     renamed = []
     for word in arguments:
         option, equals, value = word.partition("=")
-        if (path := _in_project(word, project)) is not None:
+        if (path := find(word)) is not None:
             renamed.append(str(path))
-        elif equals and (path := _in_project(value, project)) is not None:
-            renamed.append(f"{option}={path}")
         else:
-            renamed.append(word)
+            path = find(value) if equals else None
+            renamed.append(word if path is None else f"{option}={path}")
     return tuple(renamed)
 
 

@@ -12,22 +12,12 @@ from pathlib import Path
 from skillkit.core.disk import user_home
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.programs import find_program
+from skillkit.scripts.catalogue import INTERPRETERS
 from skillkit.scripts.sandbox.backend import SYSTEM_FOLDERS
 
 PYTHON = "python"
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*|uv|uvx|pipx")
 _PYTHON_OPTIONS = frozenset({"-u", "-O", "-OO"})
-_BY_SUFFIX = {
-    ".py": PYTHON,
-    ".sh": "sh",
-    ".bash": "bash",
-    ".js": "node",
-    ".mjs": "node",
-    ".cjs": "node",
-    ".ts": "typescript",
-    ".rb": "ruby",
-    ".pl": "perl",
-}
 _SYSTEM_PROGRAMS = frozenset({"sh", "bash", "dash", "perl"})
 _TYPESCRIPT = frozenset({"typescript", "tsx", "ts-node", "bun", "deno"})
 _NODE_STRIPS_TYPES = (22, 6)
@@ -98,11 +88,11 @@ def _asked_for(script: str, first_bytes: bytes) -> tuple[str, list[str]]:
     suffix = os.path.splitext(script)[1].lower()
     words = _shebang(first_bytes)
     if not words:
-        kind = _BY_SUFFIX.get(suffix)
+        kind = INTERPRETERS.get(suffix)
         if kind is None:
             raise MissingInterpreterError(
                 f"The script {script} has neither a first line that names its interpreter "
-                f"nor a known suffix ({', '.join(_BY_SUFFIX)})"
+                f"nor a known suffix ({', '.join(INTERPRETERS)})"
             )
         return kind, []
     name = os.path.basename(words[0])

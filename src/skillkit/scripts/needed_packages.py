@@ -27,6 +27,8 @@ from skillkit.scripts.own_modules import own_places
 KNOWN, SAME_NAME = "known", "same name"
 _MARK = b"# /// script"
 _MAX_FILE = 1 << 20
+_READ = (".py", ".md", ".txt", ".toml")
+"""What is read for imports and requirements."""
 _MAX_FOLLOWED = 500
 _UNAVAILABLE = re.compile(
     r"Wheels are required for `([\w.-]+)`|(?:Because|and|that|versions of) ([\w.-]+) "
@@ -246,18 +248,20 @@ def unavailable_requirements(requirements: list[str], said: str) -> list[str]:
 def packages_of(skill: SkillMetadata, *, strict: bool = False) -> list[NeededPackage]:
     """Return what the scripts of a skill on disk need and do not declare."""
     scripts = [script.relative_path for script in find_scripts(skill)]
-    return needed_packages(_read_files(skill.base_dir, scripts), scripts, strict=strict)
+    return needed_packages(read_files(skill.base_dir, scripts), scripts, strict=strict)
 
 
 def misses_packages(tree: Path, script: str) -> bool:
     """Whether a script in `tree` imports what it seems not to declare."""
-    return bool(needed_packages(_read_files(tree, [script]), [script], strict=True))
+    return bool(needed_packages(read_files(tree, [script]), [script], strict=True))
 
 
-def _read_files(folder: Path, scripts: Collection[str]) -> dict[str, bytes]:
-    """All files of a skill by path, and the content of those that are read for imports and requirements."""
+def read_files(
+    folder: Path, scripts: Collection[str], endings: tuple[str, ...] = _READ, most: int = _MAX_FILE
+) -> dict[str, bytes]:
+    """All files of a skill by path, and the content of scripts and of those that end so."""
     files: dict[str, bytes] = {}
     for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links_of(folder))):
-        is_read = path in scripts or path.lower().endswith((".py", ".md", ".txt", ".toml"))
-        files[path] = os.pread(descriptor, _MAX_FILE + 1, 0) if is_read else b""
+        is_read = path in scripts or path.lower().endswith(endings)
+        files[path] = os.pread(descriptor, most + 1, 0) if is_read else b""
     return files

@@ -15,25 +15,22 @@ from typing import Any
 
 from skillkit.core.disk import locked
 from skillkit.core.foreign_json import parse_json, read_json
-from skillkit.core.grants import Limits
 from skillkit.core.programs import find_program, safe_folders
-from skillkit.scripts.capture import Cancellation, run_to_end
+from skillkit.scripts.capture import Cancellation
 from skillkit.scripts.environments import (
-    CancelledError,
     claim_cache,
     hold_folder,
     make_folder_read_only,
     remove_folder,
+    run_manager,
     say_on_stderr,
 )
-from skillkit.scripts.models import DependencyError, Outcome
+from skillkit.scripts.models import DependencyError
 from skillkit.scripts.node_locks import MODULES, check_lock
 from skillkit.scripts.node_packages import PACKAGE_FILE, NodeProject, nearest_folder
-from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
 
 _FORMAT = "skillkit node 1"
 _USED = "used"
-_SECONDS = 300.0
 _LOCK_FILE = "package-lock.json"
 _OPTIONS = (
     *("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--omit=dev", "--no-bin-links"),
@@ -120,19 +117,9 @@ class NodeStore:
         # npm is a script of Node.js, and no folder of a skill may say which.
         environment = {**os.environ, "PATH": os.pathsep.join(safe_folders())}
         environment = {name: value for name, value in environment.items() if name != "NODE_OPTIONS"}
-        limits = Limits(timeout=_SECONDS)
-        running = GroupRunning.spawn([*command], Confinement(command, folder, environment, limits))
-        own = cancellation or Cancellation()
-        try:
-            ended = run_to_end(running, limits, own)
-        finally:
-            if own is not cancellation:
-                own.close()
-        if ended.outcome is Outcome.CANCELLED:
-            raise CancelledError("The installation of packages of Node.js was cancelled")
-        if ended.outcome is not Outcome.EXITED or ended.exit_code != 0:
-            said = ended.stderr.data.decode("utf-8", "replace").strip()[-1500:]
-            raise DependencyError(f"npm cannot get the packages: {said or ended.outcome.value}")
+        said = run_manager(command, folder, environment, cancellation)
+        if said is not None:
+            raise DependencyError(f"npm cannot get the packages: {said}")
 
 
 def _without_addresses(lock: Mapping[str, Any]) -> dict[str, Any]:

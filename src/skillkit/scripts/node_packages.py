@@ -1,17 +1,14 @@
 """What a skill's Node.js scripts need: what the `package.json` above them names, and what they import."""
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from skillkit.core.digest import open_tree
-from skillkit.core.digest_memo import MAX_FILES
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
-from skillkit.core.pinned_trees import links_of
 from skillkit.scripts.catalogue import find_scripts
+from skillkit.scripts.needed_packages import read_files
 from skillkit.scripts.node_imports import imported_packages
 
 PACKAGE_FILE = "package.json"
@@ -67,12 +64,7 @@ def node_projects_of(skill: SkillMetadata) -> list[NodeProject]:
     scripts = [script.relative_path for script in find_scripts(skill)]
     if not any(script.endswith(_SUFFIXES) or "." not in script for script in scripts):
         return []
-    files: dict[str, bytes] = {}
-    links = frozenset(links_of(skill.base_dir))
-    for path, descriptor in open_tree(skill.base_dir, max_files=MAX_FILES, skipped=links):
-        is_read = path.endswith((*_SUFFIXES, ".json")) or path in scripts
-        files[path] = os.pread(descriptor, _MAX_FILE + 1, 0) if is_read else b""
-    return node_projects(files, scripts)
+    return node_projects(read_files(skill.base_dir, scripts, (*_SUFFIXES, ".json"), _MAX_FILE), scripts)
 
 
 def is_node_script(script: str, content: bytes) -> bool:

@@ -147,6 +147,8 @@ class PinnedRun:
         request, backend = self.request, self.backend
         base_dir = request.base_dir if backend.mounts else self.tree
         script = base_dir / request.script
+        own = tuple(dict.fromkeys((*self.own_folders, *([""] if self.is_module else []))))
+        search_modules = ":".join(os.fspath(base_dir / folder) for folder in own)
         readable: set[Path] = set()
         programs = []
         if environment is None:
@@ -155,7 +157,7 @@ class PinnedRun:
             programs.append(os.path.dirname(interpreter.command[0]))
         else:
             # PYTHON… variables count only where folders of the skill are put on the path by one.
-            options = _PYTHON_OPTIONS if self._module_folders else ("-E", *_PYTHON_OPTIONS)
+            options = _PYTHON_OPTIONS if own else ("-E", *_PYTHON_OPTIONS)
             command = (str(environment.program), *options, *interpreter.command, *self._started_as(script))
             readable.update((environment.folder, environment.python.prefix))
             programs.append(os.fspath(environment.folder / "bin"))
@@ -168,7 +170,7 @@ class PinnedRun:
             **{name: value for name, value in os.environ.items() if name in LOCALE},
             # Forbidden where there are no mounts, and git gives up on what it may not read.
             **({} if backend.mounts else {"GIT_CONFIG_NOSYSTEM": "1"}),
-            **self._python_path(base_dir),
+            **({"PYTHONPATH": search_modules} if own else {}),
             "SKILL_NAME": request.skill,
             "SKILL_BASE_DIR": os.fspath(base_dir),
             "SKILL_VERSION": request.version or "",
@@ -182,7 +184,8 @@ class PinnedRun:
         }
         return Confinement(
             command=(*command, *_in_folder(request.arguments, inputs)),
-            folder=base_dir if self._is_of_the_skill else script.parent,
+            # A script that imports modules of the skill's own folder is started there, as a part of it.
+            folder=base_dir if "" in own else script.parent,
             environment=environ,
             limits=request.limits,
             read_only=(
@@ -197,19 +200,6 @@ class PinnedRun:
             network=request.network,
             gateway=gateway,
         )
-
-    @property
-    def _module_folders(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.own_folders, *([""] if self.is_module else []))))
-
-    @property
-    def _is_of_the_skill(self) -> bool:
-        """Whether the script is meant to be started in the skill's folder, as a part of it."""
-        return "" in self._module_folders
-
-    def _python_path(self, base_dir: Path) -> dict[str, str]:
-        folders = ":".join(os.fspath(base_dir / folder) for folder in self._module_folders)
-        return {"PYTHONPATH": folders} if folders else {}
 
     def _started_as(self, script: Path) -> tuple[str, ...]:
         parts = self.request.script.removesuffix(".py").split("/")

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 _MAX_ARGUMENTS = 100
 _MAX_NODES = 50_000
@@ -38,14 +39,10 @@ class _Reader:
         self._commands: dict[str, str] = {}
         """Names of variables that hold the parser of a command."""
         self._lists = dict(_named_lists(tree))
-        for number, node in enumerate(ast.walk(tree)):
-            if number > _MAX_NODES:
-                break
+        for node in islice(ast.walk(tree), _MAX_NODES):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 self._name_command(node.value, node.targets)
-        for number, node in enumerate(_in_order(tree)):
-            if number > _MAX_NODES:
-                break
+        for node in islice(_in_order(tree), _MAX_NODES):
             self._read(node)
         if not self.usage.documentation:
             self.usage.documentation = _main_documentation(tree)

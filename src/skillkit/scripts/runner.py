@@ -217,6 +217,7 @@ class LocalRunner:
     ) -> ScriptResult:
         request, backend = run.request, run.backend
         gateway = run.gateway()
+        follow = None if self.follow is None else partial(self.follow, request)
         attempts: tuple[Attempt, ...] = ()
         started = time.perf_counter()
         with output_folder(backend) as output, ExitStack() as held:
@@ -224,7 +225,7 @@ class LocalRunner:
                 running = self._started(run, interpreter, environment, output, gateway)
                 if (made := open_output(running, output, backend)) is not None:
                     held.callback(os.close, made)
-                ended = run_to_end(running, request.limits, run.cancellation, self._follower(request))
+                ended = run_to_end(running, request.limits, run.cancellation, follow)
             finally:
                 if gateway is not None:
                     attempts = gateway.close()
@@ -268,11 +269,6 @@ class LocalRunner:
                 if not run.backend.mounts:
                     remove_tree(Path(work))
                 raise
-
-    def _follower(self, request: ScriptRequest) -> Callable[[str], object] | None:
-        if self.follow is None:
-            return None
-        return partial(self.follow, request)
 
     def _read_head(self, run: PinnedRun) -> "_Head":
         """What the script itself says about how it is run, read once for each digest."""

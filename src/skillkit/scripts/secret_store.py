@@ -1,6 +1,5 @@
 """The user's secrets: in the keyring of the system where there is one, else in a file of mode 0600."""
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked, replace_file
+from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, locked
 from skillkit.core.exceptions import SkillsUseError
 
 _SERVICE = "skillkit"
@@ -106,13 +105,10 @@ class SecretStore:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, str]]:
-        path = self._file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with locked(path.with_name("secrets.lock")):
+        with locked(self._file.path.with_name("secrets.lock")):
             kept = self._read()
             yield kept
-            data = json.dumps({"version": _FORMAT, "secrets": kept}, indent=2).encode()
-            replace_file(path, data, 0o600)
+            self._file.write({"secrets": kept})
 
 
 def find_keyring() -> Any:

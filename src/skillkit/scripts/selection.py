@@ -91,15 +91,8 @@ class SandboxSelection:
         """Why `backend` does not hold scripts here, from memory if nothing relevant has changed."""
         if (missing := backend.missing()) is not None:
             return missing
-        key = " ".join(
-            (
-                platform.release(),
-                platform.machine(),
-                str(os.geteuid()),
-                sys.version.split()[0],
-                backend.identity(),
-            )
-        )
+        system = f"{platform.release()} {platform.machine()} {os.geteuid()}"
+        key = f"{system} {sys.version.split()[0]} {backend.identity()}"
         passed = self._read()
         if passed.get(backend.name) == {"key": key, "reason": None}:
             return None

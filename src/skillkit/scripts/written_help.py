@@ -104,11 +104,12 @@ def find_written_help(
         usage = usage or commands[0]
         parts.append("Shown in SKILL.md:\n" + "\n".join(f"  {line}" for line in commands))
     text = strip_hidden("\n\n".join(part.strip("\n") for part in parts if part.strip()))
+    imported = {name for found in _IMPORTED.finditer(source) for name in found.groups()}
     return WrittenHelp(
         text=text[:_MAX_HELP],
         usage=strip_hidden(usage.strip())[:_MAX_LINE],
         knows_help=any(each.search(source) for each in (_KNOWS_HELP, _HANDS_ON))
-        or _imports_any(source, modules),
+        or not imported.isdisjoint(modules),
         tells_usage=_COUNTS_ARGUMENTS.search(source) is not None or _tells_usage(source),
         source=source,
     )
@@ -264,7 +265,3 @@ def _tells_usage(source: str) -> bool:
         ):
             return True
     return False
-
-
-def _imports_any(source: str, modules: Collection[str]) -> bool:
-    return any(set(filter(None, found.groups())) & {*modules} for found in _IMPORTED.finditer(source))

@@ -166,9 +166,7 @@ class Gateway:
                 return
             try:
                 self._pass(inside, name, port, rule)
-            except RefusedAddressError as error:
-                self._log.refuse(name, port, str(error))
-            except NotTlsError as error:
+            except (RefusedAddressError, NotTlsError) as error:
                 self._log.refuse(name, port, str(error))
             except OSError as error:
                 self._log.refuse(name, port, f"cannot be reached: {error.strerror or error}")

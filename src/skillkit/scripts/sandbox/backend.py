@@ -16,6 +16,7 @@ from typing import Protocol
 from skillkit.core.disk import remove_tree, unreachable
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Limits
+from skillkit.scripts.sandbox.supervisor import descendants
 
 SYSTEM_FOLDERS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 # Every file here is a mount more for each run, so only what programs fail without.
@@ -258,22 +259,11 @@ def tree_memory(root: int) -> int:
     File-backed pages belong to the page cache, which the kernel can take back, and do not count.
     """
     total = 0
-    waiting = [root]
-    while waiting:
-        process = waiting.pop()
-        with contextlib.suppress(OSError, ValueError):
-            total += _private_memory(process)
-            for task in os.listdir(f"/proc/{process}/task"):
-                with open(f"/proc/{process}/task/{task}/children", "rb") as file:
-                    waiting.extend(int(child) for child in file.read().split())
+    for process in (root, *descendants(root)):
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/{process}/status", "rb") as file:
+            counted = [line for line in file if line.startswith((b"RssAnon:", b"RssShmem:"))]
+            total += sum(int(line.split()[1]) << 10 for line in counted)
     return total
-
-
-def _private_memory(process: int) -> int:
-    with open(f"/proc/{process}/status", "rb") as file:
-        lines = file.read().splitlines()
-    counted = (b"RssAnon:", b"RssShmem:")
-    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(counted))
 
 
 class GroupRunning:

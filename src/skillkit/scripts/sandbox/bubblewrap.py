@@ -42,30 +42,11 @@ _SHARED_MEMORY = 16 << 20
 _SETUP_SECONDS = 20
 _LOOK_EVERY = 0.0002
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_APART = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL")
+_AS_USER = ("--unshare-user", *_APART)
 # Root's bwrap makes no user namespace: it reads what only root can reach, then setpriv leaves root.
-_AS_ROOT = [
-    "--unshare-ipc",
-    "--unshare-pid",
-    "--unshare-uts",
-    "--unshare-cgroup-try",
-    "--cap-drop",
-    "ALL",
-    "--cap-add",
-    "CAP_SETUID",
-    "--cap-add",
-    "CAP_SETGID",
-    "--cap-add",
-    "CAP_SETPCAP",
-]
-_AS_USER = [
-    "--unshare-user",
-    "--unshare-ipc",
-    "--unshare-pid",
-    "--unshare-uts",
-    "--unshare-cgroup-try",
-    "--cap-drop",
-    "ALL",
-]
+_LEAVING = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP")
+_AS_ROOT = (*_APART, *(word for capability in _LEAVING for word in ("--cap-add", capability)))
 _LEAVE_ROOT = [
     "--clear-groups",
     "--bounding-set=-all",
@@ -100,7 +81,8 @@ class Bubblewrap:
             found = os.stat(program)
         except OSError:
             return ""
-        return f"{program} {found.st_size} {found.st_mtime_ns} {_filter_key()}"
+        rules = hashlib.sha256(seccomp.build_filter(network=False)).hexdigest()[:16]
+        return f"{program} {found.st_size} {found.st_mtime_ns} {rules}"
 
     def work_folder(self) -> str:
         return WORK_FOLDER
@@ -377,7 +359,3 @@ def _leave_root(user: int | None) -> list[str]:
 @lru_cache(maxsize=4)
 def _program(name: str) -> str | None:
     return find_program(name)
-
-
-def _filter_key() -> str:
-    return hashlib.sha256(seccomp.build_filter(network=False)).hexdigest()[:16]

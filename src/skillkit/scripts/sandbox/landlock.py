@@ -16,7 +16,7 @@ from skillkit.scripts.sandbox.backend import (
     Mount,
     hand_over,
 )
-from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, new_work_folder
+from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, WithoutMounts
 
 _NEEDED = 6
 """The first version that keeps signals and abstract sockets inside (Linux 6.12)."""
@@ -33,13 +33,10 @@ _ITSELF = "/proc/self"
 _CREATE_RULESET, _ASK_VERSION = 444, 1
 
 
-class Landlock:
+class Landlock(WithoutMounts):
     """Files, signals and TCP by Landlock; every other way out by seccomp."""
 
     name = "landlock"
-    confines = True
-    mounts = False
-    names_hosts = False
 
     def missing(self) -> str | None:
         if sys.platform != "linux":
@@ -54,9 +51,6 @@ class Landlock:
 
     def identity(self) -> str:
         return f"landlock {_version()} {Path(supervisor.__file__).stat().st_mtime_ns}"
-
-    def work_folder(self) -> str:
-        return new_work_folder()
 
     def start(self, confinement: Confinement, work: str) -> SupervisedRunning:
         user = hand_over(work, confinement)

@@ -5,7 +5,7 @@ import platform
 import shutil
 
 from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
-from skillkit.scripts.sandbox.supervised import new_work_folder
+from skillkit.scripts.sandbox.supervised import WithoutMounts
 
 _PROGRAM = "sandbox-exec"
 _SYSTEM = (
@@ -22,13 +22,10 @@ _SYSTEM = (
 _NETWORK = ("/private/etc/hosts", "/private/etc/resolv.conf", "/private/var/run/resolv.conf")
 
 
-class SandboxExec:
+class SandboxExec(WithoutMounts):
     """Apple's own sandbox, driven by a written profile."""
 
     name = "sandbox-exec"
-    confines = True
-    mounts = False
-    names_hosts = False
 
     def missing(self) -> str | None:
         if platform.system() != "Darwin":
@@ -37,9 +34,6 @@ class SandboxExec:
 
     def identity(self) -> str:
         return "sandbox-exec 1"
-
-    def work_folder(self) -> str:
-        return new_work_folder()
 
     def start(self, confinement: Confinement, work: str) -> GroupRunning:
         command = [_PROGRAM, "-p", profile(confinement, work), *confinement.command]

@@ -11,6 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillkit.core.codec import encode
 from skillkit.scripts.sandbox import supervisor
 from skillkit.scripts.sandbox.backend import (
     Confinement,
@@ -31,6 +32,17 @@ _PATIENCE = 60.0
 def new_work_folder() -> str:
     """An empty folder that only its owner may enter."""
     return os.path.realpath(tempfile.mkdtemp(prefix="skillkit-run-"))
+
+
+class WithoutMounts:
+    """What backends have in common that show a script the machine's own folders."""
+
+    confines = True
+    mounts = False
+    names_hosts = False
+
+    def work_folder(self) -> str:
+        return new_work_folder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +166,8 @@ def _written(
         "output": os.fspath(confinement.output) if confinement.output is not None else "",
         "network": confinement.network,
         "limits": limits,
-        "user": order.user,
-        "landlock": order.landlock,
+        **encode(order, {"filter", "limit_processes"}),
         "filter": order.filter.hex(),
-        "read_only": list(order.read_only),
-        "devices": list(order.devices),
-        "writable": list(order.writable),
         "inherited": [control, status, *confinement.descriptors],
         "control": control,
         "status": status,

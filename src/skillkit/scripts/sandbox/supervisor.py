@@ -84,7 +84,7 @@ def _end_tree(child: int) -> int:
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status) if ended else -signal.SIGKILL
     while True:
-        for descendant in _descendants(os.getpid()):
+        for descendant in descendants(os.getpid()):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(descendant, signal.SIGKILL)
         try:
@@ -93,7 +93,8 @@ def _end_tree(child: int) -> int:
             return code if code >= 0 else 128 - code
 
 
-def _descendants(root: int) -> list[int]:
+def descendants(root: int) -> list[int]:
+    """The processes that a process and its children have started, as far as they are its own."""
     found = []
     waiting = [root]
     while waiting:

@@ -3,25 +3,20 @@
 import sys
 
 from skillkit.scripts.sandbox.backend import Confinement, GroupRunning, Running, hand_over
-from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, new_work_folder
+from skillkit.scripts.sandbox.supervised import Order, SupervisedRunning, WithoutMounts
 
 
-class Unconfined:
+class Unconfined(WithoutMounts):
     """Execution with a clean environment, limits and a supervised end."""
 
     name = "none"
     confines = False
-    mounts = False
-    names_hosts = False
 
     def missing(self) -> str | None:
         return None
 
     def identity(self) -> str:
         return ""
-
-    def work_folder(self) -> str:
-        return new_work_folder()
 
     def start(self, confinement: Confinement, work: str) -> Running:
         if sys.platform != "linux":
