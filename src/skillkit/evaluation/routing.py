@@ -94,7 +94,9 @@ def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str
         return _made(case, CaseOutcome.SKIPPED, message, where, {})
     explained = matcher.explain(case.request)
     matches = list(explained.matches)
-    fired = [match for match in matches if _is_wrong(match, case)]
+    # Where nothing says what is unwanted, nothing is but where nothing is wanted either.
+    wrong = case.unwanted or ([] if case.wanted else known)
+    fired = [match for match in matches if match.skill.canonical_name in wrong]
     data: dict[str, object] = {
         "request": case.request,
         "library": where,
@@ -102,7 +104,10 @@ def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str
         "unwanted": list(case.unwanted),
         "implied": case.implied,
         "threshold": explained.threshold,
-        "found": [_match_data(match) for match in (*matches, *explained.cut, *explained.near)[:5]],
+        "found": [
+            {"skill": match.skill.name, "score": match.score, "reasons": list(match.reasons)}
+            for match in (*matches, *explained.cut, *explained.near)[:5]
+        ],
         "fired": [match.skill.name for match in fired],
     }
     own = next((match for match in matches if match.skill.canonical_name in case.wanted), None)
@@ -112,7 +117,8 @@ def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str
         if own is None:
             return _made(case, _severity(case), _missed(case, matches, nearest), where, data)
     if fired:
-        return _made(case, _severity(case), _fired(case, fired), where, data)
+        message = f"{_shown(fired[0])} matched{_because(fired[0])} and should not have"
+        return _made(case, _severity(case), message, where, data)
     if own is not None and matches[0] is not own:
         return _made(case, CaseOutcome.WARNED, f"matched, but behind {_shown(matches[0])}", where, data)
     return _made(case, CaseOutcome.PASSED, "", where, data)
@@ -131,21 +137,12 @@ def _made(
     return Result(Tier.ROUTING, case.skill, identity, outcome, title, message, suite=case.suite, data=data)
 
 
-def _is_wrong(match: Match, case: RoutedCase) -> bool:
-    name = match.skill.canonical_name
-    if case.unwanted:
-        return name in case.unwanted
-    return not case.wanted
-
-
 def _rank(matcher: SkillMatcher, case: RoutedCase, matches: list[Match]) -> tuple[int | None, Match | None]:
     """The place of the wanted skill, among the matches or further down, and its own entry."""
-    for number, match in enumerate(matches):
-        if match.skill.canonical_name in case.wanted:
-            return number, match
-    for number, match in enumerate(matcher.rank(case.request, DEEP)):
-        if match.skill.canonical_name in case.wanted:
-            return number, match
+    for ranked in (matches, matcher.rank(case.request, DEEP)):
+        for number, match in enumerate(ranked):
+            if match.skill.canonical_name in case.wanted:
+                return number, match
     return None, None
 
 
@@ -160,20 +157,12 @@ def _missed(case: RoutedCase, matches: list[Match], own: Match | None) -> str:
     )
 
 
-def _fired(case: RoutedCase, fired: list[Match]) -> str:
-    return f"{_shown(fired[0])} matched{_because(fired[0])} and should not have"
-
-
 def _because(match: Match) -> str:
     return f" ({'; '.join(match.reasons[:2])})" if match.reasons else ""
 
 
 def _shown(match: Match) -> str:
     return f"{match.skill.name} ({match.score:.2f})"
-
-
-def _match_data(match: Match) -> dict[str, object]:
-    return {"skill": match.skill.name, "score": match.score, "reasons": list(match.reasons)}
 
 
 def _share(values: Sequence[float]) -> float | None:

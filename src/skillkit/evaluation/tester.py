@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import ParamSpec, cast
 
 from skillkit._version import __version__
 from skillkit.core.codec import encode
@@ -27,6 +28,7 @@ from skillkit.evaluation.wording import suggest_wordings
 from skillkit.matching.matcher import SkillMatcher
 from skillkit.scripts.tools import ScriptTools
 
+P = ParamSpec("P")
 Said = Callable[[str], object]
 
 
@@ -163,29 +165,24 @@ class SkillTester:
     def tests(self, behaviour: BehaviourRunner | None = None) -> Iterator[SkillTest]:
         """Every case of every tier by its name, none of which has run yet."""
         for found in map(_unloadable, self.unloadable):
-            yield SkillTest(Tier.STATIC, found.skill, found.id, partial(_as_it_is, found))
+            yield SkillTest(Tier.STATIC, found.skill, found.id, partial(_first, list, (found,)))
         for skill in self.skills:
+            examination = self._examination(skill)
             for rule in RULES:
-                run = partial(self._examined, skill, rule)
+                run = partial(_first, examine, examination, [rule])
                 yield SkillTest(Tier.STATIC, skill.canonical_name, rule, run)
         for routed in self.routed():
-            run = partial(self._routed_alone, routed)
+            run = partial(_first, routing.run_routing, self.matcher, [routed])
             yield SkillTest(Tier.ROUTING, routed.skill, routed.case.id, run)
         for case, skill, path in self._assigned():
             if case.script is not None and self.scripts is not None:
-                run = partial(_script_result, case, skill, path)
+                run = partial(_first, run_script_case, case, skill, path)
                 yield SkillTest(Tier.SCRIPTS, skill.canonical_name, case.id, run)
         if behaviour is None:
             return
         for each in self.behaviour_cases():
-            name = each.skill.canonical_name
-            yield SkillTest(Tier.BEHAVIOUR, name, each.case.id, partial(_behaviour_result, behaviour, each))
-
-    def _examined(self, skill: SkillMetadata, rule: str) -> Result:
-        return examine(self._examination(skill), [rule])[0]
-
-    def _routed_alone(self, case: RoutedCase) -> Result:
-        return routing.run_routing(self.matcher, [case])[0]
+            run = partial(_first, behaviour.run, [each])
+            yield SkillTest(Tier.BEHAVIOUR, each.skill.canonical_name, each.case.id, run)
 
     def _assigned(self) -> Iterator[tuple[Case, SkillMetadata, Path]]:
         """Each case with the skill under test that it is about and the file it comes from."""
@@ -290,16 +287,9 @@ def _under_test(skill: SkillMetadata) -> SkillUnderTest:
     return SkillUnderTest(skill.canonical_name, str(skill.base_dir), digest)
 
 
-def _as_it_is(result: Result) -> Result:
-    return result
-
-
-def _script_result(case: Case, skill: SkillMetadata, path: Path) -> Result:
-    return run_script_case(case, skill, path)[0]
-
-
-def _behaviour_result(runner: BehaviourRunner, case: BehaviourCase) -> Result:
-    return runner.run([case])[0]
+def _first(run: Callable[P, Sequence[object]], *given: P.args, **named: P.kwargs) -> Result:
+    """The result of a run that gives one, whatever comes with it."""
+    return cast("Result", run(*given, **named)[0])
 
 
 def _unloadable(found: Diagnostic) -> Result:

@@ -7,7 +7,7 @@ from pathlib import Path
 from skillkit.core.disk import replace_file
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
-from skillkit.evaluation.formats.script_items import script_call
+from skillkit.evaluation.formats.script_items import identity_of, script_call
 from skillkit.evaluation.script_runs import Observed, differences, file_differences
 
 LONGEST_TEXT = 500
@@ -24,10 +24,7 @@ def updated_document(path: Path, observed: Mapping[str, Observed]) -> str | None
     for number, item in enumerate(items, 1):
         if not isinstance(item, dict) or "script" not in item:
             continue
-        identity = next(
-            (str(item[key]) for key in ("id", "case_id", "test_id", "name") if item.get(key)), str(number)
-        )
-        if identity in observed:
+        if (identity := identity_of(item, number)) in observed:
             _write(item, observed[identity])
     after = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     return after if parse_json(before) != document else None

@@ -164,8 +164,16 @@ class Recordings:
         return (self.folder or key.suite_folder / RECORDINGS) / key.file_name
 
     def _changes(self, data: Mapping[str, object], key: RunKey) -> list[str]:
-        recorded = data.get("key")
-        return _changes(recorded if isinstance(recorded, Mapping) else {}, key, replay=self.replay)
+        """What a recording depends on that is different now; in a replay there is no model to compare."""
+        kept = data.get("key")
+        recorded = kept if isinstance(kept, Mapping) else {}
+        compared = {"skill": ["skill_digest"], "prompt": ["prompt_digest"], "model": ["executor", "model"]}
+        return [
+            label
+            for label, names in compared.items()
+            if any(recorded.get(name) != getattr(key, name) for name in names)
+            and not (self.replay and label == "model")
+        ]
 
     def _read(self, path: Path) -> dict[str, object] | None:
         try:
@@ -185,14 +193,3 @@ def _is_broken(data: Mapping[str, object]) -> bool:
     if not isinstance(key, Mapping) or key.get("variant") == "judge" or not isinstance(transcript, Mapping):
         return False
     return Transcript.from_data(transcript).broken
-
-
-def _changes(recorded: Mapping[str, object], key: RunKey, *, replay: bool) -> list[str]:
-    """What a recording depends on that is different now; in a replay there is no model to compare."""
-    found = []
-    for name, label in (("skill_digest", "skill"), ("prompt_digest", "prompt")):
-        if recorded.get(name) != getattr(key, name):
-            found.append(label)
-    if not replay and (recorded.get("executor"), recorded.get("model")) != (key.executor, key.model):
-        found.append("model")
-    return found

@@ -151,18 +151,12 @@ class BehaviourRunner:
     def _judged(self, case: BehaviourCase, check: Check, run: Transcript, variant: str, number: int) -> Grade:
         """The judge's word, recorded like a run: the same question is never asked twice."""
         assert self.judge is not None
-        identity = f"{case.case.id}-{variant}-{digest_of(check.text)[7:15]}"
-        key = RunKey(
-            case.skill.canonical_name,
-            case.suite.name,
-            identity,
-            "judge",
-            number,
-            self.judge.agreement.model,
-            self.judge.agreement.model,
-            digest_of(check.text, case.case.prompts, run.answer),
-            "",
-            case.suite.parent,
+        key = replace(
+            self._key(case, "judge", number),
+            case=f"{case.case.id}-{variant}-{digest_of(check.text)[7:15]}",
+            executor=self.judge.agreement.model,
+            model=self.judge.agreement.model,
+            prompt_digest=digest_of(check.text, case.case.prompts, run.answer),
         )
         try:
             found = self.recordings.find(key)

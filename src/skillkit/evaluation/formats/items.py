@@ -15,7 +15,7 @@ from skillkit.evaluation.formats.document import (
     text_of,
     texts_of,
 )
-from skillkit.evaluation.formats.script_items import script_call
+from skillkit.evaluation.formats.script_items import identity_of, script_call
 
 LIST_KEYS = (
     "evals", "cases", "queries", "tests", "test_cases", "testCases", "content_evals", "trigger_evals",
@@ -100,7 +100,8 @@ def _items(
         name = str(own).lower().replace("-", "_")
         if not isinstance(value, list | Mapping):
             continue
-        if name in _POSITIVE_LISTS and (name != "triggers" or _is_texts(value)):
+        texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        if name in _POSITIVE_LISTS and (name != "triggers" or texts):
             yield from _items(value, "yes", split, name, depth + 1)
         elif name in _NEGATIVE_LISTS:
             yield from _items(value, "no", split, name, depth + 1)
@@ -120,21 +121,13 @@ def _by_skill(top: Mapping[str, object]) -> Iterator[tuple[object, Should, str]]
             yield {"skill": str(name), **of_skill}, should, split
 
 
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
 def _case(item: object, number: int, skill: str | None, should: Should, path: Path) -> Case | None:
     if isinstance(item, str):
         item = {"prompt": item} if item.strip() else {}
     if not isinstance(item, Mapping):
         return None
     name = text_of(item, "name", "eval_name", "title")
-    identity = next(
-        (str(item[key]) for key in ("id", "case_id", "test_id", "name") if item.get(key) not in (None, "")),
-        "",
-    )
-    identity = identity or str(number)
+    identity = identity_of(item, number)
     if script := script_call(item):
         return Case(
             identity, name=name, skill=text_of(item, *SKILL_KEYS) or skill, script=script, files=_files(item)

@@ -6,6 +6,12 @@ from skillkit.evaluation.cases import ScriptCall
 from skillkit.evaluation.formats.document import mapping_of, text_of, texts_of
 
 
+def identity_of(item: Mapping[str, object], number: int) -> str:
+    """What a case is called in a report: as its author says, or by its place in the list."""
+    named = (item.get(key) for key in ("id", "case_id", "test_id", "name"))
+    return next((str(name) for name in named if name not in (None, "")), "") or str(number)
+
+
 def script_call(item: Mapping[str, object]) -> ScriptCall | None:
     """The script that an item names, and what it expects; None where it is no item of this kind."""
     script = text_of(item, "script")

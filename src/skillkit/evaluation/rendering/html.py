@@ -18,6 +18,7 @@ svg { width: 100%; max-width: 560px; } .scroll { overflow-x: auto; }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor; } summary { cursor: pointer; }
 """
 _BAR_WIDTH = 320
+_VERDICTS = {None: "not judged", True: "passed", False: "failed"}
 
 
 def html_page(report: Report) -> str:
@@ -25,13 +26,10 @@ def html_page(report: Report) -> str:
     tiers = [tier for tier in Tier if report.of(tier)]
     parts = [_totals(report, tiers), _behaviour(report), _wordings(report)]
     parts += [_tier(report, tier) for tier in tiers]
-    if report.unreadable:
-        items = "".join(f"<li>{_text(problem)}</li>" for problem in report.unreadable)
-        parts.append(f"<h2>Not read</h2><ul>{items}</ul>")
-    if report.notes:
-        parts.append(
-            "<h2>Notes</h2><ul>" + "".join(f"<li>{_text(note)}</li>" for note in report.notes) + "</ul>"
-        )
+    for title, said in (("Not read", report.unreadable), ("Notes", report.notes)):
+        if said:
+            items = "".join(f"<li>{_text(each)}</li>" for each in said)
+            parts.append(f"<h2>{title}</h2><ul>{items}</ul>")
     names = ", ".join(skill.name for skill in report.skills[:5]) or "skills"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -146,17 +144,13 @@ def _transcript(title: str, run: Mapping[str, object]) -> str:
     ]
     grades = run.get("grades")
     rows = [
-        (each["text"], each["compiled"] or each["kind"], _verdict(each["passed"]), each["evidence"])
+        (each["text"], each["compiled"] or each["kind"], _VERDICTS[each["passed"]], each["evidence"])
         for each in (grades if isinstance(grades, list) else ())
     ]
     said = "\n\n".join([*lines, str(run.get("answer", "")), str(run.get("error", ""))]).strip()
     return f"<details><summary>{_text(title)}</summary><pre>{_text(said)}</pre>" + (
         _table(("check", "compiled", "verdict", "evidence"), rows) + "</details>"
     )
-
-
-def _verdict(passed: object) -> str:
-    return "not judged" if passed is None else "passed" if passed else "failed"
 
 
 def _plot(title: str, bars: Sequence[tuple[str, float, str]], top: float) -> str:

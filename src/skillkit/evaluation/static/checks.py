@@ -156,10 +156,6 @@ def _data_is_whole(examined: Examination) -> Iterator[Problem]:
             yield from broken_data(examined.folder, path)
 
 
-def _suites_are_read(examined: Examination) -> Iterator[Problem]:
-    yield from examined.unreadable_suites
-
-
 RULES: dict[str, Callable[[Examination], Iterable[Problem]]] = {
     "specification": _follows_specification,
     "instructions": _has_instructions,
@@ -179,7 +175,7 @@ RULES: dict[str, Callable[[Examination], Iterable[Problem]]] = {
     "toolsets": lambda examined: toolset_problems(examined.skill),
     "data-files": _data_is_whole,
     "description": lambda examined: description_room(examined.skill, examined.matcher),
-    "evaluations": _suites_are_read,
+    "evaluations": lambda examined: examined.unreadable_suites,
 }
 """What is asked, by the name it has in a report."""
 

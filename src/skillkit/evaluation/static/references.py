@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -126,16 +127,9 @@ def _mentions_creation(text: str, path: str) -> bool:
 
 def _nearest(folder: Path, target: str) -> str:
     name = target.rsplit("/", 1)[-1]
-    files = {path.name: path for path in _files(folder)}
+    files = {path.name: path for path in islice(folder.rglob("*"), 5000)}
     near = get_close_matches(name, files, 1, 0.75)
     return f"; is it {files[near[0]].relative_to(folder).as_posix()}?" if near else ""
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for number, path in enumerate(folder.rglob("*")):
-        if number > 5000:
-            return
-        yield path
 
 
 def _known_anchor(wanted: str, anchors: set[str]) -> bool:

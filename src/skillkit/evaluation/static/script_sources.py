@@ -12,19 +12,10 @@ from pathlib import Path
 from skillkit.evaluation.report import Problem
 from skillkit.evaluation.static.markdown import Document
 from skillkit.scripts.catalogue import Script
+from skillkit.scripts.distributions import known_distribution
 from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
 
 LARGEST = 2 << 20
-_DISTRIBUTIONS = {
-    "yaml": "pyyaml", "PIL": "pillow", "cv2": "opencv", "bs4": "beautifulsoup4", "sklearn": "scikitlearn",
-    "docx": "pythondocx", "pptx": "pythonpptx", "fitz": "pymupdf", "dateutil": "pythondateutil",
-    "dotenv": "pythondotenv", "jwt": "pyjwt", "Crypto": "pycryptodome", "OpenSSL": "pyopenssl",
-    "serial": "pyserial", "git": "gitpython", "skimage": "scikitimage", "Bio": "biopython",
-    "magic": "pythonmagic",
-    "googleapiclient": "googleapipythonclient", "win32com": "pywin32", "pkg_resources": "setuptools",
-    "attr": "attrs", "zmq": "pyzmq", "usb": "pyusb", "telegram": "pythontelegrambot",
-    "slugify": "pythonslugify",
-}  # fmt: skip
 _OPTION = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
 _REQUIREMENT_FILES = ("requirements.txt", "pyproject.toml", "setup.py", "environment.yml", "Pipfile")
 _COMMON_OPTIONS = frozenset({"--help", "--version", "--json"})
@@ -98,7 +89,8 @@ def undeclared_imports(folder: Path, path: Path, text: str) -> Iterator[Problem]
     for module, line in sorted(_imports(tree).items()):
         if module in sys.stdlib_module_names or module == "__future__" or _is_local(folder, path, module):
             continue
-        names = {_plain(module), _plain(_DISTRIBUTIONS.get(module, module))}
+        package = known_distribution(module) or module
+        names = {_plain(module), _plain("opencv" if module == "cv2" else package)}  # it has many builds
         if not any(name in entry or entry in names for name in names for entry in known) and not any(
             name in prose for name in names if len(name) > 2
         ):
