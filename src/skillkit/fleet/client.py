@@ -13,7 +13,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.pinned_trees import ChangedTreeError
 from skillkit.core.threads import in_daemon_thread
-from skillkit.fleet.cluster import NAMESPACE, FleetError, get_dispatcher, number_of
+from skillkit.fleet.cluster import NAMESPACE, FleetError, get_dispatcher, number_of, ray_value
 from skillkit.fleet.envelopes import pack_request
 from skillkit.fleet.link import DispatcherLink, Lease, NotStartedError
 from skillkit.fleet.packing import pack_tree
@@ -160,7 +160,7 @@ class FleetClient:
             follow=options.follow is not None,
         )
         sealed = self._keys.seal(label, content)
-        running = asyncio.ensure_future(_value(worker.run.remote(sealed)))
+        running = asyncio.ensure_future(ray_value(worker.run.remote(sealed)))
         if options.follow is not None:
             following = asyncio.ensure_future(self._follow(worker, lease.run, running, options.follow))
         try:
@@ -242,7 +242,7 @@ class FleetClient:
         first = await in_daemon_thread(get_dispatcher, self._ray)
         try:
             greeting = await asyncio.wait_for(
-                _value(first.greet.remote(self._name, PROTOCOL)), _FIRST_PATIENCE
+                ray_value(first.greet.remote(self._name, PROTOCOL)), _FIRST_PATIENCE
             )
         except TimeoutError as error:
             raise NotStartedError("The fleet's dispatcher does not start on the head's machine") from error
@@ -280,7 +280,7 @@ class FleetClient:
                 self._packed.popitem(last=False)
         try:
             why = await asyncio.wait_for(
-                _value(worker.add_tree.remote(request.digest, reference)), _TREE_PATIENCE
+                ray_value(worker.add_tree.remote(request.digest, reference)), _TREE_PATIENCE
             )
         except self._ray.exceptions.RayError as error:
             self._packed.pop(request.digest, None)
@@ -301,7 +301,3 @@ def _pack_approved(request: ScriptRequest) -> bytes:
     if DigestMemo().with_links(request.base_dir).digest != request.digest:
         raise ChangedTreeError.of(request.base_dir)
     return packed
-
-
-async def _value(reference: Any) -> Any:
-    return await reference

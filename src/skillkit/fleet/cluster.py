@@ -65,6 +65,11 @@ def _reason(error: BaseException) -> str:
     return " ".join(said.split())[:300].rstrip(".")
 
 
+async def ray_value(reference: Any) -> Any:
+    """Wait for what a call of an actor returns, as a coroutine that a task can be made of."""
+    return await reference
+
+
 def dispatcher_name(number: int, protocol: int = PROTOCOL) -> str:
     """Return the name of a dispatcher; each version has its own, so that two can run side by side."""
     return f"dispatcher-{protocol}-{number}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from skillkit.core.disk import agent_home
 from skillkit.core.threads import in_daemon_thread
-from skillkit.fleet.cluster import NAMESPACE, FleetError, connect, find_dispatchers
+from skillkit.fleet.cluster import NAMESPACE, FleetError, connect, find_dispatchers, ray_value
 from skillkit.fleet.sealing import FleetKeys
 from skillkit.fleet.worker import Worker, WorkerOptions
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
@@ -66,7 +66,7 @@ async def _serve_once(
     """Run one worker process to its end; return whether it was meant to end."""
     options = replace(options, name=f"worker-{uuid.uuid4().hex}")
     worker = start_worker(ray, node, options)
-    serving = asyncio.ensure_future(_value(worker.serve.remote()))
+    serving = asyncio.ensure_future(ray_value(worker.serve.remote()))
     stop = asyncio.ensure_future(stopping.wait())
     say(f"Serving {options.slots} runs at once as {options.name}")
     try:
@@ -95,7 +95,3 @@ def start_worker(ray: Any, node: str, options: WorkerOptions) -> Any:
     return actor.options(
         name=options.name, namespace=NAMESPACE, max_concurrency=10_000, scheduling_strategy=placed
     ).remote(options)
-
-
-async def _value(reference: Any) -> Any:
-    return await reference

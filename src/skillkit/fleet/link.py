@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skillkit.core.threads import in_daemon_thread
-from skillkit.fleet.cluster import FleetError
+from skillkit.fleet.cluster import FleetError, ray_value
 from skillkit.fleet.protocol import PROTOCOL, Message
 
 logger = logging.getLogger(__name__)
@@ -201,7 +201,7 @@ class DispatcherLink:
 
 async def _answer(reference: Any, seconds: float | None = None) -> Any:
     """Return what a dispatcher says; TimeoutError when it is silent while this loop listens."""
-    waiting = asyncio.ensure_future(_value(reference))
+    waiting = asyncio.ensure_future(ray_value(reference))
     try:
         for _ in range(_LOOKS):
             if waiting in (await asyncio.wait({waiting}, timeout=(seconds or _PATIENCE) / _LOOKS))[0]:
@@ -209,7 +209,3 @@ async def _answer(reference: Any, seconds: float | None = None) -> Any:
         raise TimeoutError
     finally:
         waiting.cancel()
-
-
-async def _value(reference: Any) -> Any:
-    return await reference

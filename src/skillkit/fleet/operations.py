@@ -1,6 +1,7 @@
 """What whoever runs a fleet asks of it: how it is, and to let a machine go."""
 
 import time
+from collections import Counter
 from typing import Any
 
 from skillkit.fleet.cluster import (
@@ -80,15 +81,14 @@ def metrics_text(status: dict[str, Any]) -> str:
         "# TYPE skillkit_fleet_workers gauge",
         *(
             f'skillkit_fleet_workers{{state="{state}"}} {number}'
-            for state, number in sorted(_count(worker["state"] for worker in status["workers"]).items())
+            for state, number in sorted(Counter(worker["state"] for worker in status["workers"]).items())
         ),
-        "# TYPE skillkit_fleet_slots gauge",
-        *_by_worker("skillkit_fleet_slots", "slots", status),
-        "# TYPE skillkit_fleet_running gauge",
-        *_by_worker("skillkit_fleet_running", "running", status),
-        "# TYPE skillkit_fleet_trees gauge",
-        *_by_worker("skillkit_fleet_trees", "trees", status),
     ]
+    for key in ("slots", "running", "trees"):
+        lines.append(f"# TYPE skillkit_fleet_{key} gauge")
+        for worker in status["workers"]:
+            of = f'worker="{_escaped(worker["name"])}",host="{_escaped(worker["host"])}"'
+            lines.append(f"skillkit_fleet_{key}{{{of}}} {worker[key]}")
     for key, kind in (
         ("waiting", "gauge"),
         ("running", "gauge"),
@@ -100,20 +100,6 @@ def metrics_text(status: dict[str, Any]) -> str:
         for tenant, numbers in sorted(status["tenants"].items()):
             lines.append(f'{name}{{tenant="{_escaped(tenant)}"}} {numbers[key]:g}')
     return "\n".join([*lines, ""])
-
-
-def _by_worker(name: str, key: str, status: dict[str, Any]) -> list[str]:
-    return [
-        f'{name}{{worker="{_escaped(worker["name"])}",host="{_escaped(worker["host"])}"}} {worker[key]}'
-        for worker in status["workers"]
-    ]
-
-
-def _count(words: Any) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for word in words:
-        counted[word] = counted.get(word, 0) + 1
-    return counted
 
 
 def _escaped(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from skillkit.core.codec import encode
 from skillkit.core.disk import agent_home, make_folder, replace_file
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.foreign_json import parse_json
@@ -83,20 +84,8 @@ class FleetKeys:
     def seal(self, label: Label, content: bytes) -> bytes:
         """Return `content` so that nobody else reads it, and no word of the label can be changed."""
         name = next(iter(self._keys))
-        head = json.dumps(
-            {
-                "key": name,
-                "kind": label.kind,
-                "run": label.run,
-                "tenant": label.tenant,
-                "digest": label.digest,
-                "worker": label.worker,
-                "keep": label.keep,
-                "follow": label.follow,
-                "issued": time.time(),
-                "id": os.urandom(16).hex(),
-            }
-        ).encode()
+        unique = replace(label, issued=time.time(), id=os.urandom(16).hex())
+        head = json.dumps({"key": name, **encode(unique)}).encode()
         nonce = os.urandom(_NONCE)
         cipher = AESGCM(_tenant_key(self._keys[name], label.tenant))
         return len(head).to_bytes(4, "big") + head + nonce + cipher.encrypt(nonce, content, head)
@@ -139,12 +128,9 @@ class RequestGuard:
         if label.id in self._seen:
             raise SealError("A document that was used before")
         self._seen[label.id] = now
-        while self._oldest() < now - 2 * MAX_AGE:
+        while next(iter(self._seen.values())) < now - 2 * MAX_AGE:
             self._seen.popitem(last=False)
         return label, content
-
-    def _oldest(self) -> float:
-        return next(iter(self._seen.values()))
 
 
 def keys_path() -> Path:

@@ -17,7 +17,7 @@ from skillkit._version import __version__
 from skillkit.core.disk import agent_home, remove_tree
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.threads import in_daemon_thread
-from skillkit.fleet.cluster import find_dispatchers, get_dispatcher, import_ray, number_of
+from skillkit.fleet.cluster import find_dispatchers, get_dispatcher, import_ray, number_of, ray_value
 from skillkit.fleet.envelopes import unpack_request
 from skillkit.fleet.packing import unpack_tree
 from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL
@@ -99,7 +99,7 @@ class Worker:
         while not self._ended.is_set():
             if self._finishing.is_set() and not self._runs:
                 self._ended.set()
-            await self._beat(ray, {**facts, "trees": self._count_trees()}, rarely=count % _RARELY == 0)
+            await self._beat(ray, {**facts, "trees": self._runner.trees.count()}, rarely=count % _RARELY == 0)
             count += 1
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), HEARTBEAT)
@@ -251,9 +251,6 @@ class Worker:
         finally:
             remove_tree(scratch)
 
-    def _count_trees(self) -> int:
-        return self._runner.trees.count()
-
     async def _beat(self, ray: Any, facts: dict[str, Any], *, rarely: bool) -> None:
         """Tell the dispatcher that serves this machine; one of another version is told now and then."""
         try:
@@ -265,7 +262,7 @@ class Worker:
             if self._dispatcher is None:
                 self._dispatcher = await in_daemon_thread(self._find_dispatcher, ray)
             answer = await asyncio.wait_for(
-                _value(self._dispatcher.beat.remote(self._options.name, facts)), 2
+                ray_value(self._dispatcher.beat.remote(self._options.name, facts)), 2
             )
         except (TimeoutError, ray.exceptions.RayError, ValueError) as error:
             logger.info("No dispatcher at the moment: %s", type(error).__name__)
@@ -280,7 +277,3 @@ class Worker:
         count = ray.get(first.greet.remote(self._options.name, PROTOCOL), timeout=2)["dispatchers"]
         number = number_of(self._options.place, count)
         return first if number == 0 else get_dispatcher(ray, number)
-
-
-async def _value(ref: Any) -> Any:
-    return await ref
