@@ -59,13 +59,11 @@ def table(
 ) -> Markup:
     """Return a table with a caption for those who cannot see it; a phone shows each row as a card."""
     head = tag("thead", tag("tr", [tag("th", heading, scope="col") for heading in headings]))
-    body = tag("tbody", [tag("tr", _cells(headings, row)) for row in rows])
+    labelled = ([*zip(headings, row, strict=True)] for row in rows)
+    cells = ([tag("td", cell, data_label=heading) for heading, cell in row] for row in labelled)
+    body = tag("tbody", [tag("tr", row) for row in cells])
     inner = tag("table", tag("caption", caption, class_="unseen"), head, body, **attributes)
     return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
-
-
-def _cells(headings: Sequence[str], row: Sequence[object]) -> list[Markup]:
-    return [tag("td", cell, data_label=heading) for heading, cell in zip(headings, row, strict=True)]
 
 
 def bar(parts: Iterable[tuple[str, float]], whole: float, label: str) -> Markup:

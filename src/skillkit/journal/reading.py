@@ -116,23 +116,22 @@ class JournalReader:
         if before is not None:
             condition += " AND id < ?"
             values.append(before)
-        order = f"SELECT {_COLUMNS} FROM event WHERE {condition} ORDER BY id DESC LIMIT ?"
-        return [_stored(row) for row in self._rows(order, [*values, limit])]
+        return self._events(f"{condition} ORDER BY id DESC LIMIT ?", [*values, limit])
 
     def since(self, identity: int, limit: int = PAGE) -> list[StoredEvent]:
         """Return the events that came after one, oldest first: for whoever watches."""
-        order = f"SELECT {_COLUMNS} FROM event WHERE id > ? ORDER BY id LIMIT ?"
-        return [_stored(row) for row in self._rows(order, [identity, limit])]
+        return self._events("id > ? ORDER BY id LIMIT ?", [identity, limit])
 
     def conversation(self, identity: str) -> list[StoredEvent]:
         """Return everything of one conversation in the order in which it happened."""
-        order = f"SELECT {_COLUMNS} FROM event WHERE conversation = ? ORDER BY id"
-        return [_stored(row) for row in self._rows(order, [identity])]
+        return self._events("conversation = ? ORDER BY id", [identity])
 
     def offer(self, digest: str) -> list[Event]:
         """Return what requests with this digest could choose from, in as many parts as it was written."""
-        order = f"SELECT {_COLUMNS} FROM event WHERE kind = ? AND digest = ? ORDER BY id DESC LIMIT 1000"
-        return [_stored(row).event for row in self._rows(order, [Kind.OFFERED.value, digest])]
+        found = self._events(
+            "kind = ? AND digest = ? ORDER BY id DESC LIMIT 1000", [Kind.OFFERED.value, digest]
+        )
+        return [stored.event for stored in found]
 
     def conversations(
         self, *, limit: int = PAGE, offset: int = 0, text: str = ""
@@ -170,8 +169,7 @@ class JournalReader:
     def oldest_first(self, wanted: EventFilter = ANYTHING, after: int = 0) -> Iterator[StoredEvent]:
         """Yield every event after one in the order in which it was written, a page in memory at a time."""
         condition, values = wanted.clause()
-        order = f"SELECT {_COLUMNS} FROM event WHERE {condition} AND id > ? ORDER BY id LIMIT 1000"
-        while page := [_stored(row) for row in self._rows(order, [*values, after])]:
+        while page := self._events(f"{condition} AND id > ? ORDER BY id LIMIT 1000", [*values, after]):
             yield from page
             after = page[-1].id
 
@@ -180,9 +178,9 @@ class JournalReader:
         for stored in self.oldest_first(wanted):
             yield json.dumps(stored.to_data(), ensure_ascii=False)
 
-    def query(self, order: str, values: Sequence[object] = ()) -> list[Any]:
-        """Return the rows of a SELECT, for views of the journal that are not here."""
-        return self._rows(order, values)
+    def _events(self, condition: str, values: Sequence[object]) -> list[StoredEvent]:
+        rows = self._rows(f"SELECT {_COLUMNS} FROM event WHERE {condition}", values)
+        return [_stored(row) for row in rows]
 
     def _rows(self, order: str, values: Sequence[object]) -> list[Any]:
         if not self.path.exists():

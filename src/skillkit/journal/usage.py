@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from skillkit.core.codec import encode
 from skillkit.core.events import Event, Json, Kind, entries_of
 from skillkit.journal.reading import EventFilter, JournalReader
 
@@ -48,20 +49,8 @@ class SkillUsage:
         return None
 
     def to_data(self) -> dict[str, Json]:
-        return {
-            "skill": self.skill,
-            "matched": self.matched,
-            "loaded": self.loaded,
-            "read": self.read,
-            "run": self.run,
-            "failed": self.failed,
-            "called": self.called,
-            "tokens": self.tokens,
-            "last": self.last,
-            "missed": self.missed,
-            "never_used": self.never_used,
-            "always_beaten_by": self.always_beaten_by,
-        }
+        said = {"never_used": self.never_used, "always_beaten_by": self.always_beaten_by}
+        return {**encode(self, {"beaten_by", "near"}), **said}
 
 
 class UsageCounter:
@@ -72,7 +61,27 @@ class UsageCounter:
         self._matched_in_turn: dict[tuple[str, int], set[str]] = defaultdict(set)
 
     def add(self, event: Event) -> None:
-        _count(self.by_skill, self._matched_in_turn, event)
+        turn = (event.conversation, event.turn)
+        if event.kind is Kind.MATCHED:
+            self._matched_in_turn[turn].update(self._add_match(event))
+        elif event.skill:
+            matched = event.skill in self._matched_in_turn.get(turn, ())
+            _count(self._row(event.skill), event, matched=matched)
+
+    def _add_match(self, event: Event) -> list[str]:
+        taken = _ids(event.data.get("matched"))
+        for skill in taken:
+            row = self._row(skill)
+            row.matched += 1
+            row.last = event.time
+        for skill in (near for near in _ids(event.data.get("near")) if taken):
+            row = self._row(skill)
+            row.near += 1
+            row.beaten_by[taken[0]] += 1
+        return taken
+
+    def _row(self, skill: str) -> SkillUsage:
+        return self.by_skill.setdefault(skill, SkillUsage(skill))
 
     @property
     def rows(self) -> list[SkillUsage]:
@@ -93,32 +102,14 @@ def usage_of(events: Iterable[Event], skills: Iterable[str] = ()) -> list[SkillU
     return counter.rows
 
 
-def _count(
-    rows: dict[str, SkillUsage], matched_in_turn: dict[tuple[str, int], set[str]], event: Event
-) -> None:
-    turn = (event.conversation, event.turn)
-    if event.kind is Kind.MATCHED:
-        taken = _ids(event.data.get("matched"))
-        for skill in taken:
-            row = rows.setdefault(skill, SkillUsage(skill))
-            row.matched += 1
-            row.last = event.time
-        matched_in_turn[turn].update(taken)
-        for skill in (near for near in _ids(event.data.get("near")) if taken):
-            row = rows.setdefault(skill, SkillUsage(skill))
-            row.near += 1
-            row.beaten_by[taken[0]] += 1
-        return
-    if not event.skill:
-        return
-    row = rows.setdefault(event.skill, SkillUsage(event.skill))
+def _count(row: SkillUsage, event: Event, *, matched: bool) -> None:
     match event.kind:
         case Kind.ACTIVATED:
             tokens = event.data.get("tokens")
             row.tokens += tokens if isinstance(tokens, int) else 0
         case Kind.LOADED:
             row.loaded += 1
-            row.missed += event.skill not in matched_in_turn[turn]
+            row.missed += not matched
         case Kind.READ:
             row.read += 1
         case Kind.SCRIPT_RUN:

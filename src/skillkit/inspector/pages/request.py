@@ -23,7 +23,7 @@ MAX_ROWS = 200
 def show(library: Library, query: Mapping[str, str]) -> str:
     """Return the page, or only what changes while somebody types."""
     text = query.get("q", "")[:MAX_REQUEST]
-    modes = [mode for name in ("mode", "beside") if (mode := _mode(query.get(name, "")))]
+    modes = [mode for name in ("mode", "beside") for mode in Mode if mode.value == query.get(name)]
     result = _result(library, text, modes)
     if query.get("part") == "result":
         return result
@@ -57,10 +57,6 @@ def _form(text: str, modes: list[Mode]) -> Markup:
 def _choice(name: str, chosen: list[Mode], otherwise: str) -> Markup:
     modes = {mode.value: mode.value for mode in Mode}
     return choice(name, modes, chosen[0].value if chosen else "", otherwise)
-
-
-def _mode(name: str) -> Mode | None:
-    return next((mode for mode in Mode if mode.value == name), None)
 
 
 def _result(library: Library, text: str, modes: list[Mode]) -> Markup:

@@ -1,9 +1,7 @@
 """Trust: what is trusted, by whom and since when, what changed since, and what waits for an answer."""
 
-from collections.abc import Mapping
 from datetime import datetime
 
-from skillkit.core.digest import FileDigest
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
@@ -12,6 +10,7 @@ from skillkit.inspector.layout import badge, count_of, nothing, page, place, sec
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.manage import action_address
 from skillkit.inspector.pages.skills import NOT_YET, address
+from skillkit.install.changes import file_changes
 from skillkit.install.consents import Consent
 from skillkit.install.enabled import SkillStatus
 
@@ -64,7 +63,7 @@ def _trusted(statuses: list[SkillStatus], consents: tuple[Consent, ...]) -> Mark
     rows = [
         [
             link(address(status.skill.name), status.skill.name),
-            _by_whom(status),
+            "you" if status.standing.reason == "approved" else f"nobody had to: it {status.standing.reason}",
             _since(status, consents),
             place(status.skill.base_dir),
         ]
@@ -100,10 +99,6 @@ def _rest(number: int) -> Markup | None:
     return tag("p", f"{number - MAX_ROWS:,} more; the list of skills shows them all.", class_="faint")
 
 
-def _by_whom(status: SkillStatus) -> str:
-    return "you" if status.standing.reason == "approved" else f"nobody had to: it {status.standing.reason}"
-
-
 def _since(status: SkillStatus, consents: tuple[Consent, ...]) -> str:
     given = [one.granted_at for one in consents if one.digest == status.standing.digest and one.granted_at]
     return min(given, default="")
@@ -127,14 +122,8 @@ def _changed_files(status: SkillStatus, since: str) -> list[str]:
     except SkillsUseError:
         return []
     if record is not None and record.trusted:  # the yes was to these very files
-        both = {**record.files, **now}
-        return sorted(path for path in both if _content(record.files, path) != _content(now, path))
+        return [change.path for change in file_changes(record.files, now) if change.kind != "mode"]
     return _written_after(skill, list(now), since)
-
-
-def _content(files: Mapping[str, FileDigest], path: str) -> str | None:
-    found = files.get(path)
-    return found.sha256 if found else None
 
 
 def _written_after(skill: SkillMetadata, paths: list[str], since: str) -> list[str]:
