@@ -25,16 +25,12 @@ class Comparison:
         return bool(self.worse or self.dropped)
 
     def as_data(self) -> dict[str, object]:
-        def named(results: tuple[Result, ...]) -> list[str]:
-            return ["/".join(part for part in result.key if part) for result in results]
-
-        return {
-            "worse": named(self.worse),
-            "better": named(self.better),
-            "new": named(self.new),
-            "gone": named(self.gone),
-            "dropped": list(self.dropped),
+        lists = {"worse": self.worse, "better": self.better, "new": self.new, "gone": self.gone}
+        named = {
+            word: ["/".join(part for part in result.key if part) for result in results]
+            for word, results in lists.items()
         }
+        return {**named, "dropped": list(self.dropped)}
 
 
 def compare(earlier: Report, now: Report) -> Comparison:

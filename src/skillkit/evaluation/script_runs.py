@@ -1,12 +1,13 @@
 """The scripts tier: scripts of a skill, run in the sandbox with known input, against what must come of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
 from skillkit.core.authority import Authority, DefaultAuthority, Requester
 from skillkit.core.availability import Refusal
+from skillkit.core.codec import encode
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
 from skillkit.core.foreign_json import parse_json
@@ -82,14 +83,8 @@ class Observed:
     message: str
 
     def as_data(self) -> dict[str, object]:
-        return {
-            "exit_code": self.exit_code,
-            "stdout": self.stdout[:MOST_OUTPUT],
-            "json": self.json,
-            "files": {name: text[:MOST_OUTPUT] for name, text in self.files.items()},
-            "error": self.error,
-            "message": self.message,
-        }
+        files = {name: text[:MOST_OUTPUT] for name, text in self.files.items()}
+        return encode(replace(self, stdout=self.stdout[:MOST_OUTPUT], files=files))
 
 
 _NEVER_RAN = frozenset(

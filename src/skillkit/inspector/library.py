@@ -143,7 +143,10 @@ class Library:
         self.snapshot().judgements.wait(WHOLE_LIBRARY)  # what is judged can be shown sooner
         self._uncounted = version  # should it fail: said once, and not tried again until something changes
         try:
-            self._cost = (version, cost_report(self.manager, counter=_PatientCounter(self.pages_first)))
+            self._cost = (
+                version,
+                cost_report(self.manager, counter=_PatientCounter(pages_first=self.pages_first)),
+            )
             self.matcher().prepare()  # the first request that somebody types finds it indexed
             self.provider().prepare()
         finally:
@@ -225,23 +228,14 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
-class _PatientCounter:
+class _PatientCounter(TokenEstimator):
     """Counts as everybody does, after the pages that somebody waits for."""
 
-    pages_first: PagesFirst
-    estimator: TokenEstimator = field(default_factory=TokenEstimator)
-
-    @property
-    def name(self) -> str:
-        return self.estimator.name
-
-    @property
-    def margin(self) -> float:
-        return self.estimator.margin
+    pages_first: PagesFirst = field(default_factory=PagesFirst)
 
     def count(self, text: str) -> int:
         self.pages_first.wait()
-        return self.estimator.count(text)
+        return TokenEstimator.count(self, text)
 
 
 def cost_of(report: CostReport | None, skill: SkillMetadata) -> SkillCost | None:

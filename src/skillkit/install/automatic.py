@@ -77,7 +77,9 @@ def automatic_code(tree: SkillTree, metadata: SkillMetadata) -> Iterator[str]:
         yield "hook: cannot be read"
     for path in tree.files:
         if path.rpartition("/")[2] == SKILL_FILE:
-            yield from _of_instructions(_text(tree, path))
+            text = _text(tree, path)
+            yield from (f"!`{_short('; '.join(command.splitlines()))}`" for command in commands_in(text))
+            yield from (f"@{_short(named)}" for named in files_in(text))
         yield from _of_file(tree, path)
 
 
@@ -100,11 +102,6 @@ def declared_run(metadata: SkillMetadata) -> Iterator[str]:
     for name in ("model", "effort", "shell"):
         if value := getattr(metadata, name):
             yield f"{name}: {_short(value)}"
-
-
-def _of_instructions(text: str) -> Iterator[str]:
-    yield from (f"!`{_short('; '.join(command.splitlines()))}`" for command in commands_in(text))
-    yield from (f"@{_short(path)}" for path in files_in(text))
 
 
 def _of_file(tree: SkillTree, path: str) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """Skills in locks of other tools: a hash and no commit, or a commit; the bytes are found by them."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from skillkit.install.paths import installable
 from skillkit.install.registry import RegistryState
 from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.layout import LeftOut
-from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
+from skillkit.install.sources.source import Access, OpenSource, Source, ask_each_source, checked_path
 from skillkit.install.store import SkillStore
 from skillkit.install.tree import ANY_SIZE, TreeLimits, read_folder
 
@@ -147,20 +146,15 @@ def find_all(
     skills: Sequence[ForeignSkill], limits: TreeLimits, access: Access
 ) -> tuple[list[FoundSkill], list[LeftOut]]:
     """Find each skill in the history of its source; what is not there is left out with the reason."""
-    groups: dict[Source, list[ForeignSkill]] = {}
-    for skill in skills:
-        groups.setdefault(skill.source.within(""), []).append(skill)
 
-    def ask(group: tuple[Source, list[ForeignSkill]]) -> list[FoundSkill | LeftOut]:
-        source, members = group
+    def ask(source: Source, members: list[ForeignSkill]) -> list[FoundSkill | LeftOut]:
         try:
             with source.open(access) as opened:
                 return [_find(opened, skill, limits) for skill in members]
         except InstallError as error:
             return [LeftOut(skill.name, str(error)) for skill in members]
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool, access.stopping_on_error():
-        answers = [answer for group in pool.map(ask, groups.items()) for answer in group]
+    answers = ask_each_source(skills, lambda skill: skill.source, ask, access, _AT_ONCE)
     return (
         [answer for answer in answers if isinstance(answer, FoundSkill)],
         [answer for answer in answers if isinstance(answer, LeftOut)],

@@ -1,12 +1,11 @@
 """Whether the sources of installed skills hold something newer."""
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from skillkit.install.exceptions import InstallError
 from skillkit.install.record import InstalledSkill
-from skillkit.install.sources.source import Access, OpenSource, Source
+from skillkit.install.sources.source import Access, OpenSource, Source, ask_each_source
 from skillkit.install.tree import SkillTree
 
 _AT_ONCE = 8
@@ -25,14 +24,6 @@ class Freshness:
     error: str = ""
 
 
-def group_by_source(skills: Iterable[InstalledSkill]) -> dict[Source, list[InstalledSkill]]:
-    """Return the skills that one opening of their source serves."""
-    groups: dict[Source, list[InstalledSkill]] = {}
-    for skill in skills:
-        groups.setdefault(skill.source.within(""), []).append(skill)
-    return groups
-
-
 def freshness(
     skills: Sequence[InstalledSkill], access: Access, stored: Callable[[InstalledSkill], SkillTree]
 ) -> list[Freshness]:
@@ -41,8 +32,7 @@ def freshness(
     `stored` returns the files of an installed skill, to be compared with those of the source.
     """
 
-    def ask(group: tuple[Source, list[InstalledSkill]]) -> list[Freshness]:
-        source, members = group
+    def ask(source: Source, members: list[InstalledSkill]) -> list[Freshness]:
         if source.pinned:
             return [Freshness(skill, skill.revision, note="pinned to its version") for skill in members]
         try:
@@ -51,8 +41,7 @@ def freshness(
         except InstallError as error:
             return [Freshness(skill, error=str(error)) for skill in members]
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool, access.stopping_on_error():
-        answers = [found for group in pool.map(ask, group_by_source(skills).items()) for found in group]
+    answers = ask_each_source(skills, lambda skill: skill.source, ask, access, _AT_ONCE)
     order = {skill.name_canonical: place for place, skill in enumerate(skills)}
     return sorted(answers, key=lambda found: order[found.skill.name_canonical])
 

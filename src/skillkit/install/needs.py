@@ -242,7 +242,8 @@ def _sentences(text: str, name: str, own: str) -> Iterator[tuple[str, str, str]]
         if marks or match or not line.strip() or _STARTS_ITEM.match(line):
             if paragraph:
                 whole = " ".join(part.strip() for part in paragraph)
-                indent = _indent(paragraph[0]) if _STARTS_ITEM.match(paragraph[0]) else -1
+                first = paragraph[0]
+                indent = len(first) - len(first.lstrip()) if _STARTS_ITEM.match(first) else -1
                 leads = [(outer, text) for outer, text in leads if outer < indent]
                 lead = " ".join(text for _, text in leads)
                 quote = "> " if whole.startswith(">") else ""
@@ -260,18 +261,10 @@ def _sentences(text: str, name: str, own: str) -> Iterator[tuple[str, str, str]]
         fence = ("" if fence else marks) if marks else fence
         if match:
             heading, leads = match[1], []
-            level = _level(line)
+            level = len(line) - len(line.lstrip("#"))
             chapters = [*(each for each in chapters if each[0] < level), (level, heading)]
         elif not fence and not marks and line.strip():
             paragraph.append(line)
-
-
-def _level(heading: str) -> int:
-    return len(heading) - len(heading.lstrip("#"))
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _naming(name: str, paragraph: str) -> Iterator[str]:

@@ -100,20 +100,13 @@ class SkillStore:
         data = json.dumps(dict(record), indent=1, sort_keys=True).encode()
         replace_file(path.with_name(f"{path.name}.json"), data, 0o600)
 
-    def record(self, path: Path) -> dict[str, Any] | None:
-        """Where the version in `path` came from."""
-        try:
-            data = read_json(path.with_name(f"{path.name}.json"))
-        except (OSError, ValueError):
-            return None
-        return data if isinstance(data, dict) else None
-
     def all_records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
-        """Every version in the store that has a record, with it."""
+        """Every version in the store that has a record of where it came from, with it."""
         for path in self._versions():
-            record = self.record(path)
-            if record is not None and path.is_dir():
-                yield path, record
+            with suppress(OSError, ValueError):
+                record = read_json(path.with_name(f"{path.name}.json"))
+                if isinstance(record, dict) and path.is_dir():
+                    yield path, record
 
     def discard(self, path: Path) -> None:
         """Delete a version; half of one is never left under its name."""

@@ -1,7 +1,6 @@
 """Restoring what a lock says: all of it, exactly, or nothing."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from skillkit.core.names import canonical_name
@@ -13,7 +12,7 @@ from skillkit.install.plan import Plan, make_plan, refuse_edits
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry, RegistryState
 from skillkit.install.sources.layout import LeftOut
-from skillkit.install.sources.source import Access, OpenSource, Source
+from skillkit.install.sources.source import Access, OpenSource, Source, ask_each_source
 from skillkit.install.tree import TreeLimits
 
 _AT_ONCE = 4
@@ -73,18 +72,15 @@ def fetch_locked(
     access: Access,
 ) -> list[tuple[Plan, tuple[str, ...]]]:
     """Every wanted skill, in memory and equal to its lock, with notes; each source is opened once."""
-    groups: dict[Source, list[LockedSkill]] = {}
-    for locked in wanted:
-        groups.setdefault(locked.source.fixed(locked.revision).within(""), []).append(locked)
 
-    def get(group: tuple[Source, list[LockedSkill]]) -> list[tuple[Plan, tuple[str, ...]]]:
-        source, members = group
+    def get(source: Source, members: list[LockedSkill]) -> list[tuple[Plan, tuple[str, ...]]]:
         with source.open(access) as opened:
             opened.transfer([locked.source.path for locked in members], limits)
             return [_plan(registry, state, opened, locked, limits) for locked in members]
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool, access.stopping_on_error():
-        plans = [plan for group in pool.map(get, groups.items()) for plan in group]
+    plans = ask_each_source(
+        wanted, lambda locked: locked.source.fixed(locked.revision), get, access, _AT_ONCE
+    )
     order = {canonical_name(locked.name): place for place, locked in enumerate(wanted)}
     return sorted(plans, key=lambda item: order[item[0].skill.name_canonical])
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from skillkit.core.authority import Authority, Requester, WrappedAuthority
 from skillkit.core.availability import Refusal
+from skillkit.core.codec import decode
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home
 from skillkit.core.exceptions import SkillsUseError, StateFileError
@@ -46,10 +47,8 @@ class Rule:
 
     @classmethod
     def from_data(cls, data: Any) -> "Rule":
-        """Raises TypeError or ValueError for what is no rule."""
-        rule = cls(**data)
-        if not all(isinstance(text, str) for text in (rule.skill, rule.digest, rule.signer, rule.host)):
-            raise TypeError("a rule with something other than text in it")
+        """Raises ValueError for what is no rule."""
+        rule = decode(cls, data)
         if bool(rule.host) == bool(rule.skill or rule.digest or rule.signer):
             raise ValueError("a rule is about a skill or about a host")
         if rule.signer and not _FINGERPRINT.fullmatch(rule.signer):

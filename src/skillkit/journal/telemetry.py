@@ -11,7 +11,8 @@ from skillkit.core.text import one_line
 from skillkit.core.turn import current_turn
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import TracerProvider
+    from opentelemetry.metrics import Counter
+    from opentelemetry.trace import Tracer, TracerProvider
 
 FindSkill = Callable[[str], SkillMetadata | None]
 """Return a skill by its id; None where there is no such skill."""
@@ -40,33 +41,27 @@ _MAX_DESCRIPTION = 1024
 class TelemetryWriter:
     """Hands events to OpenTelemetry where it is installed; costs a look at that otherwise."""
 
-    def __init__(self, provider: "TracerProvider | None" = None) -> None:
-        """`provider` takes the place of the one that the program set for all."""
-        try:
-            from opentelemetry import metrics, trace
-        except ImportError:
-            self._tracer = self._counter = None
-            return
-        self._tracer = trace.get_tracer("skillkit", tracer_provider=provider)
-        self._counter = metrics.get_meter("skillkit").create_counter(
-            "skillkit.skill.events", description="What happened to skills, by kind and skill."
-        )
+    def __init__(self, provider: "TracerProvider | None" = None, find: FindSkill | None = None) -> None:
+        """`provider` takes the place of the one that the program set for all; `find` describes skills."""
+        self._instruments = _instruments(provider)
+        self._find = find
 
-    def record(self, event: Event, find: FindSkill | None = None) -> None:
-        """Hand on an event; `find` describes the skill that it is about."""
-        if self._tracer is None or self._counter is None:
+    def record(self, event: Event) -> None:
+        """Hand on an event, with a description of the skill that it is about."""
+        if self._instruments is None:
             return
-        self._counter.add(1, {"skillkit.event": event.kind.value, "gen_ai.skill.name": event.skill})
+        tracer, counter = self._instruments
+        counter.add(1, {"skillkit.event": event.kind.value, "gen_ai.skill.name": event.skill})
         if (name := _SPANS.get(event.kind)) is None:
             return
         duration = event.data.get("duration_ms")
         length = int(duration * 1e6) if isinstance(duration, int | float) else 0
         end = time.time_ns()
         attributes = _attributes(event)
-        if find is not None and (skill := find(event.skill)) is not None:
+        if self._find is not None and (skill := self._find(event.skill)) is not None:
             attributes["gen_ai.skill.description"] = one_line(skill.description)[:_MAX_DESCRIPTION]
             attributes["gen_ai.skill.source.uri"] = skill.skill_path.absolute().as_uri()
-        span = self._tracer.start_span(name, start_time=end - length, attributes=attributes)
+        span = tracer.start_span(name, start_time=end - length, attributes=attributes)
         if error := event.data.get("error"):
             from opentelemetry.trace import Status, StatusCode
 
@@ -93,26 +88,21 @@ class Writers:
             writer.close()
 
 
-class _DescribedSpans:
-    """Spans that say what the skill is that they are about."""
-
-    def __init__(self, spans: TelemetryWriter, find: FindSkill) -> None:
-        self._spans = spans
-        self._find = find
-
-    def record(self, event: Event) -> None:
-        self._spans.record(event, self._find)
-
-    def close(self) -> None:
-        self._spans.close()
-
-
-_spans = cache(TelemetryWriter)
+@cache
+def _instruments(provider: "TracerProvider | None") -> "tuple[Tracer, Counter] | None":
+    try:
+        from opentelemetry import metrics, trace
+    except ImportError:
+        return None
+    counter = metrics.get_meter("skillkit").create_counter(
+        "skillkit.skill.events", description="What happened to skills, by kind and skill."
+    )
+    return trace.get_tracer("skillkit", tracer_provider=provider), counter
 
 
 def with_spans(*writers: Writer, find: FindSkill) -> Writers:
     """Return `writers` and, where OpenTelemetry is installed, its spans as one writer."""
-    return Writers((*writers, _DescribedSpans(_spans(), find)))
+    return Writers((*writers, TelemetryWriter(find=find)))
 
 
 def _attributes(event: Event) -> dict[str, str | int | float]:

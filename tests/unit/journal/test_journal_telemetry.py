@@ -65,9 +65,9 @@ def test_a_span_says_what_the_skill_is_and_where_unless_nobody_knows_it(tmp_path
     path.write_text("---\nname: pdf\ndescription: Fill in\n  PDF forms.\n---\nDo it.\n")
     manager = SkillManager(project_skill_dir=tmp_path, anthropic_config_dir="")
     manager.discover()
-    writer = TelemetryWriter(provider)
+    writer = TelemetryWriter(provider, manager.find_skill)
     for name in ("pdf", "invented"):
-        writer.record(Event(Kind.READ, name, data={"path": "a.md"}), manager.find_skill)
+        writer.record(Event(Kind.READ, name, data={"path": "a.md"}))
     known, unknown = exporter.get_finished_spans()
     assert known.attributes["gen_ai.skill.description"] == "Fill in PDF forms."
     assert known.attributes["gen_ai.skill.source.uri"] == path.as_uri()

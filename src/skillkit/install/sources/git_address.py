@@ -52,7 +52,7 @@ def parse_address(text: str) -> Address | None:
         )
     if shorthand := _SHORTHAND.fullmatch(text):
         return Address(
-            _github(shorthand["owner"], shorthand["repository"], shown),
+            f"https://{_default_host()}/{shorthand['owner']}/{_repository(shorthand['repository'], shown)}",
             parse_ref(shorthand["ref"]) if shorthand["ref"] else None,
             checked_path(shorthand["path"]) if shorthand["path"] else "",
         )
@@ -105,10 +105,6 @@ def _plain_path(path: str, shown: str) -> str:
     if ".." in path.split("/") or path.lstrip("/").startswith("-") or "\\" in path:
         raise SourceError(f"'{shown}' has a path that cannot be meant")
     return path
-
-
-def _github(owner: str, repository: str, shown: str) -> str:
-    return f"https://{_default_host()}/{owner}/{_repository(repository, shown)}"
 
 
 def _repository(name: str, shown: str) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -25,6 +25,7 @@ MAX_INDEX = 4 * 1024 * 1024
 MAX_SKILLS = 5000
 _ARCHIVES = (".zip", ".tar.gz", ".tgz")
 _PLACES = ("url", "path", "href", "location", "skill")
+_OTHER_FORMAT = "the site's index does not follow the format 0.2.0; it was read as well as it could be"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -51,12 +52,6 @@ class SiteIndex:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Reading:
-    left_out: list[LeftOut] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 def read_index(data: bytes, url: str) -> SiteIndex:
     """Return what the index at `url` says. Raises SourceError for what is no index at all."""
     shown = escape_hidden(url)
@@ -69,34 +64,28 @@ def read_index(data: bytes, url: str) -> SiteIndex:
         entries = [{"name": name, **entry} for name, entry in entries.items() if isinstance(entry, dict)]
     if not isinstance(entries, list):
         raise SourceError(f"{shown} has no list of skills")
-    reading = _Reading()
     schema = content.get("$schema") if isinstance(content, dict) else None
-    if schema != SCHEMA and not (
-        schema is None and all("files" in each for each in entries if isinstance(each, dict))
-    ):
-        reading.notes.append(
-            "the site's index does not follow the format 0.2.0; it was read as well as it could be"
-        )
+    is_older = schema is None and all("files" in each for each in entries if isinstance(each, dict))
+    notes = () if schema == SCHEMA or is_older else (_OTHER_FORMAT,)
     skills: dict[str, SiteSkill] = {}
+    left_out: list[LeftOut] = []
     for number, entry in enumerate(entries[:MAX_SKILLS]):
-        skill = _entry(entry, number, url, reading)
-        if skill is not None and skills.setdefault(skill.name, skill) is not skill:
-            reading.left_out.append(LeftOut(skill.name, "the index names it twice; the first is taken"))
+        found = _entry(entry, number, url)
+        if isinstance(found, LeftOut):
+            left_out.append(found)
+        elif skills.setdefault(found.name, found) is not found:
+            left_out.append(LeftOut(found.name, "the index names it twice; the first is taken"))
     if len(entries) > MAX_SKILLS:
-        reading.left_out.append(
-            LeftOut("", f"{len(entries) - MAX_SKILLS:,} entries after the first {MAX_SKILLS:,}")
-        )
-    return SiteIndex(skills, tuple(reading.left_out), tuple(reading.notes))
+        left_out.append(LeftOut("", f"{len(entries) - MAX_SKILLS:,} entries after the first {MAX_SKILLS:,}"))
+    return SiteIndex(skills, tuple(left_out), notes)
 
 
-def _entry(entry: Any, number: int, url: str, reading: _Reading) -> SiteSkill | None:
+def _entry(entry: Any, number: int, url: str) -> SiteSkill | LeftOut:
     if not isinstance(entry, dict):
-        reading.left_out.append(LeftOut(f"entry {number}", "it is no object"))
-        return None
+        return LeftOut(f"entry {number}", "it is no object")
     name = str(entry.get("name") or entry.get("id") or "")
     if not installable(name):
-        reading.left_out.append(LeftOut(name[:80] or f"entry {number}", "its name cannot be one of a skill"))
-        return None
+        return LeftOut(name[:80] or f"entry {number}", "its name cannot be one of a skill")
     description = one_line(str(entry.get("description") or ""))
     files = [each for each in entry.get("files") or () if isinstance(each, str) and _inside(each)]
     if not entry.get("url") and SKILL_FILE in files:
@@ -109,8 +98,7 @@ def _entry(entry: Any, number: int, url: str, reading: _Reading) -> SiteSkill | 
     reason = "its digest is none" if digest is None else f"the index does not say where it is (type {kind})"
     if odd := other_spelling(files):
         reason = f"its {SKILL_FILE} is {odd}"
-    reading.left_out.append(LeftOut(name, reason))
-    return None
+    return LeftOut(name, reason)
 
 
 def _address(entry: Mapping[str, Any], files: Sequence[str], url: str) -> str:

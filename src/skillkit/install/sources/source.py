@@ -1,11 +1,12 @@
 """What every kind of source can do: resolve, list, fetch, say what is newer, describe itself."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from threading import Event
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 
 from skillkit.core.codec import decode
@@ -14,6 +15,7 @@ from skillkit.install.exceptions import InstallError, SourceError
 from skillkit.install.sources.layout import Listing
 from skillkit.install.tree import ANY_SIZE, SkillTree, TreeLimits
 
+Item, Answer = TypeVar("Item"), TypeVar("Answer")
 TIMEOUT = 600.0
 BACK_OFF = (0.5, 2.0)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -223,6 +225,21 @@ class OpenSources:
         if whole not in self._opened:
             self._opened[whole] = self._stack.enter_context(whole.open(self._access))
         return self._opened[whole]
+
+
+def ask_each_source(
+    items: Iterable[Item],
+    source_of: Callable[[Item], Source],
+    ask: Callable[[Source, list[Item]], list[Answer]],
+    access: Access,
+    at_once: int,
+) -> list[Answer]:
+    """Return what `ask` answers about the items of each source, several sources at a time."""
+    groups: dict[Source, list[Item]] = {}
+    for item in items:
+        groups.setdefault(source_of(item).within(""), []).append(item)
+    with ThreadPoolExecutor(at_once) as pool, access.stopping_on_error():
+        return [answer for answers in pool.map(ask, groups.keys(), groups.values()) for answer in answers]
 
 
 def checked_path(text: str) -> str:

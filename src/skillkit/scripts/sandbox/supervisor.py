@@ -59,7 +59,7 @@ def main() -> None:
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
     os.write(order["status"], f"pid {child}\n".encode())
-    _wait(child, order["control"])
+    select.select([os.pidfd_open(child), order["control"]], [], [])
     code = _end_tree(child)
     if order["work"]:
         remove_tree(order["work"])
@@ -68,12 +68,6 @@ def main() -> None:
     except BrokenPipeError:  # whoever would read the output folder is gone
         if order["output"]:
             remove_tree(order["output"])
-
-
-def _wait(child: int, control: int) -> None:
-    watched = os.pidfd_open(child)
-    select.select([watched, control], [], [])
-    os.close(watched)
 
 
 def _end_tree(child: int) -> int:
