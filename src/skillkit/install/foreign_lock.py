@@ -132,14 +132,9 @@ def sort_foreign(
     skills: Sequence[ForeignSkill], state: RegistryState, store: SkillStore
 ) -> tuple[list[LockedSkill], list[ForeignSkill]]:
     """Return what is installed as a lock of another tool says, and what is to be found."""
-    known, strange = [], []
-    for skill in skills:
-        installed = find_installed(state, store, skill)
-        if installed is None:
-            strange.append(skill)
-        else:
-            known.append(installed)
-    return known, strange
+    found = [(skill, find_installed(state, store, skill)) for skill in skills]
+    strange = [skill for skill, installed in found if installed is None]
+    return [installed for _, installed in found if installed is not None], strange
 
 
 def find_all(

@@ -161,28 +161,17 @@ def refuse_other_versions(plan: Plan) -> None:
 
 
 def offer(
-    tree: SkillTree,
-    metadata: SkillMetadata,
-    *,
-    name: str,
-    origin: str,
-    commit: str | None = None,
-    ref: str | None = None,
-    notes: tuple[str, ...] = (),
-    known: Container[str] | None = None,
+    tree: SkillTree, metadata: SkillMetadata, known: Container[str], *, name: str, origin: str
 ) -> ProposedSkill:
-    """The facts about a skill."""
+    """The facts about a skill among the `known` ones."""
     return ProposedSkill(
         name=name,
         origin=origin,
         digest=tree.digest.digest,
-        commit=commit,
-        ref=ref,
         description=one_line(metadata.description),
         file_count=len(tree.files),
         size=tree.size,
         capabilities=capabilities(tree, metadata, known),
-        notes=notes,
         instructions=tree.skill_file.decode("utf-8", "replace"),
     )
 
@@ -204,26 +193,18 @@ def offer_of(
     elif skill.declared_name:
         declared = escape_hidden(skill.declared_name)
         notes = (*notes, f"it calls itself '{declared}' and is installed as '{skill.name}'")
-    new = offer(
-        plan.tree,
-        plan.metadata,
-        name=skill.name,
-        origin=skill.origin,
-        commit=skill.revision,
-        ref=skill.source.follows,
-        notes=notes,
-        known=known,
-    )
+    card = offer(plan.tree, plan.metadata, known, name=skill.name, origin=skill.origin)
+    new = replace(card, commit=skill.revision, ref=skill.source.follows, notes=notes)
     if old is None:
         return new
-    before, card = _as_it_is(store, old, known)
+    before, older = _as_it_is(store, old, known)
     return replace(
         new,
         previous_commit=old.revision,
         previous_digest=old.digest,
         changes=file_changes(before.digest.files, plan.tree.digest.files),
         diff=tuple(diff_lines(before.contents, plan.tree.contents)),
-        capability_changes=tuple(card.difference(new.capabilities)),
+        capability_changes=tuple(older.difference(new.capabilities)),
     )
 
 

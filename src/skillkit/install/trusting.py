@@ -51,7 +51,7 @@ class TrustingInspector(InstallInspector):
         if digest not in self.registry.consents.digests(ConsentKind.USE):
             origin = escape_hidden(str(skill.base_dir))
             known = self.registry.load().skills
-            card = offer(tree, skill, name=skill.name, origin=origin, known=known)
+            card = offer(tree, skill, known, name=skill.name, origin=origin)
             self._ask(Proposal("trust", (card,), pinned == digest))
             given = Consent(ConsentKind.USE, digest, skill.canonical_name, str(skill.base_dir))
             self.registry.consents.grant(given)

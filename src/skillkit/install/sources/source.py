@@ -15,7 +15,8 @@ from skillkit.install.exceptions import InstallError, SourceError
 from skillkit.install.sources.layout import Listing
 from skillkit.install.tree import ANY_SIZE, SkillTree, TreeLimits
 
-Item, Answer = TypeVar("Item"), TypeVar("Answer")
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 TIMEOUT = 600.0
 BACK_OFF = (0.5, 2.0)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
