@@ -123,18 +123,13 @@ class Report:
         return all(result.outcome is not CaseOutcome.SKIPPED for result in self.of(Tier.BEHAVIOUR))
 
     def as_data(self) -> dict[str, object]:
+        rounded = tuple(replace(one, seconds=round(one.seconds, 4)) for one in self.results)
         return {
             "format": FORMAT,
             "version": VERSION,
-            "created": self.created,
-            "tool": self.tool,
             "pass_rate": self.pass_rate,
             "counts": self.counts,
-            "skills": [encode(skill) for skill in self.skills],
-            "metrics": dict(self.metrics),
-            "results": [{**encode(one), "seconds": round(one.seconds, 4)} for one in self.results],
-            "unreadable": [encode(problem) for problem in self.unreadable],
-            "notes": list(self.notes),
+            **encode(replace(self, results=rounded)),
         }
 
     @classmethod

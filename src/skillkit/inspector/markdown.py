@@ -1,11 +1,7 @@
 """Untrusted Markdown as HTML that can do nothing: no HTML of its own, no script, nothing loaded."""
 
-from collections.abc import Sequence
-
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
 
 from skillkit.inspector.html import Markup, tag, visible
 
@@ -24,26 +20,15 @@ def render(text: str) -> Markup:
 
 def _renderer() -> MarkdownIt:
     renderer = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
-    renderer.add_render_rule("image", _image)
-    renderer.add_render_rule("link_open", _link_open)
-    renderer.add_render_rule("link_close", _link_close)
+    renderer.add_render_rule("image", lambda self, tokens, index, *_: _image(tokens[index]))
+    renderer.add_render_rule("link_open", lambda self, tokens, index, *_: _link_open(tokens[index]))
+    renderer.add_render_rule("link_close", lambda *_: "</span>")
     return renderer
 
 
-def _image(
-    self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
-) -> str:
-    token = tokens[index]
+def _image(token: Token) -> str:
     return tag("span", f"[image: {token.content or token.attrs.get('src', '')}]", class_="faint")
 
 
-def _link_open(
-    self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
-) -> str:
-    return f'<span class="link" title="{tag("i", tokens[index].attrs.get("href", ""))[3:-4]}">'
-
-
-def _link_close(
-    self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
-) -> str:
-    return "</span>"
+def _link_open(token: Token) -> str:
+    return f'<span class="link" title="{tag("i", token.attrs.get("href", ""))[3:-4]}">'

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from skillkit.core.codec import encode
 from skillkit.core.events import Event, Json, Kind
 from skillkit.core.exceptions import StateFileError
 from skillkit.core.foreign_json import parse_json
@@ -66,17 +67,8 @@ class StoredEvent:
 
     def to_data(self) -> dict[str, Json]:
         """Return the event as data for a line of JSON."""
-        event = self.event
-        return {
-            "id": self.id,
-            "time": datetime.fromtimestamp(event.time, UTC).isoformat(timespec="milliseconds"),
-            "kind": event.kind.value,
-            "conversation": event.conversation,
-            "turn": event.turn,
-            "skill": event.skill,
-            "digest": event.digest,
-            "data": dict(event.data),
-        }
+        time = datetime.fromtimestamp(self.event.time, UTC).isoformat(timespec="milliseconds")
+        return {"id": self.id, "time": time, **encode(self.event, {"time"})}
 
 
 @dataclass(frozen=True, slots=True)

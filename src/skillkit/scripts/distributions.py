@@ -36,7 +36,6 @@ _KNOWN = {
     "google.generativeai": "google-generativeai",
     "google.oauth2": "google-auth",
     "google.protobuf": "protobuf",
-    "google_auth_oauthlib": "google-auth-oauthlib",
     "googleapiclient": "google-api-python-client",
     "grpc": "grpcio",
     "grpc_status": "grpcio-status",
@@ -61,7 +60,6 @@ _KNOWN = {
     "psycopg2": "psycopg2-binary",
     "pyaudio": "PyAudio",
     "pyautogui": "PyAutoGUI",
-    "pydantic_ai": "pydantic-ai",
     "pylab": "matplotlib",
     "pymupdf": "PyMuPDF",
     "readability": "readability-lxml",
@@ -70,14 +68,12 @@ _KNOWN = {
     "skbio": "scikit-bio",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
-    "slack_sdk": "slack-sdk",
     "slugify": "python-slugify",
     "snowflake.connector": "snowflake-connector-python",
     "socks": "PySocks",
     "speech_recognition": "SpeechRecognition",
     "tavily": "tavily-python",
     "telegram": "python-telegram-bot",
-    "tomli_w": "tomli-w",
     "umap": "umap-learn",
     "usb": "pyusb",
     "vertexai": "google-cloud-aiplatform",
@@ -86,28 +82,27 @@ _KNOWN = {
     "win32com": "pywin32",
     "wx": "wxPython",
     "yaml": "PyYAML",
-    "youtube_transcript_api": "youtube-transcript-api",
-    "yt_dlp": "yt-dlp",
     "zmq": "pyzmq",
 }
 """Where the name of a package is not the name of its module; only these are sure."""
 _SAME_NAME = frozenset(
     "aiofiles aiohttp altair anthropic anyio arrow astropy beautifulsoup4 black bokeh boto3 botocore "
     "certifi chardet chromadb click colorama cryptography dashscope dask ddgs deepdiff django docker "
-    "duckdb duckduckgo_search elevenlabs fastapi feedparser flask fsspec googlemaps gradio graphviz h5py "
-    "html2text httpie httpx huggingface_hub hypothesis icalendar ics imageio imap_tools InquirerPy jieba "
-    "jinja2 joblib jsonschema keras kubernetes langchain ldap3 Levenshtein librosa litellm llama_index "
-    "loguru lxml mammoth markdownify matplotlib matplotlib_venn mcp mdit_py_plugins mistralai mistune "
-    "moviepy msgpack mss mutagen nbformat networkx nltk numba numpy openai openpyxl orjson pandas "
-    "paramiko pdf2image pdfplumber pikepdf pillow playwright plotly polars prometheus_client "
-    "prompt_toolkit psutil psycopg pyarrow pydantic pydantic_settings pydub pygments pymongo pymupdf4llm "
-    "pymysql pynput pyodbc pypdf PyPDF2 pyperclip pytesseract pytest pytz pyzbar qrcode questionary "
-    "rapidfuzz rdkit redis regex replicate reportlab requests rich scipy scrapy screeninfo seaborn "
-    "selenium sentence_transformers sentry_sdk shapely simplejson soundfile spacy sqlalchemy sqlparse "
-    "sse_starlette starlette statsmodels streamlit stripe svgwrite sympy tabulate tenacity tensorflow "
-    "tiktoken tomli tomlkit torch torchvision tqdm trafilatura transformers tree_sitter trio twilio "
-    "typer ujson unidiff urllib3 uvicorn uvloop vobject watchdog weasyprint websockets werkzeug "
-    "wordcloud xarray xlrd xlsxwriter xmltodict zstandard".split()
+    "duckdb duckduckgo_search elevenlabs fastapi feedparser flask fsspec google_auth_oauthlib "
+    "googlemaps gradio graphviz h5py html2text httpie httpx huggingface_hub hypothesis icalendar ics "
+    "imageio imap_tools InquirerPy jieba jinja2 joblib jsonschema keras kubernetes langchain ldap3 "
+    "Levenshtein librosa litellm llama_index loguru lxml mammoth markdownify matplotlib matplotlib_venn "
+    "mcp mdit_py_plugins mistralai mistune moviepy msgpack mss mutagen nbformat networkx nltk numba "
+    "numpy openai openpyxl orjson pandas paramiko pdf2image pdfplumber pikepdf pillow playwright plotly "
+    "polars prometheus_client prompt_toolkit psutil psycopg pyarrow pydantic pydantic_ai "
+    "pydantic_settings pydub pygments pymongo pymupdf4llm pymysql pynput pyodbc pypdf PyPDF2 pyperclip "
+    "pytesseract pytest pytz pyzbar qrcode questionary rapidfuzz rdkit redis regex replicate reportlab "
+    "requests rich scipy scrapy screeninfo seaborn selenium sentence_transformers sentry_sdk shapely "
+    "simplejson slack_sdk soundfile spacy sqlalchemy sqlparse sse_starlette starlette statsmodels "
+    "streamlit stripe svgwrite sympy tabulate tenacity tensorflow tiktoken tomli tomli_w tomlkit torch "
+    "torchvision tqdm trafilatura transformers tree_sitter trio twilio typer ujson unidiff urllib3 "
+    "uvicorn uvloop vobject watchdog weasyprint websockets werkzeug wordcloud xarray xlrd xlsxwriter "
+    "xmltodict youtube_transcript_api yt_dlp zstandard".split()
 )
 """Modules whose package has the same name, and no other project has a claim to it."""
 NAMESPACES = frozenset({"google", "azure"})

@@ -261,13 +261,8 @@ def waza_file_grader(grader: Mapping[str, object]) -> tuple[Check, ...]:
 
 def expected_checks(expected: Mapping[str, object]) -> tuple[Check, ...]:
     """What the `expected` part of a Waza task demands."""
-    found: list[Check] = []
-    if values := texts_of(expected.get("output_contains")):
-        found.append(Check(CheckKind.CONTAINS, values))
-    if values := texts_of(expected.get("output_contains_any")):
-        found.append(Check(CheckKind.CONTAINS, values, any_of=True))
-    if values := texts_of(expected.get("output_not_contains")):
-        found.append(Check(CheckKind.EXCLUDES, values))
+    output = {key: expected.get(f"output_{key}") for key in ("contains", "contains_any", "not_contains")}
+    found = [*_text_grader(output, "")]
     found.extend(_behaviour_grader(mapping_of(expected.get("behavior")), ""))
     for outcome in mappings_of(expected.get("outcomes")):
         if text_of(outcome, "type") == "task_completed":
