@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
+from typing import Self
 
 from skillkit.core.exceptions import ConfigurationError
 
@@ -28,7 +28,7 @@ class Watcher:
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, name="skillkit-watcher", daemon=True)
 
-    def start(self) -> "Watcher":
+    def start(self) -> Self:
         self._thread.start()
         self._ready.wait()
         return self
@@ -39,15 +39,10 @@ class Watcher:
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join()
 
-    def __enter__(self) -> "Watcher":
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _run(self) -> None:

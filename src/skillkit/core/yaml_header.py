@@ -119,9 +119,7 @@ class _Builder:
             raise self._refused(event, "aliases (*name)")
         if event.anchor is not None:
             raise self._refused(event, "anchors (&name)")
-        if event.tag is not None and event.tag != "!":
-            raise self._refused(event, "tags (!type)")
-        if event.tag == "!" and not isinstance(event, yaml.ScalarEvent):
+        if event.tag is not None and (event.tag != "!" or not isinstance(event, yaml.ScalarEvent)):
             raise self._refused(event, "tags (!type)")
 
     def _line(self, event: Any) -> int:

@@ -59,7 +59,12 @@ class JoinedTools:
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
         found: dict[str, Tool] = {}
         for source in self.sources:
-            for tool in _tools_of(source, session):
+            try:
+                tools = source.tools(session)
+            except Exception:
+                logger.exception("The tool source %r failed; its tools are left out", source)
+                continue
+            for tool in tools:
                 if found.setdefault(tool.name, tool) is not tool:
                     logger.warning("Tool name collision: '%s' is offered twice (using first)", tool.name)
         return tuple(found.values())
@@ -122,7 +127,8 @@ class Approved(WrappedTools):
             kind = Kind.SCRIPT_GRANTED if allowed else Kind.SCRIPT_DENIED
             self.journal.record(replace(question, kind=kind, time=time.time()))
             if not allowed:
-                return refusal(tool.name)
+                said = f"The user did not approve {tool.name}"
+                return ToolResult.failure(tool.name, "permission_denied", said)
             return await tool.handler(**arguments)
 
         return replace(tool, handler=ask_first, asks=False)
@@ -180,19 +186,6 @@ def few_at_once() -> asyncio.Semaphore:
 
 
 _gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
-
-
-def refusal(tool: str) -> ToolResult:
-    """The answer to a call that the user did not want."""
-    return ToolResult.failure(tool, "permission_denied", f"The user did not approve {tool}")
-
-
-def _tools_of(source: ToolSource, session: SkillSession) -> Sequence[Tool]:
-    try:
-        return source.tools(session)
-    except Exception:
-        logger.exception("The tool source %r failed; its tools are left out", source)
-        return ()
 
 
 def question_event(tool: str, arguments: Mapping[str, object], session: SkillSession) -> Event:

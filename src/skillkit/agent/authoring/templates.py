@@ -188,11 +188,6 @@ def quoted_description(description: str) -> str:
     text = " ".join(description.split())
     if len(text) > 1024:
         raise ConfigurationError(f"The description has {len(text)} characters; the limit is 1024")
-    return _quoted(text)
-
-
-def _quoted(text: str) -> str:
-    """`text` as a YAML scalar that cannot be anything else."""
     if text and text.replace(" ", "").replace("-", "").replace(",", "").replace(".", "").isalnum():
         return text
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'  # a scalar that is nothing else

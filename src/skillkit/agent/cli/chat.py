@@ -21,7 +21,7 @@ from skillkit.agent.cli.typed_ahead import silent_keys
 from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.providers import PROVIDERS
 from skillkit.agent.runtime import AgentRuntime, Observers
-from skillkit.agent.telemetry import Stopwatch
+from skillkit.agent.telemetry import Step, Stopwatch
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import escape_hidden, strip_hidden
 
@@ -197,24 +197,22 @@ class Chat:
         self.switches = SkillSwitches(runtime)
 
     def _open(self, options: Options) -> AgentRuntime:
-        ask = self._ask if self.interactive else None
-        ask_about_tool = self._ask_about_tool if self.interactive else None
-        if self.screen is None:
-            return runtime_for(options, ask=ask, ask_about_tool=ask_about_tool, show=self.tree)
-        screen, tree = self.screen, self.tree
+        ask, ask_about_tool = (self._ask, self._ask_about_tool) if self.interactive else (None, None)
+        observers = None if self.screen is None else self._observers(self.screen)
+        return runtime_for(
+            options, ask=ask, ask_about_tool=ask_about_tool, show=self.tree, observers=observers
+        )
 
-        def step(done: object) -> None:
-            tree.step(done)  # type: ignore[arg-type]
-            screen.step(done)  # type: ignore[arg-type]
+    def _observers(self, screen: AnswerScreen) -> Observers:
+        def step(done: Step) -> None:
+            self.tree.step(done)
+            screen.step(done)
 
         def problem(text: str) -> None:
             screen.stop()
             output.warn(text)
 
-        observers = Observers(tree.disclosed, step, problem, screen.activity, screen.activity)
-        return runtime_for(
-            options, ask=ask, ask_about_tool=ask_about_tool, show=self.tree, observers=observers
-        )
+        return Observers(self.tree.disclosed, step, problem, screen.activity, screen.activity)
 
     def _completions(self) -> list[str]:
         names = self.runtime.skills.provider.get_skill_names()

@@ -180,18 +180,19 @@ def add(
                 "left_out": left_out_view(installed.left_out),
             }
         )
-        raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
-    for item in installed:
-        done = "Already there:" if item in before else "Installed"
-        why = f", needed by {', '.join(item.came_for)}" if item.came_for else ""
-        output.say(f"{done} {item.name} ({item.version}{why}) → {item.installed_path}", "green", whole=True)
-        for place in places.get(item.name_canonical, ()):
-            output.say(f"  {place}", whole=True)
-    if installed:
-        names = " ".join(item.name_canonical for item in installed)
-        output.remark(f"To use it: agent skill enable {names}")
-    for left in installed.left_out:
-        output.remark(f"Left out {left}", "yellow")
+    else:
+        for item in installed:
+            done = "Already there:" if item in before else "Installed"
+            why = f", needed by {', '.join(item.came_for)}" if item.came_for else ""
+            where = item.installed_path
+            output.say(f"{done} {item.name} ({item.version}{why}) → {where}", "green", whole=True)
+            for place in places.get(item.name_canonical, ()):
+                output.say(f"  {place}", whole=True)
+        if installed:
+            names = " ".join(item.name_canonical for item in installed)
+            output.remark(f"To use it: agent skill enable {names}")
+        for left in installed.left_out:
+            output.remark(f"Left out {left}", "yellow")
     raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
 
 

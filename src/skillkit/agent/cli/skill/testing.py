@@ -1,6 +1,8 @@
 """Does it trigger, does it work, does it help: test."""
 
+from collections.abc import Callable
 from difflib import unified_diff
+from functools import reduce
 from json import dumps
 from pathlib import Path
 from typing import Annotated
@@ -230,22 +232,17 @@ def _tester(
 def _run(
     tester: SkillTester, tiers: list[str], asker: Asker, options: BehaviourOptions, *, update: bool
 ) -> Report:
-    found: Report | None = None
-    for name, work in (
-        ("static", tester.run_static),
-        ("routing", tester.run_routing),
-        ("scripts", lambda: _run_scripts(tester, asker, update=update)),
-        (
-            "behaviour",
-            lambda: run_behaviour(
-                tester, options, lambda estimate: asker.confirm(f"Run this? {estimate}"), tester.progress
-            ),
+    work: dict[str, Callable[[], Report]] = {
+        "static": tester.run_static,
+        "routing": tester.run_routing,
+        "scripts": lambda: _run_scripts(tester, asker, update=update),
+        "behaviour": lambda: run_behaviour(
+            tester, options, lambda estimate: asker.confirm(f"Run this? {estimate}"), tester.progress
         ),
-    ):
-        if name in tiers and (name != "scripts" or tester.scripts is not None):
-            part = work()
-            found = part if found is None else merge(found, part)
-    return found if found is not None else tester.report((), {})
+    }
+    wanted = [name for name in _TIERS if name in tiers and (name != "scripts" or tester.scripts is not None)]
+    parts = [work[name]() for name in wanted]
+    return reduce(merge, parts) if parts else tester.report((), {})
 
 
 def _run_scripts(tester: SkillTester, asker: Asker, *, update: bool) -> Report:
