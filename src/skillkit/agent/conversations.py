@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -126,10 +127,8 @@ class ConversationStore:
         """Every conversation that can be read, the newest first."""
         conversations = []
         for path in self._files():
-            try:
+            with suppress(ConversationError):
                 conversations.append(self.load(path.stem))
-            except ConversationError:
-                continue
         return sorted(conversations, key=lambda conversation: conversation.updated, reverse=True)
 
     def delete(self, identity: str) -> str:

@@ -38,7 +38,7 @@ from skillkit.disclosure import (
 )
 from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.exceptions import SkillRefusedError
-from skillkit.disclosure.tool_gate import Admission, Gated, ToolGate, admit
+from skillkit.disclosure.tool_gate import Gated, ToolGate
 from skillkit.disclosure.tool_sources import JoinedTools, question_event
 from skillkit.integrations.agent_framework import EffortOptions, SkillsContextProvider, as_message
 from skillkit.integrations.agent_framework_files import show_files
@@ -137,7 +137,7 @@ class ProgramSkills(SkillsContextProvider):
             models=models,
             effort_options=effort_options,
         )
-        self._fork_middleware = fork_middleware
+        self.fork_middleware = fork_middleware
         self.approvals = approvals
         self.ask_about_tool = ask_about_tool
         """Asks the user about tools of the program's own; None where nobody can be asked."""
@@ -180,9 +180,6 @@ class ProgramSkills(SkillsContextProvider):
 
     def session_in(self, state: dict[str, Any]) -> SkillSession:
         return self.session
-
-    def fork_middleware(self) -> list[Any]:
-        return self._fork_middleware()
 
     async def _ask(self, tool: str, arguments: Mapping[str, object]) -> bool:
         with in_turn(self.session.id, self.session.turn):
@@ -232,13 +229,10 @@ class ProgramSkills(SkillsContextProvider):
         ]
 
     def _narrowed(self, source: ToolSource) -> ToolSource:
-        basic = Gated(self.basic, self._admit)
+        basic = Gated(self.basic, self.provider.admit)
         if not self.small_model:
             return JoinedTools([basic, source])  # the same in every request: other tools end a prompt cache
         return JoinedTools([basic, SmallModelTools(source, self.provider.manager, lambda: self._loadable)])
-
-    def _admit(self, tool: str, session: SkillSession) -> Admission:
-        return admit(self.provider.gate, tool, self.provider.manager, session)
 
     def _said(self) -> str:
         # A skill to load is the better answer to what was said.

@@ -36,7 +36,7 @@ from skillkit.disclosure.skill_texts import SkillTexts
 from skillkit.disclosure.skill_tools import SkillToolSource
 from skillkit.disclosure.texts_in_use import recover, texts_in_use
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
-from skillkit.disclosure.tool_gate import ToolGate
+from skillkit.disclosure.tool_gate import Admission, ToolGate
 from skillkit.disclosure.tool_sources import JoinedTools
 from skillkit.disclosure.tools import Tool, ToolLookup, ToolSource
 from skillkit.disclosure.tools_of_use import skills_in_use
@@ -232,6 +232,16 @@ class SkillContextProvider(SkillTexts):
         identity = name if skill is None else self._activator.id_of(skill, name)
         usable = self._activator.usable(name, session, by_user=session.is_ordered(identity))
         return usable, identity
+
+    def admit(self, tool: str, session: SkillSession) -> Admission:
+        """Whether a tool of the host's own is free in a conversation now, asks first, or is hidden."""
+        if self.gate is None or not session.active:
+            return Admission.FREE
+        try:
+            return self.gate.admit(tool, skills_in_use(self.manager, session))
+        except Exception:
+            logger.exception("Whether %s may be called could not be decided, so it asks", tool)
+            return Admission.ASKS
 
     def model_choice(self, session: SkillSession) -> ModelChoice:
         """Which model, and how much effort, the skills want that came into use since the user spoke."""

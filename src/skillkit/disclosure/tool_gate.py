@@ -4,21 +4,16 @@ A gate only ever takes away: what a skill names is as free as the host made it, 
 asks first or is hidden, and nothing is granted.
 """
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import Enum
 from fnmatch import fnmatchcase
 
-from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tool_result import ToolResult
 from skillkit.disclosure.tool_sources import WrappedTools
 from skillkit.disclosure.tools import Tool, ToolSource, find_tool
-from skillkit.disclosure.tools_of_use import skills_in_use
-
-logger = logging.getLogger(__name__)
 
 
 class Admission(str, Enum):
@@ -60,17 +55,6 @@ class ToolGate:
     def _covers(self, entry: str, tool: str) -> bool:
         name = entry.partition("(")[0].strip().casefold()
         return fnmatchcase(tool.casefold(), self._names.get(name, name).casefold())
-
-
-def admit(gate: ToolGate | None, tool: str, manager: SkillManager, session: SkillSession) -> Admission:
-    """Whether a tool of the host's own is free in a conversation at this moment, asks first, or is hidden."""
-    if gate is None or not session.active:
-        return Admission.FREE
-    try:
-        return gate.admit(tool, skills_in_use(manager, session))
-    except Exception:
-        logger.exception("Whether %s may be called could not be decided, so it asks", tool)
-        return Admission.ASKS
 
 
 def outside(tool: str, session: SkillSession) -> ToolResult:

@@ -81,6 +81,8 @@ class SkillsContextProvider(ContextProvider):
         self.wrap = wrap
         self.requester = requester
 
+    fork_middleware: Callable[[], list[Any]] = list
+    """Makes what else watches the agent of a forked skill."""
     journal: Writer | None = None
     """Where questions to the user are written down; None for the manager's journal."""
 
@@ -114,10 +116,6 @@ class SkillsContextProvider(ContextProvider):
             return (await beside.run(forked.request)).text
 
         return run
-
-    def fork_middleware(self) -> list[Any]:
-        """What else watches the agent of a forked skill."""
-        return []
 
     def conversation(self, state: dict[str, Any]) -> Conversation:
         """The conversation that a run belongs to, as `state` remembers it."""

@@ -1,7 +1,7 @@
 """Skills for the Anthropic SDK: system blocks, tool definitions, results, and its tool runner."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -165,17 +165,8 @@ class AnthropicSkills:
         beside = partial(self._beside, prompt=prompt, tools=tools, parameters=parameters)
         self.conversation.fork = self.fork or run_beside
         request = self.request(messages, prompt=prompt)  # first: what matches brings tools along
-        run = _Run(self.conversation)
-        runner: BetaToolRunner[Any] = client.beta.messages.tool_runner(
-            messages=request["messages"],
-            system=request["system"],
-            tools=[
-                *(_GatedTool(run, tool) if run.gates(tool) else tool for tool in run.admitted(tools)),
-                *(_BlockingTool(run, tool) for tool in run.new_tools()),
-            ],
-            **_with_beta(parameters, self.conversation),
-        )
-        run.add_tools = lambda new: runner.add_tools(*(_BlockingTool(run, tool) for tool in new))
+        run = _Run(self.conversation, _BlockingTool, _GatedTool)
+        runner: BetaToolRunner[Any] = run.start(client, request, tools, parameters)
         return runner
 
     def async_runner(
@@ -197,17 +188,8 @@ class AnthropicSkills:
         beside = partial(self._beside, prompt=prompt, tools=tools, parameters=parameters)
         self.conversation.fork = self.fork or run_beside
         request = self.request(messages, prompt=prompt)  # first: what matches brings tools along
-        run = _Run(self.conversation)
-        runner: BetaAsyncToolRunner[Any] = client.beta.messages.tool_runner(
-            messages=request["messages"],
-            system=request["system"],
-            tools=[
-                *(_GatedAsyncTool(run, tool) if run.gates(tool) else tool for tool in run.admitted(tools)),
-                *(_AsyncTool(run, tool) for tool in run.new_tools()),
-            ],
-            **_with_beta(parameters, self.conversation),
-        )
-        run.add_tools = lambda new: runner.add_tools(*(_AsyncTool(run, tool) for tool in new))
+        run = _Run(self.conversation, _AsyncTool, _GatedAsyncTool)
+        runner: BetaAsyncToolRunner[Any] = run.start(client, request, tools, parameters)
         return runner
 
     def _beside(
@@ -225,10 +207,27 @@ class AnthropicSkills:
 class _Run:
     """What the tools of one runner share: the tools it has, and how it gets more."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, ours: type["_OfRun"], gated: type["_OfRun"]) -> None:
         self.conversation = conversation
-        self.add_tools: Callable[[list[Tool]], None] = lambda new: None
+        self._ours = ours
+        self._gated = gated
         self._has: set[str] = set()
+        self._runner: Any = None
+
+    def start(
+        self, client: Any, request: SkillRequest, tools: Iterable[Any], parameters: Mapping[str, Any]
+    ) -> Any:
+        """The SDK's runner of a request, with the program's own `tools` before ours."""
+        self._runner = client.beta.messages.tool_runner(
+            messages=request["messages"],
+            system=request["system"],
+            tools=[
+                *(self._gated(self, tool) if self.gates(tool) else tool for tool in self.admitted(tools)),
+                *(self._ours(self, tool) for tool in self.new_tools()),
+            ],
+            **_with_beta(parameters, self.conversation),
+        )
+        return self._runner
 
     def new_tools(self) -> list[Tool]:
         """The tools of the conversation that were not there when this was asked before."""
@@ -258,7 +257,7 @@ class _Run:
         before = self.conversation.session.active_ids
         result = await self.conversation.call(tool.name, _object(input))
         if self.conversation.session.active_ids != before and (new := self.new_tools()):
-            self.add_tools(new)
+            self._runner.add_tools(*(self._ours(self, tool) for tool in new))
         return result
 
 

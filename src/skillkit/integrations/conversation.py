@@ -24,7 +24,7 @@ from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.messages import Messages, View
 from skillkit.disclosure.model_choice import ModelChoice, choice_of
 from skillkit.disclosure.shown_files import read_shown
-from skillkit.disclosure.tool_gate import Admission, admit, outside
+from skillkit.disclosure.tool_gate import Admission, outside
 from skillkit.disclosure.tool_sources import (
     Approve,
     Approved,
@@ -187,7 +187,7 @@ class Conversation:
 
     def admit(self, tool: str) -> Admission:
         """Whether a tool of the host's own is free at this moment, asks first, or is hidden."""
-        return admit(self.provider.gate, tool, self.provider.manager, self.session)
+        return self.provider.admit(tool, self.session)
 
     async def refuse(self, tool: str, arguments: Mapping[str, object]) -> ToolResult | None:
         """What to answer instead of calling a tool of the host's own; None when it may be called.

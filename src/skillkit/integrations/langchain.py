@@ -40,7 +40,6 @@ from skillkit.integrations.default_tools import Skills, default_provider
 
 if TYPE_CHECKING:
     from skillkit.core.manager import SkillManager
-    from skillkit.core.models import SkillMetadata
 
 RequesterOf = Callable[[Any], Requester]
 
@@ -335,14 +334,13 @@ class SkillInput(BaseModel):
 
 def create_langchain_tools(manager: "SkillManager") -> list[StructuredTool]:
     """A tool for each skill that a model may be offered; calling it gives the skill's instructions."""
-    return [_tool(manager, skill) for skill in manager.offered_skills()]
-
-
-def _tool(manager: "SkillManager", skill: "SkillMetadata") -> StructuredTool:
-    return StructuredTool(
-        name=skill.name,
-        description=skill.description,
-        args_schema=SkillInput,
-        func=partial(manager.invoke_skill, skill.name),
-        coroutine=partial(manager.ainvoke_skill, skill.name),
-    )
+    return [
+        StructuredTool(
+            name=skill.name,
+            description=skill.description,
+            args_schema=SkillInput,
+            func=partial(manager.invoke_skill, skill.name),
+            coroutine=partial(manager.ainvoke_skill, skill.name),
+        )
+        for skill in manager.offered_skills()
+    ]

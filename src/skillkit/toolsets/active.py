@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 
 from skillkit.core.digest_memo import tree_digests
-from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Tool
@@ -49,9 +49,8 @@ class ActiveToolsets:
     def _active(self, session: SkillSession) -> list[LoadedToolset]:
         loaded = []
         for activation in session.active:
-            try:
-                skill = self._loader.skills.get_skill(activation.skill_id)
-            except SkillNotFoundError:
+            skill = self._loader.skills.find_skill(activation.skill_id)
+            if skill is None:
                 continue
             for definition in skill.toolsets:
                 found = self._load(skill, definition)

@@ -115,7 +115,7 @@ def _schema(annotation: Any, definitions: dict[str, object]) -> dict[str, object
     if origin is Literal:
         return _enumeration(list(arguments))
     if origin in (Union, types.UnionType):
-        return _alternatives([_schema(argument, definitions) for argument in arguments])
+        return {"anyOf": [_schema(argument, definitions) for argument in arguments]}
     if origin is not None:
         return _container(origin, arguments, definitions)
     if isinstance(annotation, type):
@@ -172,10 +172,6 @@ def _enumeration(values: list[Any]) -> dict[str, object]:
     kinds = {names.get(type(value)) for value in values}
     schema: dict[str, object] = {"enum": values}
     return {"type": kinds.pop(), **schema} if len(kinds) == 1 and None not in kinds else schema
-
-
-def _alternatives(schemas: list[dict[str, object]]) -> dict[str, object]:
-    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
 def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
