@@ -496,6 +496,29 @@ def test_a_lower_hard_limit_of_the_shell_is_kept_and_nothing_breaks(workshop, co
 
 
 @pytest.mark.this_machine
+def test_a_limit_of_file_sizes_that_leaves_no_room_for_a_sandbox_is_said():
+    if Bubblewrap().missing():
+        pytest.skip("bwrap is not installed")
+    program = textwrap.dedent(
+        """
+        import resource, tempfile
+        from pathlib import Path
+        from skillkit.core.grants import Limits
+        from skillkit.scripts.sandbox.backend import Confinement
+        from skillkit.scripts.sandbox.bubblewrap import Bubblewrap
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
+        confinement = Confinement(("/bin/true",), Path("/"), {}, Limits())
+        try:
+            Bubblewrap().start(confinement, Bubblewrap().work_folder())
+        except Exception as error:
+            print(error)
+        """
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert "ulimit -f" in said, said
+
+
+@pytest.mark.this_machine
 def test_files_of_the_machine_are_not_counted_before_the_root_has_changed(workshop, monkeypatch):
     """On a busy machine bwrap may need longer for its mounts than the first look takes to come."""
     if SandboxSelection(workshop.home / "cache").reason(Bubblewrap()):

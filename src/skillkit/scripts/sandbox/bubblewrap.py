@@ -274,7 +274,10 @@ class BubblewrapRunning:
 def _memory_file(data: bytes, held: contextlib.ExitStack) -> int:
     descriptor = os.memfd_create("skillkit")
     held.callback(os.close, descriptor)
-    os.write(descriptor, data)
+    if os.write(descriptor, data) < len(data):
+        raise SandboxError(
+            f"Files may not have {len(data)} bytes here (ulimit -f), and a sandbox needs that to be set up"
+        )
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
 
