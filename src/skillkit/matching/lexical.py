@@ -1,7 +1,7 @@
 """Scores by shared words: of name, description and triggers, and of the instructions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Set
 from typing import NamedTuple
 
 from skillkit.core.content import read_whole
@@ -10,7 +10,7 @@ from skillkit.core.header import split
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.calibration import CALIBRATIONS, LEXICAL, Calibration, LexicalWeights
 from skillkit.matching.description import Description, exclusions_of_body
-from skillkit.matching.request import Request
+from skillkit.matching.request import Request, shown
 from skillkit.matching.sentences import Kind, Sentence, SentenceIndex
 from skillkit.matching.terms import count_terms, terms
 from skillkit.matching.usual import usual_terms
@@ -39,13 +39,25 @@ def read_body(skill: SkillMetadata) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
 
 
-class _Answers(NamedTuple):
+class _Answers:
     """Which of the best skills have each word of a request, kept for the reasons."""
 
-    request: Request
-    best: frozenset[int]
-    in_words: dict[str, Set[int]]
-    in_bodies: dict[str, Set[int]]
+    __slots__ = ("best", "in_bodies", "in_words", "request", "telling")
+
+    def __init__(self, request: Request, best: frozenset[int]) -> None:
+        self.request = request
+        self.best = best
+        self.in_words: dict[str, Set[int]] = {}
+        self.in_bodies: dict[str, Set[int]] = {}
+        self.telling: tuple[list[_Word], list[_Word]] | None = None
+        """The words by how much they say, in descriptions and in instructions, once a reason was asked."""
+
+
+class _Word(NamedTuple):
+    """A word as a reason quotes it, and the skills among the best that have it."""
+
+    shown: str
+    keys: Set[int]
 
 
 class LexicalScorer:
@@ -60,6 +72,8 @@ class LexicalScorer:
         self._words = WordIndex(weights.words, usual.descriptions)
         self._bodies = WordIndex(weights.body, usual.bodies)
         self._sentences = SentenceIndex()
+        self._places = 0
+        """One more than the highest number that a skill has had."""
         self._lacking: dict[int, float] = {}
         """How much of usual instructions a skill lacks, 0 to 1; only those that lack any."""
         self._unread: dict[int, SkillMetadata] = {}
@@ -72,6 +86,7 @@ class LexicalScorer:
         return CALIBRATIONS[self.signals]
 
     def add(self, key: int, skill: SkillMetadata) -> None:
+        self._places = max(self._places, key + 1)
         description = Description.parse(skill.description)
         triggers = (*skill.triggers.keywords, *skill.triggers.verbs)
         name = terms(skill.name.replace("_", " "))
@@ -102,29 +117,24 @@ class LexicalScorer:
             self._bodies.remove(key)
 
     def prepare(self) -> None:
-        """Read the instructions that were added since; those that cannot be read count as empty."""
-        while self._unread:
-            key, skill = next(iter(self._unread.items()))
-            self._add_body(key, self._text_of(skill))
-            del self._unread[key]
+        """Read the instructions that were added since, and put all words where requests look for them."""
+        self._read_new()
         self._words.settle()
         self._bodies.settle()
 
     def scores(self, request: Request) -> dict[int, float]:
         """The skills that share most with the request; only the order of magnitude is fixed."""
-        self.prepare()
+        self._read_new()
         weighed = self._words.telling(request)
         in_bodies = self._bodies.telling(request) if self._read else []
         share = self.weights.body_share * self._bodies.scale(in_bodies)
         scale = self._words.scale(weighed)
-        total: dict[int, float] = {}
-        self._words.add_scores(weighed, total, scale)
-        if len(total) < CANDIDATES:
-            for key in self._words.having_common(weighed, CANDIDATES - len(total)):
-                total.setdefault(key, 0.0)
-        self._bodies.add_scores(in_bodies, total, share)
-        if len(total) > CANDIDATES:
-            total = _best(total, CANDIDATES)
+        every = [0.0] * self._places
+        self._words.add_scores(weighed, every, scale)
+        few = self._places - every.count(0.0)
+        common = self._words.having_common(weighed, CANDIDATES - few) if few < CANDIDATES else ()
+        self._bodies.add_scores(in_bodies, every, share)
+        total = _best(every, common)
         self._words.add_common(weighed, total, scale)
         self._bodies.add_common(in_bodies, total, share)
         self._judge(dict(weighed), total, scale)
@@ -134,24 +144,33 @@ class LexicalScorer:
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
         in_words, in_bodies = self._answered_by(request, key)
         found = []
-        for text, index, terms_found in (
-            ("shares the words", self._words, in_words),
-            ("its instructions mention", self._bodies, in_bodies),
-        ):
-            telling = index.most_telling(terms_found, request)
-            words = tuple(dict.fromkeys(request.words[term] for term in telling))[:MOST_WORDS]
+        for text, telling in (("shares the words", in_words), ("its instructions mention", in_bodies)):
+            words = tuple(dict.fromkeys(telling))[:MOST_WORDS]
             if words:
                 found.append(f"{text} {', '.join(words)}")
         return tuple(found)
 
-    def _answered_by(self, request: Request, key: int) -> tuple[Set[str], Set[str]]:
-        """The terms of a request that a skill has, in its description and in its instructions."""
-        known = self._answers
+    def _answered_by(self, request: Request, key: int) -> tuple[list[str], list[str]]:
+        """The words of a request that a skill has, in its description and in its instructions; those first
+        that say most."""
+        words, bodies, known = self._words, self._bodies, self._answers
         if known is None or known.request is not request or key not in known.best:
-            return self._words.shared(request, key), self._bodies.shared(request, key)
+            in_words = words.most_telling(words.shared(request, key), request)
+            in_bodies = bodies.most_telling(bodies.shared(request, key), request)
+            quoted = {term: shown(request.words[term]) for term in (*in_words, *in_bodies)}
+            return [quoted[term] for term in in_words], [quoted[term] for term in in_bodies]
+        if known.telling is None:
+            quoted = {term: shown(word) for term, word in request.words.items()}
+            by_words = words.most_telling(known.in_words, request)
+            by_bodies = bodies.most_telling(known.in_bodies, request)
+            known.telling = (
+                [_Word(quoted[term], known.in_words[term]) for term in by_words],
+                [_Word(quoted[term], known.in_bodies[term]) for term in by_bodies],
+            )
+        by_description, by_instructions = known.telling
         return (
-            {term for term, keys in known.in_words.items() if key in keys},
-            {term for term, keys in known.in_bodies.items() if key in keys},
+            [quoted for quoted, keys in by_description if key in keys],
+            [quoted for quoted, keys in by_instructions if key in keys],
         )
 
     def _judge(self, asked: dict[str, float], total: dict[int, float], scale: float) -> None:
@@ -186,7 +205,7 @@ class LexicalScorer:
         since it moves none by more than a share of its score."""
         asked = ONE_MORE_WORD + sum(weight for _, weight in weighed)
         best = frozenset(sorted(total, key=total.__getitem__, reverse=True)[:CLOSEST])
-        answers = _Answers(request, best, {}, {})
+        answers = _Answers(request, best)
         answered = dict.fromkeys(best, 0.0)
         for term, weight in weighed:
             answers.in_words[term] = in_words = self._words.having(term, best)
@@ -196,6 +215,13 @@ class LexicalScorer:
         for key, total_weight in answered.items():
             total[key] *= 1 + self.weights.answered * (total_weight / asked - 0.5)
         self._answers = answers if len(weighed) == len(request.words) else None
+
+    def _read_new(self) -> None:
+        """Read the instructions that were added since; those that cannot be read count as empty."""
+        while self._unread:
+            key, skill = next(iter(self._unread.items()))
+            self._add_body(key, self._text_of(skill))
+            del self._unread[key]
 
     def _text_of(self, skill: SkillMetadata) -> str:
         assert self._read is not None
@@ -219,13 +245,13 @@ def _term_sets(texts: Iterable[str]) -> tuple[tuple[str, ...], ...]:
     return tuple(each for each in found if each)
 
 
-def _best(total: dict[int, float], count: int) -> dict[int, float]:
-    """The best so many, best first; of equals the earlier."""
+def _best(every: list[float], besides: Collection[int]) -> dict[int, float]:
+    """The best CANDIDATES of the scores above 0 and of those `besides`, best first; of equals the earlier."""
     # Nearly always a little below the last of them, by a sample: so that few are sorted.
-    sample = sorted(list(total.values())[::SAMPLED], reverse=True)
-    floor = sample[min(int(1.4 * count / SAMPLED), len(sample) - 1)]
-    near = [key for key, value in total.items() if value >= floor]
-    if len(near) < count:
-        near = list(total)
-    near.sort(key=total.__getitem__, reverse=True)
-    return {key: total[key] for key in near[:count]}
+    sample = sorted(every[::SAMPLED], reverse=True)
+    floor = sample[int(1.4 * CANDIDATES / SAMPLED)] if len(every) > 2 * CANDIDATES else 0.0
+    near = [key for key, value in enumerate(every) if value >= floor] if floor else []
+    if len(near) < CANDIDATES:
+        near = [key for key, value in enumerate(every) if value or key in besides]
+    near.sort(key=every.__getitem__, reverse=True)
+    return {key: every[key] for key in near[:CANDIDATES]}

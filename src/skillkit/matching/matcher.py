@@ -26,6 +26,8 @@ MARKED, ORDERED, UNWANTED = 1.0, 0.95, 0.0
 MOST_CLEAR = 2
 """Skills that match without being called for: a third is the right one too rarely to be worth its text."""
 NEAR_MISSES = 3
+FEW = 500
+"""Scores that are sorted faster than the largest of them are picked out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +236,9 @@ class SkillMatcher:
         calibration = self._scorer.calibration
         line = calibration.line(request.length, len(self._library))
         floor = calibration.raw(from_score, line)
-        keys = {*ordered, *declared, *(key for key, value in raw.items() if value >= floor)}
+        keys = {*ordered, *declared, *[key for key, value in raw.items() if value >= floor]}
         if at_least:
-            keys.update(heapq.nlargest(at_least + len(keys), raw, key=raw.__getitem__))
+            keys.update(_largest(raw, at_least + len(keys)))
         found = []
         for key in keys:
             value, trigger = raw.get(key), declared.get(key)
@@ -320,6 +322,13 @@ class _Candidate(NamedTuple):
     @property
     def ordered(self) -> bool:
         return self.call is not None
+
+
+def _largest(raw: Mapping[int, float], count: int) -> list[int]:
+    """The keys of the `count` largest values, in order."""
+    if len(raw) > FEW:
+        return heapq.nlargest(count, raw, key=raw.__getitem__)
+    return sorted(raw, key=raw.__getitem__, reverse=True)[:count]
 
 
 def _final_score(score: float, call: bool | None, ruled_out: bool) -> float:

@@ -39,7 +39,7 @@ class Request:
 
     text: str
     words: dict[str, str] = field(compare=False)
-    """Search term → the word it came from, in the order of the request."""
+    """Search term → the word it came from as it stands there, in the order of the request."""
     folded: str = field(compare=False)
     length: int = field(compare=False, default=0)
     """How many words it has outside of fenced blocks, the empty ones included."""
@@ -51,21 +51,31 @@ class Request:
         if len(text) > LONGEST:
             half = LONGEST // 2
             text = f"{text[:half]} {text[-half:]}"
-        text = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair is no text
+        if not text.isascii():
+            text = text.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair is no text
         asking = _PASTED.sub(" ", text) if "```" in text or "~~~" in text else text
         if asking is not text and len(asking.split()) < ENOUGH_WORDS:
             asking = text
         words: dict[str, str] = {}
-        emphasis: dict[str, float] = {}
         asked_words = _DENIED.sub(" ", asking[_greeted(asking) :]).split()
-        for place, word in enumerate(asked_words):
-            quoted, counts = shown(word), _counts(place, len(asked_words))
+        for word in asked_words:
             for term in terms(word):
-                words.setdefault(term, quoted)
-                if counts > emphasis.get(term, 0.0):
-                    emphasis[term] = counts
-        reduced = {term: counts for term, counts in emphasis.items() if counts < 1}
-        return cls(text, words, fold(text), len(asking.split()), reduced)
+                if term not in words:
+                    words[term] = word
+        return cls(text, words, fold(text), len(asking.split()), _emphasis(asked_words))
+
+
+def _emphasis(words: list[str]) -> dict[str, float]:
+    """The terms that count less than fully wherever they stand, and how much."""
+    if len(words) <= 2 * LEAD + 1:
+        return {}
+    emphasis: dict[str, float] = {}
+    for place, word in enumerate(words):
+        counts = _counts(place, len(words))
+        for term in terms(word):
+            if counts > emphasis.get(term, 0.0):
+                emphasis[term] = counts
+    return {term: counts for term, counts in emphasis.items() if counts < 1}
 
 
 def _greeted(text: str) -> int:

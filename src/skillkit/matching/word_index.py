@@ -12,6 +12,8 @@ from skillkit.matching.terms import commonness
 
 COMMON = 512
 """Texts from which a word's row has a place for every text: looked up, not walked through."""
+MOST_HELD = 4096
+"""Terms whose texts are held as sets too: a request finds in them which of the best have a term."""
 _BITS = 16
 _STEPS = (1 << _BITS) - 1
 
@@ -44,6 +46,8 @@ class WordIndex:
     _terms: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _weighed: dict[str, float] = field(default_factory=dict)
     """What was computed since the library last changed."""
+    _texts: dict[str, frozenset[int]] = field(default_factory=dict)
+    """The texts of terms that are not common and were asked for since then."""
 
     def __len__(self) -> int:
         return len(self._terms)
@@ -56,7 +60,7 @@ class WordIndex:
         # No loop of ours: a library has hundreds of thousands of these.
         deque(map(array.append, map(self._new.__getitem__, counts), values), maxlen=0)
         self._terms[key] = tuple(counts)
-        self._weighed.clear()
+        self._forget()
 
     def settle(self) -> None:
         """Put every term where requests look for it now, so that no request waits for it."""
@@ -76,7 +80,7 @@ class WordIndex:
             del keys[place], values[place]
             if not keys:
                 del self._few[term]
-        self._weighed.clear()
+        self._forget()
 
     def shared(self, request: Request, key: int) -> Set[str]:
         """The request's terms that a text has."""
@@ -120,16 +124,14 @@ class WordIndex:
         asked = self.weights.evidence + sum(weight for _, weight in weighed)
         return float(asked**-self.weights.coverage)
 
-    def add_scores(
-        self, weighed: Iterable[tuple[str, float]], total: dict[int, float], factor: float
-    ) -> None:
-        """Add to `total` what every text scores by the terms that are not common."""
-        unit, known = factor * self._unit, total.get
+    def add_scores(self, weighed: Iterable[tuple[str, float]], total: list[float], factor: float) -> None:
+        """Add to `total`, with a place for every text, what it scores by the terms that are not common."""
+        unit = factor * self._unit
         for term, weight in weighed:
             if found := self._few.get(term):
                 worth = weight * unit
                 for key, value in zip(*found, strict=True):
-                    total[key] = known(key, 0.0) + worth * value
+                    total[key] += worth * value
 
     def add_common(
         self, weighed: Iterable[tuple[str, float]], total: dict[int, float], factor: float
@@ -148,7 +150,15 @@ class WordIndex:
         if row := self._many.get(term):
             length = len(row)
             return frozenset([key for key in keys if key < length and row[key]])
-        return keys.intersection(self._few[term][0]) if term in self._few else _NONE
+        if term not in self._few:
+            return _NONE
+        texts = self._texts.get(term)
+        if texts is None:
+            texts = frozenset(self._few[term][0])
+            if len(self._texts) >= MOST_HELD:
+                self._texts.clear()
+            self._texts[term] = texts
+        return keys & texts
 
     def having_common(self, weighed: Iterable[tuple[str, float]], enough: int) -> set[int]:
         """Texts that have the most telling of the common terms, until there are `enough`."""
@@ -158,6 +168,10 @@ class WordIndex:
                 break
             found.update(key for key, value in enumerate(self._many.get(term, ())) if value)
         return found
+
+    def _forget(self) -> None:
+        self._weighed.clear()
+        self._texts.clear()
 
     @property
     def _unit(self) -> float:
