@@ -11,6 +11,7 @@ from skillkit.core.text import one_line
 _MAX_TEXT = 512 * 1024
 _LONGEST_SENTENCE = 600
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
+_EXAMPLE = re.compile(r"<(\w*example\w*)\b[^>\n]*>.*?</\1>", re.IGNORECASE | re.DOTALL)
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)*]*\s+")
 _STARTS_ITEM = re.compile(r"\A\s*(?:[-*+]\s|\d+[.)]\s|\||>)")
@@ -39,13 +40,18 @@ _DO = re.compile(
     re.IGNORECASE,
 )
 # Whose duty it is: other skills, phases and checks may require and invoke what this one does not.
+# "Deep dives delegate to X" says where other work goes; an order begins a sentence or a clause.
+_DELEGATE = (
+    r"(?:(?:\A\W*|[,:;—–.)*]\W*|\b(?:then|and|to|must|should|always|now|you|we|will|skill)\s+)(?:delegate|dispatch)"
+    r"|\b(?:delegates|dispatches))\s+to\b"
+)
 _THIS = r"(?:\A\W*|\b(?:this|the)\s+(?:\w+\s+)?(?:skill|command|workflow|step|phase|mode)\s+|\bit\s+|[:;]\s+)"
 _REQUIRED = re.compile(
     rf"(?:{_THIS}requires?\b(?=[^§]*§(?:\s+|-)(?:sub-?)?skill\b)(?:\s+(?:sub-?)?skills?:?)?"
     r"|(?<!\()\brequired(?:\s+(?:sub-?)?skills?)?\W{0,3}:"
     rf"|{_THIS}(?:depends?|relies)\s+on\b"
     r"|\bprerequisites?:|\b(?:you|we|it|agents?|claude|orchestrator|skill)\s+must\s+(?:first\s+)?(?:run|invoke|load|use|have\s+run)\b"
-    r"|\bproceed\s+to(?=\s+(?:the\s+)?§)|\bdelegates?\s+to\b|\bdispatch(?:es)?\s+to\b)"
+    rf"|\bproceed\s+to(?=\s+(?:the\s+)?§)|{_DELEGATE})"
     r"[^\w,]{0,6}(?:\w+[^\w,]{1,3}){0,3}?§",
     re.IGNORECASE,
 )
@@ -53,7 +59,7 @@ _IF_NOT_YET = re.compile(
     rf"\b{_VERB}\s+(?:the\s+)?§(?:\s+skill)?\s+(?:first|if\s+not|before)\b", re.IGNORECASE
 )
 _PARTS = re.compile(
-    r"\b(?:composes(?!(?:\s+\w+)?\s+with\b)|orchestrates|delegates?\s+to|dispatch(?:es)?\s+to)\b[^§.;]{0,60}§"
+    rf"(?:\bcomposes(?!(?:\s+\w+)?\s+with\b)|\borchestrates|{_DELEGATE})\b[^§.;]{{0,60}}§"
     r"|\bfeed\s+(?:\w+\s+){0,4}to\s+(?:the\s+)?§"
     r"|\bREQUIRED\s+(?:SUB-?)?SKILLS?\b[^§.]*§|\b(?:via|using|per)\s+the\s+§\s+skill\b|\bSkill\s+tool\s+with\s+§",
     re.IGNORECASE,
@@ -67,13 +73,13 @@ _NEEDED_HEADING = re.compile(
 _CALL = (
     r"\bsubagent_type\s*[=:]\s*[\"'](?:[\w.-]+::?)*{name}[\"']|\bskill\s*[=:]\s*[\"'](?:[\w.-]+:)*{name}[\"']"
 )
-_SEE_CALL = re.compile(r"\bsee\s+\W{0,3}skill\b", re.IGNORECASE)
+_SEE_CALL = re.compile(r"\bsee\s+\W{0,3}skill\b|[\"'`)]\s+or\s+[`(]*(?:subagent_type|skill)\b", re.IGNORECASE)
 _SKILL_CALL = re.compile(r"\bskill\s*\(|\bskill`?\s+tool\b|\binvoke\b|\bcall\b")
 _OTHER_HEADING = re.compile(
     r"\brelated\b|\badjacent\b|\bsiblings?\b|\bsee\s+also\b|\bwhen\b|\bcross-|\balternatives?\b|\bcompos(?:e|ability|es?\s+with)\b|\bworks?\s+(?:together|with)\b|\bintegrations?\b"
     r"|\bnext\b|\bhand-?offs?\b|\blimitations?\b|\btriggers?\b|\brouting\b|\breferences?\b|\bchaining\b"
     r"|\bexamples?\b|\boverview\b|\bout\s+of\s+scope\b|\bremediat|\bescalat|\bfollow-?ups?\b|\bnot\b|\bnever\b|\bdon['’]t\b|\bavoid\b|\boptional\b|\btroubleshoot|\bpairs?\b|\bboundar|\broute\b|\bfailures?\b"
-    r"|\brelationships?\b|\bcollaborat|\A\W*for\s+(?!each\b|every\b|all\b)|\bnotes?\b|\bgotchas?\b|\btips?\b|\bscenarios?\b|\bexpected\b|\bcovers?\b|\bcoverage\b|\b(?:down|up)stream\b"
+    r"|\brelationships?\b|\bcollaborat|\bbest\s+practices\b|\bonly\b|\A\W*for\s+(?!each\b|every\b|all\b)|\bnotes?\b|\bgotchas?\b|\btips?\b|\bscenarios?\b|\bexpected\b|\bcovers?\b|\bcoverage\b|\b(?:down|up)stream\b"
     r"|\bartefacts?\b|\btemplates?\b|\bwatch\b|\bfaq\b|\boutput\b|\A[\W\d]*(?:step\W+\d+\w?\W+)?report\b|\(if\b|\?\W*\Z",
     re.IGNORECASE,
 )
@@ -83,6 +89,13 @@ _OTHER_CHAPTER = re.compile(
     r"|\bout\s+of\s+scope\b|\bwhen\s+(?:not\s+)?to\s+use\b|\bnotes\b|\bgotchas?\b|\boutput\s+format\b",
     re.IGNORECASE,
 )
+# A condition that is met until the other skill has done its work, or that is met in the end, is none.
+_LACKING = (
+    r"(?:[^§,]*\b(?:missing|absent|(?:does|do|has|have|is|are)\s+not|(?:does|do|has|have|is|are)n['’]t|no)\b"
+    r"|\s+(?:all|everything)\b)"
+)
+# "If yes:" before a list; what is missing until the other skill has done its work is no condition.
+_CASE_OF_LEAD = re.compile(r"(?:\A|:\**\s)\W*if\b(?!" + _LACKING + r")", re.IGNORECASE)
 _LABEL = re.compile(r"\W*\*\*([^*§]{1,60}?):?\*\*")
 _NOT_ITS_WORK = re.compile(
     r"\brelated\b|\bsee\s+also\b|\bwhen\b|\btriggers?\b|\brouting\b|\balternatives?\b|\bnext\b|\bnot\b|\bnever\b|\btroubleshoot"
@@ -90,11 +103,6 @@ _NOT_ITS_WORK = re.compile(
     re.IGNORECASE,
 )
 _SUB_SKILLS = re.compile(r"\bsub-?skills\s*\([^)]*§", re.IGNORECASE)
-# A condition that is met until the other skill has done its work, or that is met in the end, is none.
-_LACKING = (
-    r"(?:[^§,]*\b(?:missing|absent|(?:does|do|has|have|is|are)\s+not|(?:does|do|has|have|is|are)n['’]t|no)\b"
-    r"|\s+(?:all|everything)\b)"
-)
 _ADVICE = re.compile(
     r"\brecommend|\bsuggest|\bthe\s+user\b|\boffer|\boptions?\b|\bchosen\b|\bchoices?\b|\bchooses?\b|\bselect(?:ion|ed|s)\b"
     r"|\bAskUserQuestion\b|\banswers?\b|\breturn\s+to\b",
@@ -106,13 +114,13 @@ _ASKED = re.compile(
 )
 _CASE_OF_USER = re.compile(r"\b(?:when|if)\s+(?:the\s+)?(?:user|someone|you)\b", re.IGNORECASE)
 _ELSEWHERE = re.compile(
-    r"(?:\A|:\**\s)\W*for\b[^§]*(?:,|\s[—–]\s)[^§]*§|\b(?:if|when(?:ever)?|unless)\b(?!"
+    r"(?:\A|:\**\s)\W*for\b[^§]*(?:,|:\s|\s[—–]\s)[^§]*§|\b(?:if|when(?:ever)?|unless)\b(?!"
     + _LACKING
-    + r")[^§]*§|§[^§]*\bonly\s+(?:when|if|for|at|before)\b"
-    r"|\([^()]*\buse\s+(?:the\s+)?§|\((?:via|using|per)\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing|ions?)?\b[^§]*§|→\s*(?:use|run|invoke)\b[^§]*§|§(?:\s+skill)?\s+after\b"
+    + r")[^§]*§|§[^§]*\bonly\s+(?:when|if|for|at|before)\b|§[^§.;]*\bonly[.)*]*\Z"
+    r"|\([^()]*\buse\s+(?:the\s+)?§|\((?:via|using)\s+(?:the\s+)?§|\([^()§]*\bper\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing|ions?)?\b[^§]*§|→\s*(?:use|run|invoke)\b[^§]*§|§(?:\s+skill)?\s+after\b"
     r"|\((?:(?:which|that|who)\b[^§)]*|delegates?\s+to\s+)§|\bnext\s+steps?\b|§\W*\s+(?:on|in)\s+(?:the\s+)?PATH\b|§\W*\s+(?:is\s+)?installed\b|\brelated\b|§(?:\s+skill)?\s+for\s+(?:the\s+)?(?:full|more|detail|complete|further|additional|deeper)"
     r"|§(?:\s+skill)?\s+for\b[^.;]{0,60}\b(?:guidance|details|background|reference)\b"
-    r"|\b(?:use|run)\s+(?:the\s+)?§(?:\s+skill)?(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
+    r"|\b(?:use|run)\s+(?:the\s+)?§(?:\s+skill)?\**(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
     r"|(?:\bif\s+you\s+(?:need|want|prefer)\b|\b(?:do|does|is|are|will)\s+not\b|\bn['’]t\b|\bdon['’]t\b|\bnever\b"
     r"|\bconsider\b|\bmay\b|\bcan(?:not)?\b)[^§]*§"
     # another skill that uses it, or that uses this one
@@ -122,8 +130,9 @@ _ELSEWHERE = re.compile(
     r"|§\s+(?:CLI|binary|executable|package|library|SDK|API|MCP|server|version|v?\d)\b|§\s*[<>=≥]"
     r"|§-\w|§\s+(?:patterns?|conventions?|guidelines?|style|best\s+practices)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
     r"|§[^§]*\bif\s+(?:available|installed|you|needed|necessary|desired)\b"
+    r"|\bwhether\b[^§]*§|\b(?:usually|normally|typically|generally)\b[^§]*§"
     # one of two ways
-    r"|§(?:\s+skill)?,?\s+\(?or\b(?!\s+it\b)|\(or\s+(?:\w+\s+){1,2}§|§[^§.;]*\bfor\s+this\s+(?:option|case|mode|path)\b",
+    r"|§(?:\s+(?:skill|command|workflow))?,?\s+\(?or\b(?!\s+it\b)|\(or\s+(?:\w+\s+){1,2}§|§[^§.;]*\bfor\s+this\s+(?:option|case|mode|path)\b",
     re.IGNORECASE,
 )
 # One of several options says what to do in one case.
@@ -166,7 +175,7 @@ def needs_of(metadata: SkillMetadata, text: str, siblings: Collection[str]) -> t
 
 def inferred_needs(text: str, siblings: Collection[str], *, own: str = "") -> list[Need]:
     """Return the siblings that the instructions of `own` tell to use in the work, each with the sentence."""
-    text = text[:_MAX_TEXT]
+    text = _EXAMPLE.sub("", text[:_MAX_TEXT])
     low = text.lower()
     found: dict[str, Need] = {}
     for sibling in siblings:
@@ -296,7 +305,7 @@ def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
     label = _LABEL.match(marked)
     if any(_OTHER_HEADING.search(said) for said in (heading, lead, label[1] if label else "")):
         return False
-    if _ADVICE.search(heading) or _ADVICE.search(lead):
+    if _ADVICE.search(heading) or _ADVICE.search(lead) or _CASE_OF_LEAD.search(lead):
         return False
     orders: tuple[re.Pattern[str], ...] = (_REQUIRED, _PARTS, _SUB_SKILLS)
     if not sentence.startswith(">"):  # a note that is set apart may say what is required, and orders nothing
