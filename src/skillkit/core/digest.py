@@ -79,20 +79,26 @@ def read_tree(
     """
     left = max_bytes
 
-    def chunks_of(descriptor: int, path: str) -> Iterator[bytes]:
+    def limited(chunks: Iterator[bytes]) -> Iterator[bytes]:
         nonlocal left
-        try:
-            while chunk := os.read(descriptor, _CHUNK):
-                left -= len(chunk)
-                if left < 0:
-                    raise SizeLimitExceededError(f"{folder} has more than {max_bytes:,} bytes")
-                yield chunk
-        except OSError as error:
-            raise _unreadable(path, folder, error) from error
+        for chunk in chunks:
+            left -= len(chunk)
+            if left < 0:
+                raise SizeLimitExceededError(f"{folder} has more than {max_bytes:,} bytes")
+            yield chunk
 
     for path, descriptor in open_tree(folder, max_files=max_files, skipped=skipped):
         executable = bool(os.fstat(descriptor).st_mode & 0o111)
-        yield path, executable, chunks_of(descriptor, path)
+        yield path, executable, limited(chunks_of(descriptor, path, folder))
+
+
+def chunks_of(descriptor: int, path: str, folder: Path) -> Iterator[bytes]:
+    """What is left to read of an open file of a tree; ContentLoadError says why it cannot be read."""
+    try:
+        while chunk := os.read(descriptor, _CHUNK):
+            yield chunk
+    except OSError as error:
+        raise _unreadable(path, folder, error) from error
 
 
 def open_tree(
