@@ -37,11 +37,12 @@ from skillkit.scripts.inline_metadata import InlineMetadata
 from skillkit.scripts.needed_packages import chosen_requirements, packages_of, unavailable_requirements
 from skillkit.scripts.node_packages import node_projects_of
 from skillkit.scripts.payloads import help_payload
+from skillkit.scripts.usage_words import UNMISTAKABLE
 
 PRINTED, NOT_RUN = "printed", "its text knows of no help, so it was not run"
 _HAS_HELP = re.compile(
     r"argparse|optparse|\bclick\b|typer|docopt|\bfire\b|absl|OptionParser|commander|yargs|parseArgs|--help|"
-    r"(?:\b|\\[nt])usage\b",
+    rf"(?:\b|\\[nt])usage\b|{UNMISTAKABLE}",
     re.IGNORECASE,
 )
 _MODULE_BODY = (

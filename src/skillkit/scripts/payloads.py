@@ -7,6 +7,7 @@ from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import strip_hidden
 from skillkit.scripts.hints import find_hint
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
+from skillkit.scripts.usage_words import WORDS
 
 Payload = dict[str, Any]
 
@@ -28,7 +29,9 @@ _CODES = {
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _USAGE = re.compile(
     rb"^(?:[^\n]{0,300}[:.] )?[ \t]*usage\b[ \t]*(?::|\(|$)|^Try --helpfull to get |"  # the latter is absl's
-    rb"^[ \t]*(?:available |valid |supported )?(?:sub-?)?commands[ \t]*:",
+    rb"^[ \t]*(?:available |valid |supported )?(?:sub-?)?commands[ \t]*:|"
+    rb"^[^\n]{0,200}\bunknown (?:sub-?)?command\b[^\n]{0,200}\b(?:use|one of|available|valid)\b[^\n]{0,40}:|"
+    + rf"^[ \t]*(?:{WORDS})[ \t]*(?::|：)".encode(),
     re.IGNORECASE | re.MULTILINE,
 )
 _TRACE = b"Traceback (most recent call last)"

@@ -8,6 +8,7 @@ from itertools import islice
 from skillkit.core.text import strip_hidden
 from skillkit.scripts.positional_usage import find_positional_usage
 from skillkit.scripts.python_usage import PythonUsage, read_python
+from skillkit.scripts.usage_words import UNMISTAKABLE, WORDS
 
 MAX_TEXT = 256 << 10
 _MAX_HELP = 8000
@@ -17,7 +18,8 @@ _MAX_COMMANDS = 8
 _MAX_LINE = 400
 _KNOWS_HELP = re.compile(
     r"--help|['\"]-h['\"]|\bh\)|argparse|optparse|\bclick\b|typer|docopt|\bfire\b|absl|OptionParser|tyro|"
-    r"cyclopts|jsonargparse|unittest|pytest|commander|yargs|parseArgs|\bcac\b|\bmeow\b|getopts|(?:\b|\\[nt])usage\b",
+    r"cyclopts|jsonargparse|unittest|pytest|commander|yargs|parseArgs|\bcac\b|\bmeow\b|getopts|(?:\b|\\[nt])usage\b|"
+    rf"print\w*\(\s*(?:sys\.stderr,\s*)?__doc__|{UNMISTAKABLE}",
     re.IGNORECASE,
 )
 """Words of libraries that answer it, and of texts, in which a line begins right after a written `\\n`."""
@@ -61,7 +63,9 @@ _OPTION = re.compile(
 _OPTION_NAME = re.compile(r"""['"`](--[a-z][a-z0-9-]{1,40})=?['"`]""")
 _NODE_VARIABLE = re.compile(r"process\.env\.([A-Z][A-Z0-9_]+)")
 _STARTERS = "python3?|bash|sh|node|bun|tsx|ruby|perl|run"
-_USAGE_WORD = re.compile(r"^[ \t]*usage\b|\busage[ \t]*:", re.IGNORECASE | re.MULTILINE)
+_USAGE_WORD = re.compile(
+    rf"^[ \t]*usage\b|\busage[ \t]*:|^[ \t]*(?:{WORDS})[ \t]*[:：]", re.IGNORECASE | re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +250,7 @@ def _usage_line(text: str) -> str:
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if _USAGE_WORD.search(line):
-            rest = line.partition(":")[2].strip()
+            rest = line.replace("：", ":").partition(":")[2].strip()
             below = next((each.strip() for each in lines[number + 1 :] if each.strip()), "")
             return line.strip() if rest or not below else f"{line.strip()} {below}"
     return ""

@@ -98,6 +98,16 @@ def test_the_help_of_absl_counts_although_it_fails(workshop):
     assert "--project: A name." in answer["result"]["help_text"]
 
 
+@pytest.mark.parametrize(
+    "said", ["用法：\n  tell FILE", "Uso: tell FILE", "unknown command: --help. Use one of: get, set"]
+)
+def test_usage_is_told_in_other_words_and_languages(workshop, said):
+    workshop.skill(tell_py=f'"""{said}"""\nimport sys\nprint(__doc__)\nsys.exit(1)\n')
+    answer = workshop.tools().script_help("demo", "tell")
+    assert "source" not in answer["result"]
+    assert answer["result"]["help_text"] == said
+
+
 @pytest.mark.parametrize("heading", ["commands:", "Available commands:", "Subcommands:"])
 def test_a_list_of_commands_is_how_a_script_is_used(workshop, heading):
     workshop.skill(tell_mjs=f"console.error(`{heading}\\n  get FILE  usage of it`); process.exit(1)\n")
