@@ -320,3 +320,29 @@ def test_words_are_not_put_in_the_place_of_options() -> None:
 
 def test_an_everyday_word_of_a_scripts_name_is_too_little_for_a_question() -> None:
     assert like_example("Which loans did banks give in Rome?") is None
+
+
+PAGES = {"pages": ["page_to_image", "count_words", "page_test"]}
+
+
+@pytest.mark.parametrize(
+    ("request_text", "script"),
+    [
+        ("turn the first page of a.txt into an image", "page_to_image"),
+        ("Please count the words in a.txt", "count_words"),
+        ("How do I count words in Emacs?", None),
+        ("count the lines in a.txt", None),
+    ],
+)
+def test_a_script_whose_name_is_said_in_other_words_is_meant(request_text: str, script: str | None) -> None:
+    found = call_for_script(request_text, TOOLS, PAGES)
+    assert (found.script if isinstance(found, Narrowed) else found) == (script and ("pages", script))
+    shown = examples_of(replace(SKILL, name="pages"), PAGES["pages"])
+    assert call_for_script(request_text, TOOLS, PAGES, shown) is None, "its examples say more"
+
+
+def test_the_only_script_is_meant_by_whoever_names_a_file_or_an_address() -> None:
+    found = call_for_script("grab https://example.org/a in 720p", TOOLS, {"grabber": ["fetch_film"]})
+    assert isinstance(found, Narrowed)
+    assert call_for_script("grab something nice", TOOLS, {"grabber": ["fetch_film"]}) is None
+    assert call_for_script("grab https://example.org/a", TOOLS, {"grabber": ["one_way", "other_way"]}) is None

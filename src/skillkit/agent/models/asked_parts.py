@@ -19,15 +19,14 @@ _REFERS = re.compile(
 )
 _EXPLAINS = re.compile(
     r"^(?:(?:so|and|but|please|hey|hi|hello|ok(?:ay)?|can you|could you|tell me),? )*"
-    r"(?:why\b(?! (?:don['’]?t|not))|explain\b|define\b|translate\b"
-    r"|what(?:['’]s| is| are) an? \w+(?: \w+)?\W*$)"
-    r"|\bwhat (?:do|does) .* mean\b",
+    r"(?:(why|explain|define|translate)\b(?! (?:don['’]?t|not))|what(?:['’]s| is| are) an? \w+(?: \w+)?\W*$)"
+    r"|\bwhat (?:do|does) .* (?:mean|stand for)\b",
     re.IGNORECASE,
 )
 _ON_KNOWLEDGE = re.compile(
     r"^(?:(?:so|and|but|please|hey|hi|hello|ok(?:ay)?|can you|could you|tell me),? )*"
     r"(?:explain|define|why|how|what|what['’]s|who|whose|when|where|which|write|translate|spell|rephrase|rewrite"
-    r"|summari[sz]e|suggest|recommend|compose|draft|invent|correct|proofread|convert|calculate|compute)\b"
+    r"|summari[sz]e|suggest|recommend|compose|draft|invent|correct|proofread|calculate|compute)\b"
     r"|\bwhat (?:do|does) .* mean\b|\bhow (?:do|can|would|should) (?:i|you|we|one)\b"
     r"|[,;] how (?:old|many|much|far|long|often|tall|big)\b|^(?:should|would) (?:i|we|one)\b",
     re.IGNORECASE,
@@ -83,7 +82,7 @@ def is_self_contained(request: str, skills: Sequence[SkillMetadata]) -> bool:
         return True
     if (explains := _EXPLAINS.search(request)) is not None and not has_identifier(request):
         done = {word for skill in skills for word in terms(_own_words(skill))}
-        return set(terms(explains[0])).isdisjoint(done)
+        return set(terms(explains[1] or "")).isdisjoint(done)
     asked = asking_part(without_quoted(request))
     return asked != request and is_for_knowledge(asked) and not _may_be_for(asked, skills)
 

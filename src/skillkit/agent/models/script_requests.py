@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from skillkit.agent.models.asked_parts import is_for_knowledge
 from skillkit.agent.models.constrained import Call, ToolSpec
 from skillkit.agent.models.examples import RUN, Example
 from skillkit.agent.models.identifiers import example_identifiers, find_identifiers
@@ -34,6 +35,8 @@ _SAID_ANYWAY = STOP_WORDS | frozenset(
 """Words of any request."""
 _LABELS = frozenset(terms("word words term terms query topic keyword keywords argument value ticker"))
 """Words that say what the next one is."""
+_THING = re.compile(r"https?://\S|(?<!\S)[\w./-]*\w\.[A-Za-z]\w{1,4}(?!\w)")
+"""A file or an address: something for a script."""
 _OPTIONS = re.compile(r"(?<!\S)--?[a-z].*", re.DOTALL)
 
 
@@ -66,6 +69,13 @@ def call_for_script(
     found = _named_script(
         rest, {skill: scripts[skill] for skill in named_skills} or scripts, bool(named_skills)
     )
+    if found is None and RUN in offered:
+        unshown = set(named_skills or scripts).difference(example.skill for example in examples)
+        found = _described_script(request, {skill: scripts[skill] for skill in unshown})
+        if found is not None and not is_for_knowledge(request):
+            skill, script, _ = found
+            return Narrowed(choosing(offered[RUN], skill_id=skill, script_name=script), (skill, script))
+        found = None
     if found is None:
         lists = LIST in offered and len(named_skills) == 1 and re.search(r"\bscripts\b", asked)
         return Call(LIST, {"skill_id": named_skills[0]}) if lists else None
@@ -137,6 +147,25 @@ def _named_script(request: str, scripts: Scripts, of_skill: bool) -> tuple[str, 
         return None
     place = found[kept[0]]
     return (*kept[0], f"{request[: place.start()]} {request[place.end() :]}")
+
+
+def _described_script(request: str, scripts: Scripts) -> tuple[str, str, str] | None:
+    """Return the one script whose name has several words that are all said: `convert a.pdf to images`.
+
+    Or the only one there is, for a request with a file or an address in it.
+    A skill that shows how its scripts are used says more than their names.
+    """
+    said = set(terms(request))
+    found = {
+        (skill, name): len(words)
+        for skill, names in scripts.items()
+        for name in names
+        if len(words := set(terms(name.replace("_", " ").replace("-", " ")))) > 1 and words <= said
+    }
+    best = [key for key, count in found.items() if count == max(found.values())]
+    if not found and _THING.search(request):
+        best = [(skill, name) for skill, names in scripts.items() for name in names]
+    return (*best[0], request) if len(best) == 1 else None
 
 
 def _partly_named(request: str, scripts: Scripts) -> dict[tuple[str, str], re.Match[str]]:
