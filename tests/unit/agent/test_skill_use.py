@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillkit.agent.models.constrained import Answer, Call, ToolSpec
-from skillkit.agent.models.examples import examples_of
+from skillkit.agent.models.examples import choose, examples_of
 from skillkit.agent.models.grounding import Spoken, check_arguments
 from skillkit.agent.models.reply_choice import Choice
 from skillkit.agent.models.script_usage import usage_of
@@ -67,6 +67,13 @@ def test_what_a_skill_declares_and_somebody_commands_is_done_or_asked_for(reques
 
 def test_a_script_is_offered_where_a_word_of_its_examples_was_said() -> None:
     assert "script_run" in names(choice("wave at Cleo with a flag"))
+
+
+def test_what_is_asked_rarely_is_shown_only_then() -> None:
+    shown, *_ = [example for example in USE.examples if example.script]
+    for request, nearest in (("wave at Cleo", []), ("wave at Cleo with a flag", [shown])):
+        found = choose(request, USE.examples)
+        assert (shown in found.fixed, list(found.nearest)) == (False, nearest)
 
 
 @pytest.mark.parametrize(

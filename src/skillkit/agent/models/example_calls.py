@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from skillkit.agent.models.asked_parts import declared_for, is_for_knowledge, is_self_contained
 from skillkit.agent.models.constrained import Answer, Call, ToolSpec
-from skillkit.agent.models.examples import RUN, Example
+from skillkit.agent.models.examples import RUN, Example, speaks_of_script
 from skillkit.agent.models.identifiers import (
     begin_alike,
     count_parts,
@@ -134,7 +134,7 @@ def tools_like_example(
                 wanted.add(skill.name)
     shown = [example for example in examples if example.skill in wanted]
     names = {example.tool for example in shown} - {None, RUN}
-    if names and _speaks_of_script(request, shown):
+    if names and speaks_of_script(request, shown):
         names.add(RUN)
     return [tool for tool in tools if tool.name in names]
 
@@ -152,13 +152,6 @@ def _is_command(request: str, examples: Sequence[Example], *, begun: bool = Fals
     verbs = {example.request.split()[0].casefold() for example in examples if example.tool not in (None, RUN)}
     begins = _ASKED_KINDLY.sub("", request).partition(" ")[0].casefold()
     return bool(verbs) and (begun or begins in verbs or _SOMEBODY.search(request) is not None)
-
-
-def _speaks_of_script(request: str, examples: Sequence[Example]) -> bool:
-    for_script = {word for example in examples if example.tool == RUN for word in terms(example.request)}
-    others = {word for example in examples if example.tool != RUN for word in terms(example.request)}
-    said = " ".join(word for word in request.split() if word.islower())  # names are of nobody in particular
-    return not (for_script - others).isdisjoint(terms(said))
 
 
 def goes_on_with(request: str, last: Call | None) -> bool:

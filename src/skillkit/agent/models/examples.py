@@ -54,8 +54,29 @@ NO_EXAMPLES = Examples()
 
 
 def choose(request: str, examples: Sequence[Example]) -> Examples:
-    """Return what of `examples` is shown with a request."""
-    return Examples(fixed=examples) if len(examples) <= FEW else Examples(nearest=nearest(request, examples))
+    """Return what of `examples` is shown with a request.
+
+    A script beside tools is for what is asked rarely: its examples are shown where a word of them was said.
+    """
+    if len(examples) > FEW:
+        return Examples(nearest=nearest(request, examples))
+    with_tools = any(example.tool not in (None, RUN) for example in examples)
+    rare = [example for example in examples if example.tool == RUN] if with_tools else []
+    shown = rare if speaks_of_script(request, examples) else ()
+    return Examples([example for example in examples if example not in rare], shown)
+
+
+def speaks_of_script(request: str, examples: Sequence[Example]) -> bool:
+    """Return whether a request has a word that only the examples with scripts have, or the name of one."""
+    for_script = {
+        word
+        for example in examples
+        if example.tool == RUN
+        for word in terms(f"{example.request} {(example.script or '').replace('_', ' ')}")
+    }
+    others = {word for example in examples if example.tool != RUN for word in terms(example.request)}
+    said = " ".join(word for word in request.split() if word.islower())  # names are of nobody in particular
+    return not (for_script - others).isdisjoint(terms(said))
 
 
 def examples_of(skill: SkillMetadata, scripts: Collection[str]) -> list[Example]:
