@@ -12,7 +12,9 @@ Three groups of requests, by who wrote them and when:
   `unseen-first` and `unseen-second` likewise, with typing mistakes, other languages and indirect wording;
   `another-author-first` and `another-author-second`, both by another author of the project before reading
   the prompts, asked before and after what the first showed was mended, and `another-author-third`, by the
-  same after reading them;
+  same after reading them; `labelled-first` to `labelled-fourth`, by an author who had read the skills, the
+  options of the scripts and nothing else of the program: the first and third were looked at while the rules
+  were written, the second and fourth were asked once of a program that was not changed for them;
   `ordinary`, by whoever wrote the prompts; and `other-skills`, about skills of strangers that nothing was
   tuned for;
 - `generated` from the evaluation files that skills of strangers bring along: is the skill put to use?
@@ -51,6 +53,10 @@ SETS = (
     "another-author-first",
     "another-author-second",
     "another-author-third",
+    "labelled-first",
+    "labelled-second",
+    "labelled-third",
+    "labelled-fourth",
     "ordinary",
     "other-skills",
     "generated",

@@ -50,6 +50,7 @@ def test_what_is_quoted_is_not_asked_for() -> None:
         ("Who wrote Dune?", False),
         ("Why do people borrow tents?", True),
         ("translate borrow into Dutch", True),
+        ("How does a library work?", True),
         ("Explain BK-1234-A of the library", False),
         ("Summarize: who wrote it is not known.", True),
         ("I owe the library. Should I pay today or tomorrow?", True),

@@ -269,6 +269,7 @@ DESK, SAILS = (
         ("is there a skill for PDFs?", "all skills"),
         ("describe the skill pdf-tools", "pdf-tools"),
         ("What does the weather skill do?", "weather"),
+        ("sail maker whats that", "sail-maker"),
         ("use the skill that sews to mend this", None),
         ("write a skill that sews", None),
         ("create a skill called pdf-tools", None),
@@ -285,6 +286,7 @@ def test_skills_are_asked_about_in_many_ways(request_text: str, subject: str | N
     [
         ("And the library one?", "sail-maker", "library-desk"),
         ("and the second one?", "all skills", "sail-maker"),
+        ("tell me more about the last one", "all skills", "sail-maker"),
         ("and the second one?", "sail-maker", None),
         ("sew a sail", "all skills", None),
     ],
@@ -346,3 +348,7 @@ def test_the_only_script_is_meant_by_whoever_names_a_file_or_an_address() -> Non
     assert isinstance(found, Narrowed)
     assert call_for_script("grab something nice", TOOLS, {"grabber": ["fetch_film"]}) is None
     assert call_for_script("grab https://example.org/a", TOOLS, {"grabber": ["one_way", "other_way"]}) is None
+
+
+def test_a_name_is_looked_for_whole() -> None:
+    assert like_example("Do you have books about Doctor Who?") == run("find", "Doctor", "Who")

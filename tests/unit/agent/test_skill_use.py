@@ -142,3 +142,15 @@ def test_what_a_script_takes_is_told_in_few_words(write_skill, tmp_path: Path) -
     assert "--colour  of the flag; one of red, blue" in told
     assert "--json" not in told
     assert usage_of(manager.get_skill("waver"), "missing") == ""
+
+
+@pytest.mark.parametrize(("request_text", "offered"), [("sew me a flag", True), ("regex for a year", False)])
+def test_a_skill_is_loaded_for_what_it_says_of_itself(request_text: str, offered: bool) -> None:
+    sewer = SkillMetadata("sewer", "Sews flags.", Path("sewer/SKILL.md"))
+    load = ToolSpec(
+        "load_skill",
+        "Load a skill.",
+        {"properties": {"skill_id": {**TEXT, "enum": ["sewer"]}}, "required": ["skill_id"]},
+    )
+    found = SkillUse([sewer], [], {}).choice([load], Spoken(request_text, request_text), None, required=False)
+    assert (names(found) == {"load_skill"}) is offered

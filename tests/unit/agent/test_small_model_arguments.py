@@ -289,3 +289,13 @@ def test_a_number_may_be_said_in_words():
     call = Call("script_run", {"script_name": "search", "args": ["ships", "--limit", "3"]})
     spoken = Spoken("search three ships", "search three ships")
     assert check_arguments(call, [RUN], spoken) == call
+
+
+def test_a_whole_department_is_nobody_with_a_name():
+    said = "Say hello to the whole department and to Ann"
+    for value in ("the whole department", "whole department"):
+        assert isinstance(
+            check_arguments(Call("greet_all", {"names": [value]}), [MANY], Spoken(said)), MadeUp
+        )
+    kept = Call("greet_all", {"names": ["Ann"]})
+    assert check_arguments(kept, [MANY], Spoken(said)) == kept

@@ -33,6 +33,11 @@ _PHRASES = {
     r"\b(?:the )?square root of\b": "√", r"\btake away\b": "minus", r"\bper ?cent\b": "%",
     r"\bdouble\b": "2 times", r"\btwice\b": "2 times", r"\ba dozen\b|\bdozen\b": "12",
 }  # fmt: skip
+_TOLD = {
+    r"^add (.+?) (?:and|to) (.+)$": r"(\1) plus (\2)", r"^(?:the )?sum of (.+?) and (.+)$": r"(\1) plus (\2)",
+    r"^multiply (.+?) (?:by|and|with) (.+)$": r"(\1) times (\2)", r"^divide (.+?) by (.+)$": r"(\1) / (\2)",
+    r"^subtract (.+?) from (.+)$": r"(\2) minus (\1)",
+}  # fmt: skip
 _ASKED = re.compile(
     r"^(?:(?:please|hey|hi|ok(?:ay)?|so|and|quick(?: question)?|can you|could you|tell me|just)[,:]? )*"
     r"(?:(?:what|how much)(?:['’]?s| is| are| does| do)|calculate|compute|work out|solve|evaluate)?"
@@ -107,7 +112,7 @@ def _number(text: str) -> Fraction | None:
 
 
 def _evaluated(text: str) -> str | None:
-    for phrase, plain in _PHRASES.items():
+    for phrase, plain in (*_TOLD.items(), *_PHRASES.items()):
         text = re.sub(phrase, plain, text)
     steps = [
         step

@@ -20,7 +20,7 @@ _REFERS = re.compile(
 _EXPLAINS = re.compile(
     r"^(?:(?:so|and|but|please|hey|hi|hello|ok(?:ay)?|can you|could you|tell me),? )*"
     r"(?:(why|explain|define|translate)\b(?! (?:don['’]?t|not))|what(?:['’]s| is| are) an? \w+(?: \w+)?\W*$)"
-    r"|\bwhat (?:do|does) .* (?:mean|stand for)\b",
+    r"|\bwhat (?:do|does) .* (?:mean|stand for)\b|\bhow (?:do|does|did) .* work\b",
     re.IGNORECASE,
 )
 _ON_KNOWLEDGE = re.compile(
@@ -123,6 +123,11 @@ def _may_be_for(request: str, skills: Sequence[SkillMetadata]) -> bool:
     """Return whether a skill declares a request, or does not say when it is wanted and has a word of it."""
     words = {word for skill in skills if not _declares(skill) for word in terms(_own_words(skill))}
     return bool(declared_for(request, skills)) or not set(terms(request)).isdisjoint(words)
+
+
+def has_word_of(request: str, skill: SkillMetadata) -> bool:
+    """Return whether a request has a word of what a skill says of itself."""
+    return not set(terms(request)).isdisjoint(terms(_own_words(skill)))
 
 
 def _own_words(skill: SkillMetadata) -> str:

@@ -310,6 +310,8 @@ class _Words:
 
     def _is_group(self, value: str) -> bool:
         folded = value.casefold().strip()
+        if re.match(r"(?:(?:the|my|our|your) )?(?:whole|entire|every) ", folded):
+            return True
         if value.islower() and re.fullmatch(r"(?:(?:my|our|your|the) )?\w+[^s\W]s", folded):
             several = folded.rpartition(" ")[2]  # "my parents", "our customers": people without names
             if re.search(rf"\b(?:my|our|your|the) {re.escape(several)}\b", self._text):

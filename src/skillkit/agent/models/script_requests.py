@@ -210,10 +210,15 @@ def content_words(text: str, besides: Iterable[str] = ()) -> list[str]:
     words = re.findall(r"[^\W_](?:[\w.'’-]*[^\W_])?", text)
     return [
         word
-        for word in words
-        if (_bare(word) not in _SAID_ANYWAY or (len(word) > 1 and word.isupper()))  # US is not us
+        for before, word in zip(["", *words], words, strict=False)
+        if (_bare(word) not in _SAID_ANYWAY or _is_name(word, before))
         and not ((stems := terms(word)) and set(stems) <= known)
     ]
+
+
+def _is_name(word: str, before: str) -> bool:
+    """Return whether a word that any request may have is a name here: US is not us, nor Who in Doctor Who."""
+    return len(word) > 1 and (word.isupper() or (word[0].isupper() and before[:1].isupper()))
 
 
 def _bare(word: str) -> str:

@@ -72,7 +72,7 @@ _IN_OTHER_LANGUAGES = re.compile(
 )
 """Which skills there are, and what the program can do, as it is asked in languages near to English."""
 _ABOUT = r"\b(?:on|about|of|regarding) (?:the )?(?:skill )?"
-_WHAT_IS = re.compile(r"\bwhat(?: is| are|['’]s| does)\b")
+_WHAT_IS = re.compile(r"\bwhat(?: is| are|['’]?s| does)\b")
 _BESIDES = re.compile(
     r"\b(?:besides|beside|other than|apart from|aside from|except(?: for)?|in addition to)\b.*"
 )
@@ -217,8 +217,9 @@ def _asked_next(skills: Sequence[SkillMetadata], request: str, before: str) -> s
     found = _AND_THE.fullmatch(request.strip())
     if not told or found is None:
         return None
-    if told[0] == ALL_SKILLS and found[1] in _ORDINALS[: len(skills)]:
-        return sorted(skill.name for skill in skills)[_ORDINALS.index(found[1])]
+    listed = sorted(skill.name for skill in skills)
+    if told[0] == ALL_SKILLS and found[1] in (*_ORDINALS[: len(listed)], "last"):
+        return listed[-1 if found[1] == "last" else _ORDINALS.index(found[1])]
     asked = set(terms(found[1]))
     meant = [skill.name for skill in skills if asked and asked <= set(terms(skill.name))]
     return meant[0] if len(meant) == 1 else None

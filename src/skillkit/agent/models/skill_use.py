@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_framework import Message
 
 from skillkit.agent.models.arithmetic import computed
 from skillkit.agent.models.asked_parts import (
     declared_for,
+    has_word_of,
     is_for_knowledge,
     is_for_none,
     is_self_contained,
@@ -134,6 +135,16 @@ class SkillUse:
         names = {example.tool for example in self.examples if example.skill in skills} - SCRIPT_TOOLS
         return [other for other in tools if other.name in names and other.name != tool.name]
 
+    def _loading(self, tool: ToolSpec, said: str) -> ToolSpec | None:
+        """Return a tool that loads skills, for those that have a word of what was said; None for none."""
+        if tool.name != LOAD or not (offered := _choices_of(tool)):
+            return tool
+        known = {skill.name: skill for skill in self.skills}
+        kept = [name for name in offered if name not in known or has_word_of(said, known[name])]
+        properties = tool.parameters["properties"]
+        chosen = {**properties, "skill_id": {**properties["skill_id"], "enum": kept}}
+        return replace(tool, parameters={**tool.parameters, "properties": chosen}) if kept else None
+
     def _needs_no_tool(
         self, request: str, in_use: Sequence[SkillMetadata], tools: Sequence[ToolSpec]
     ) -> bool:
@@ -180,6 +191,7 @@ class SkillUse:
         of_use = () if declared else words_of_use(self.examples, self.skills)
         about_skills = [skill for skill in self._in_use if _SKILLS.search(skill.description)]
         found = callable_tools(tools, spoken, of_use, for_skills=bool(about_skills))
+        found = [tool for one in found if (tool := self._loading(one, spoken.said)) is not None]
         if not has_identifier(spoken.request):
             return found
         return scripts_for_identifier(found, scripts_for_words(self.examples), spoken.request)
