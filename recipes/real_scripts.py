@@ -31,12 +31,11 @@ from skillkit.core.pythons import header_clauses
 from skillkit.core.walk import SkillWalk
 from skillkit.scripts import LocalRunner
 from skillkit.scripts.catalogue import Script, find_scripts
-from skillkit.scripts.granted_requests import help_request
+from skillkit.scripts.granted_requests import PreparedRun, help_request
 from skillkit.scripts.help_calls import FROM_TEXT, HelpCall, written_help_of
 from skillkit.scripts.inline_metadata import InlineMetadata
 from skillkit.scripts.needed_packages import chosen_requirements, packages_of, unavailable_requirements
 from skillkit.scripts.node_packages import node_projects_of
-from skillkit.scripts.payloads import help_payload
 from skillkit.scripts.usage_words import UNMISTAKABLE
 
 PRINTED, NOT_RUN = "printed", "its text knows of no help, so it was not run"
@@ -177,16 +176,17 @@ class Walk:
 
         def ask(script: Script) -> tuple[str, str]:
             request = help_request(skill, script, digest, grants, None)
-            steps = HelpCall(script, request, skill.permissions, written_help_of(skill, script)).steps()
+            asked = PreparedRun(script, request, skill.permissions, help=True)
+            steps = HelpCall(asked, written_help_of(skill, script)).steps()
             reason = NOT_RUN
             try:
-                request = next(steps)
+                prepared = next(steps)
                 while True:
-                    payload = help_payload(script.name, request, self._runner.run(request))
+                    payload = prepared.payload(self._runner.run(prepared.request))
                     self._check(f"{skill.name} {script.relative_path}", payload["meta"]["grants"])
                     if reason == NOT_RUN:
                         reason = "nothing was printed" if payload["success"] else str(payload["message"])
-                    request = steps.send(payload)
+                    prepared = steps.send(payload)
             except StopIteration as done:
                 answer = done.value
             if not answer["success"] or not answer["result"]["help_text"]:
