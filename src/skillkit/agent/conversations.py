@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,16 +73,12 @@ def text_message(role: str, text: str) -> dict[str, Any]:
     return {"type": "message", "role": role, "contents": [{"type": "text", "text": text}]}
 
 
-def calls_of(message: dict[str, Any]) -> set[str]:
-    return _call_ids(message, "function_call")
-
-
-def results_of(message: dict[str, Any]) -> set[str]:
-    return _call_ids(message, "function_result")
-
-
 def _call_ids(message: dict[str, Any], kind: str) -> set[str]:
     return {str(part.get("call_id")) for part in message.get("contents", ()) if part.get("type") == kind}
+
+
+calls_of = partial(_call_ids, kind="function_call")
+results_of = partial(_call_ids, kind="function_result")
 
 
 class ConversationStore:

@@ -155,13 +155,8 @@ class Stopwatch:
         return time.monotonic() - self._start
 
 
-_COUNTER = TokenEstimator()
-
-
-def count(text: str) -> int:
-    return _COUNTER.count(text)
-
-
+count = TokenEstimator().count
+"""The tokens of a text, estimated."""
 Next = Callable[[], Awaitable[None]]
 
 
