@@ -14,17 +14,18 @@ from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Client, Place
 from skillkit.install.exceptions import InstallError, LockFileError
-from skillkit.install.fetch import FetchedSkill, manifest
+from skillkit.install.fetch import FetchedSkill, Wanted, fetch, manifest
 from skillkit.install.foreign_lock import parse_foreign
 from skillkit.install.lockfile import LOCK_FILE, MAX_LOCK, ForeignEntry, read_lock
 from skillkit.install.sources.clawhub import ClawHubSource
 from skillkit.install.sources.kinds import parse_source
 from skillkit.install.sources.layout import LeftOut
-from skillkit.install.sources.source import Source
+from skillkit.install.sources.source import Access, Source
 from skillkit.install.tree import ANY_SIZE, SKILL_FILE, SkillTree, read_folder
 
 _ORIGIN = ".clawhub/origin.json"
 _GLOBAL_VERSION = 3
+_NPX_NOTE = "installed by npx skills"
 _GH_NOTE = "gh skill wrote fields of its own into SKILL.md; the first update takes them out"
 
 
@@ -113,7 +114,9 @@ def _of_global_lock() -> dict[str, _Origin]:
         content = parse_json(read_plain(path / ".skill-lock.json", MAX_LOCK))
         entries: dict[str, Any] = content["skills"] if content["version"] >= _GLOBAL_VERSION else {}
         return {
-            canonical_name(name): _parsed(ForeignEntry(name, {"computedHash": "-", **fields}), path)
+            canonical_name(name): _in_folder(name, fields)
+            if fields.get("sourceType") == "local"
+            else _parsed(ForeignEntry(name, {"computedHash": "-", **fields}), path)
             for name, fields in entries.items()
             if isinstance(fields, dict)
         }
@@ -121,8 +124,22 @@ def _of_global_lock() -> dict[str, _Origin]:
         return {}
 
 
+def _in_folder(name: str, fields: Mapping[str, Any]) -> _Origin:
+    """The user's own lock may name any folder, and does not say where in it the skill lies."""
+    folder = str(fields.get("source") or "")
+    try:
+        if not Path(folder).is_absolute():
+            raise LockFileError(f"its folder is not named in full: {escape_hidden(folder)[:100]}")
+        source = parse_source(folder)
+        with source.open(Access()) as opened:
+            (found,) = fetch(opened, source.path, Wanted(names=(name,)), ANY_SIZE).skills
+        return found.source, found.revision, (_NPX_NOTE,)
+    except InstallError as error:
+        return error
+
+
 def _parsed(entry: ForeignEntry, folder: Path) -> _Origin:
     try:
-        return parse_foreign(entry, folder).source, None, ("installed by npx skills",)
+        return parse_foreign(entry, folder).source, None, (_NPX_NOTE,)
     except InstallError as error:
         return error

@@ -38,6 +38,29 @@ def put(folder: Path, text: str, **more: str) -> Path:
     return folder
 
 
+def test_what_npx_installed_from_a_folder_is_adopted_and_found_in_it(
+    installer: SkillInstaller, user_home: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "elsewhere"
+    original = put(source / "skills/pdf", skill_text("pdf", "One."))
+    copy = put(user_home / ".agents/skills/pdf", skill_text("pdf", "One."))
+    put(user_home / ".agents/skills/lost", skill_text("lost"))
+    put(user_home / ".agents/skills/vague", skill_text("vague"))
+    folders = {"pdf": str(source), "lost": str(tmp_path / "gone"), "vague": "./here"}
+    entries = {
+        name: {"source": folder, "sourceType": "local", "sourceUrl": folder, "skillFolderHash": "0" * 64}
+        for name, folder in folders.items()
+    }
+    lock = {"version": 3, "skills": entries, "dismissed": {}}
+    (user_home / ".agents/.skill-lock.json").write_text(json.dumps(lock))
+    adopted = installer.adopt(tmp_path)
+    assert [skill.name for skill in adopted] == ["pdf"]
+    assert {Path(left.path).name for left in adopted.left_out} == {"lost", "vague"}
+    (original / "SKILL.md").write_text(skill_text("pdf", "Two."))
+    installer.update("pdf")
+    assert "Two." in (copy / "SKILL.md").read_text()
+
+
 def test_what_npx_installed_is_adopted_where_it_lies_and_updated_there(
     installer: SkillInstaller, repository: Repository, user_home: Path, tmp_path: Path
 ) -> None:
