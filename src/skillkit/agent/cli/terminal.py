@@ -9,7 +9,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import clear_typeahead
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding import KeyBindings
 from prompt_toolkit.output import Output
 
 from skillkit.agent.cli.typed_ahead import discard_typed_ahead
@@ -30,7 +30,7 @@ class Terminal:
     ) -> None:
         bindings = KeyBindings()
         for keys in NEW_LINE:
-            bindings.add(*keys)(_new_line)
+            bindings.add(*keys)(lambda event: event.current_buffer.insert_text("\n"))
         self._session: PromptSession[str] = PromptSession(
             "> ",
             history=_history(agent_home()),
@@ -76,7 +76,3 @@ class SlashCompleter(Completer):
         for word in self.words():
             if word.startswith(text):
                 yield Completion(word, start_position=-len(text))
-
-
-def _new_line(event: KeyPressEvent) -> None:
-    event.current_buffer.insert_text("\n")
