@@ -130,7 +130,8 @@ _ELSEWHERE = re.compile(
     r"|§\s+(?:CLI|binary|executable|package|library|SDK|API|MCP|server|version|v?\d)\b|§\s*[<>=≥]"
     r"|§-\w|§\s+(?:patterns?|conventions?|guidelines?|style|best\s+practices)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
     r"|§[^§]*\bif\s+(?:available|installed|you|needed|necessary|desired)\b"
-    r"|\bwhether\b[^§]*§|\b(?:usually|normally|typically|generally)\b[^§]*§"
+    r"|\bwhether\b[^§]*§|\b(?:usually|normally|typically|generally|enables?|allows?)\b[^§]*§"
+    r"|\bonly\s+with\b[^§]*§|§[^§]*\bnot\s+(?:invoked|used|called|run|loaded|needed|required)\b"
     # one of two ways
     r"|§(?:\s+(?:skill|command|workflow))?,?\s+\(?or\b(?!\s+it\b)|\(or\s+(?:\w+\s+){1,2}§|§[^§.;]*\bfor\s+this\s+(?:option|case|mode|path)\b",
     re.IGNORECASE,

@@ -157,6 +157,9 @@ from skillkit.install.needs import inferred_needs
         ("Invoke `test-first` on new files only.", False),
         ("### Audit (old code only)\n\n- Invoke `test-first`", False),
         ("- For naming: invoke `test-first` first", False),
+        ("## Skills Used\n\n- `test-first` — not invoked by this skill; it stops and says so", False),
+        ("**Ready:** Fields of status enable runs via the `test-first` skill.", False),
+        ("- Only with `--tests`: delegate to `/test-first`", False),
     ],
 )
 def test_what_a_text_tells_to_use_is_told_from_what_it_only_names(text: str, needed: bool) -> None:
