@@ -7,8 +7,9 @@ python3 dev.py bench needs count OUT
 are inferred, and half as many that are not. `OUT/mentions.txt` has each with the text around it, in an
 order that says nothing; `OUT/key.jsonl` what was inferred, not to be opened before the reading. The reader
 writes `OUT/labels.txt`, a line a mention: its number, `needs`, `border` (a need on a condition or a choice,
-counted as one) or `no`. `count` compares them, with the rules as they are now. Left out are skills
-that lie in the repositories after `--but` under the same two names, as those that were read before.
+counted as one) or `no`; what it leaves out is not counted. `count` compares them, with the rules as they are
+now, which may let go of mentions that were inferred, and cannot add any. Left out are skills that lie in the
+repositories after `--but` under the same two names, as those that were read before.
 """
 
 import argparse
@@ -121,6 +122,8 @@ def count(out: Path) -> None:
     repositories: dict[bool, set[str]] = {True: set(), False: set()}
     for line in (out / "key.jsonl").read_text().splitlines():
         one = json.loads(line)
+        if str(one["number"]) not in labels:
+            continue
         label = labels[str(one["number"])].split()[0]
         inferred = one["inferred"]
         if inferred:  # a rule that came later may have let go of it
