@@ -1,4 +1,7 @@
-"""`python3 dev.py bench evaluation [--corpus FOLDER] [--skills FOLDER]`: planted defects, found or not."""
+"""`python3 dev.py bench evaluation [WHAT] [--corpus FOLDER] [--skills FOLDER]`: planted defects, and more.
+
+`judge` instead measures a judge, `cost` what routing costs in a process that remembers no words.
+"""
 
 import argparse
 import random
@@ -19,7 +22,7 @@ SEED = 20261116
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="dev.py bench evaluation", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("defects", "judge"), default="defects")
+    parser.add_argument("what", nargs="?", choices=("defects", "judge", "cost"), default="defects")
     parser.add_argument("--provider", default="local", help="the judge that is measured")
     parser.add_argument("--corpus", help="folder of the corpus (or SKILLKIT_CORPUS)")
     parser.add_argument("--skills", action="append", default=[], help="a folder of skills with scripts")
@@ -39,6 +42,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         skills.unpack(corpus, work / "corpus")
+        if arguments.what == "cost":
+            routing.cost(copied_library(corpus, work))
+            return
         texts = skills.sound_folders(corpus, work / "corpus", 4 * arguments.each, arguments.seed)
         coded = list(skills.script_folders([Path(folder) for folder in arguments.skills]))
         kinds = [kind for kind in KINDS if arguments.only in (None, kind.name)]
@@ -46,12 +52,7 @@ def main() -> None:
         if arguments.only is None:
             scripts.measure(work / "scripts")
             routing.measure(corpus.parent / "matching", SEED)
-            library = work / "library"
-            for number, manifest in enumerate(skills.manifests(corpus, work / "corpus", 1000)):
-                target = library / str(number) / manifest.parent.name
-                target.mkdir(parents=True)
-                shutil.copyfile(manifest, target / "SKILL.md")
-            routing.cost(library)
+            routing.cost(copied_library(corpus, work))
 
 
 def measure(
@@ -105,6 +106,16 @@ def measure(
             "skills": len(clean),
         }
         record("evaluation", {**numbers, "alarms": len(alarmed), "asked": pairs})
+
+
+def copied_library(corpus: Path, work: Path) -> Path:
+    """1,000 skills of the unpacked corpus, each in a folder of its own."""
+    library = work / "library"
+    for number, manifest in enumerate(skills.manifests(corpus, work / "corpus", 1000)):
+        target = library / str(number) / manifest.parent.name
+        target.mkdir(parents=True)
+        shutil.copyfile(manifest, target / "SKILL.md")
+    return library
 
 
 def copied(source: Path, into: Path) -> Path:

@@ -139,10 +139,12 @@ def _made(
 
 def _rank(matcher: SkillMatcher, case: RoutedCase, matches: list[Match]) -> tuple[int | None, Match | None]:
     """The place of the wanted skill, among the matches or further down, and its own entry."""
-    for ranked in (matches, matcher.rank(case.request, DEEP)):
-        for number, match in enumerate(ranked):
-            if match.skill.canonical_name in case.wanted:
-                return number, match
+    for number, match in enumerate(matches):
+        if match.skill.canonical_name in case.wanted:
+            return number, match
+    for number, match in enumerate(matcher.rank(case.request, DEEP)):  # only of a miss: it costs reasons
+        if match.skill.canonical_name in case.wanted:
+            return number, match
     return None, None
 
 
