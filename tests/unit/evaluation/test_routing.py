@@ -5,6 +5,7 @@ import json
 import pytest
 
 from skillkit.evaluation.report import CaseOutcome
+from skillkit.matching import SkillMatcher
 
 
 @pytest.fixture
@@ -44,6 +45,22 @@ def test_results_say_who_won_and_by_which_words(tester, library):
     measured = report.metrics["routing"]
     assert (measured["recall"], measured["precision"], measured["false_positives"]) == (0.5, 0.5, 0.5)
     assert measured["alone"] == {"cases": 2, "recall": 0.5}
+
+
+def test_a_request_is_ranked_further_down_only_where_its_skill_did_not_match(tester, library, monkeypatch):
+    wrote(
+        library,
+        [
+            {"query": "Make a report of this CSV", "should_trigger": True},
+            {"query": "Translate this text, please", "should_trigger": True},
+        ],
+    )
+    asked, rank = [], SkillMatcher.rank
+    monkeypatch.setattr(
+        SkillMatcher, "rank", lambda self, text, limit: asked.append(text) or rank(self, text, limit)
+    )
+    tester().run_routing(suggest=False)
+    assert set(asked) == {"Translate this text, please"}
 
 
 def test_a_wording_that_turns_a_miss_is_tried_on_all_cases(tester, library):
