@@ -60,9 +60,10 @@ def _tokens() -> str:
 
 
 def _request() -> str:
-    """What a request carries that needs no skill, in tokens."""
-    libraries = recorded("disclosure")["libraries"]
-    (few, first), *others = [(library["skills"], library["no skill fits"]) for library in libraries]
+    """What a request carries that needs no skill, in tokens, with real skills and what is named as near."""
+    (few, first), *others = [
+        (library["skills"], library["all"]) for library in recorded("disclosure")["real"]
+    ]
     rest = ", ".join(f"{tokens:,} with {skills:,}" for skills, tokens in others)
     return f"carries {first:,} tokens of ours with {few} skills installed,\n{rest}."
 
