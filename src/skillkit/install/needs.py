@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
@@ -178,39 +179,45 @@ def inferred_needs(text: str, siblings: Collection[str], *, own: str = "") -> li
     """Return the siblings that the instructions of `own` tell to use in the work, each with the sentence."""
     text = _EXAMPLE.sub("", text[:_MAX_TEXT])
     low = text.lower()
+    mentioned = [(sibling, name) for sibling in siblings if (name := sibling.lower()) in low]
+    if not mentioned:
+        return []
+    # Taken apart once: a library of thousands has names that are everyday words.
+    paragraphs, calling = list(_paragraphs(text, own)), list(_calling_lines(text))
     found: dict[str, Need] = {}
-    for sibling in siblings:
-        name = sibling.lower()
-        if name not in low:
-            continue
-        said = next(_saying(text, name, own), None)
+    for sibling, name in mentioned:
+        said = next(_saying(name, paragraphs, calling), None)
         if said is not None:
             canonical = canonical_name(sibling)
             found.setdefault(canonical, Need(canonical, f"“{one_line(said)[:160]}”", False))
     return list(found.values())
 
 
-def _saying(text: str, name: str, own: str) -> Iterator[str]:
+def _saying(name: str, paragraphs: list["_Paragraph"], calling: list[str]) -> Iterator[str]:
     """The sentences and lines that make `name` a need."""
+    for heading, lead, quote, whole in paragraphs:
+        for sentence in _naming(name, whole):
+            if _is_need(name, heading, lead, quote + sentence):
+                yield quote + sentence
     calls = re.compile(_CALL.format(name=re.escape(name)))
-    for heading, lead, sentence in _sentences(text, name, own):
-        if _is_need(name, heading, lead, sentence):
-            yield sentence
-    if calls.search(text.lower()):
-        before = of = ""
-        asked = False
-        for heading, line in _lines(text):
-            asked, of = (asked and heading == of) or _ASKED.search(line) is not None, heading
-            other = bool(_NOT_ITS_WORK.search(heading) or _ADVICE.search(heading) or _ADVICE.search(line))
-            if _SEE_CALL.search(line) or (
-                asked and _STARTS_ITEM.match(line)
-            ):  # a list of what the user may choose
-                other = True
-            before = f"{before[-300:]}\n{line}".lower()
-            # `skill=` is also an argument of functions that call no skill.
-            call = "subagent_type" in line or _SKILL_CALL.search("\n".join(before.splitlines()[-3:]))
-            if calls.search(line.lower()) and call and not line.startswith("|") and not other:
-                yield line
+    yield from (line for line in calling if calls.search(line.lower()))
+
+
+def _calling_lines(text: str) -> Iterator[str]:
+    """The lines that may call a skill in the work."""
+    before = of = ""
+    asked = False
+    for heading, line in _lines(text):
+        asked, of = (asked and heading == of) or _ASKED.search(line) is not None, heading
+        before = f"{before[-300:]}\n{line}".lower()
+        # `skill=` is also an argument of functions that call no skill.
+        call = "subagent_type" in line or _SKILL_CALL.search("\n".join(before.splitlines()[-3:]))
+        if not call or line.startswith("|") or _SEE_CALL.search(line):
+            continue
+        if asked and _STARTS_ITEM.match(line):  # a list of what the user may choose
+            continue
+        if not (_NOT_ITS_WORK.search(heading) or _ADVICE.search(heading) or _ADVICE.search(line)):
+            yield line
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
@@ -229,8 +236,16 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
         yield f"{heading} / {inner}", line
 
 
-def _sentences(text: str, name: str, own: str) -> Iterator[tuple[str, str, str]]:
-    """Heading, lines before the lists, and sentence of each mention.
+class _Paragraph(NamedTuple):
+    heading: str
+    lead: str
+    """The lines before the lists that it is in."""
+    quote: str
+    whole: str
+
+
+def _paragraphs(text: str, own: str) -> Iterator[_Paragraph]:
+    """What may order something.
 
     Code, the header and chapters that order nothing are left out.
     """
@@ -263,7 +278,7 @@ def _sentences(text: str, name: str, own: str) -> Iterator[tuple[str, str, str]]
                     from_outside or (itself is not None and itself.search(whole) is not None)
                 )
                 if not other and not from_outside and not (quote and leads):  # words for the user
-                    yield from ((heading, lead, quote + sentence) for sentence in _naming(name, whole))
+                    yield _Paragraph(heading, lead, quote, whole)
                 end = whole.rstrip("*_ ")[-1:]
                 if end in ":?":  # what follows a question is for those who say yes
                     leads.append((indent, "when" if end == "?" else f"{whole[:60]} {whole[-80:]}"))
