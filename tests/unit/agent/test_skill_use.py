@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skillkit.agent.models.constrained import Answer, Call, ToolSpec
+from skillkit.agent.models.constrained import Call, ToolSpec
 from skillkit.agent.models.examples import choose, examples_of
 from skillkit.agent.models.grounding import Spoken, check_arguments
 from skillkit.agent.models.reply_choice import Choice
@@ -96,13 +96,6 @@ def test_a_short_request_goes_on_from_the_last_call() -> None:
     found = choice("ok and now Ben", "wave at Ann\nI waved.", last)
     assert (names(found), found.forms) == ({"wave_at", "wave_at_all"}, ("ask",))
     assert choice("ok and now Ben", "wave at Ann\nI waved.").forms != ("ask",)
-
-
-def test_arithmetic_is_done_without_the_model_unless_a_skill_may_be_for_it() -> None:
-    spoken = Spoken("What is 6 times 7?", "What is 6 times 7?")
-    assert USE.known_outcome([], spoken, []) == Answer("42")
-    undeclared = SkillMetadata("adder", "Adds.", Path("adder/SKILL.md"))
-    assert SkillUse([undeclared], [], {"adder": ["add"]}).known_outcome([], spoken, []) is None
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from skillkit.core.authority import DefaultAuthority
 from skillkit.core.availability import Refusal
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.disclosure import Origin, SkillContextProvider, SkillSession, Tool
+from skillkit.disclosure.tool_gate import Admission
 from skillkit.matching import SkillMatcher
 
 GREETING = "Say bonjour to Alice"
@@ -455,3 +456,25 @@ def test_no_skill_of_another_tenant_is_matched_or_named(library, provide, tmp_pa
     assert disclosed.matched == disclosed.left_out == ()
     assert "secret-greeting" not in disclosed.everything
     assert provider.near(GREETING, SkillSession()) == ()
+
+
+async def test_a_gate_that_fails_lets_a_tool_ask(library, provide, caplog):
+    class Broken:
+        def admit(self, tool, skills):
+            raise RuntimeError("no gate")
+
+    provider = provide()
+    provider.gate = Broken()
+    assert provider.admit("search_web", provider.session) is Admission.FREE
+    await provider.before_request([{"role": "user", "content": GREETING}])
+    assert provider.admit("search_web", provider.session) is Admission.ASKS
+    assert "could not be decided" in caplog.text
+
+
+def test_the_list_that_a_conversation_sees_can_be_asked_for(library, provide):
+    provider = provide()
+    shown = provider.catalogue()
+    assert "hello" in shown
+    session = SkillSession()
+    session.catalogue, session.catalogue_digest = "as it was", "digest"
+    assert provider.catalogue(session) == "as it was"

@@ -87,11 +87,6 @@ def is_self_contained(request: str, skills: Sequence[SkillMetadata]) -> bool:
     return asked != request and is_for_knowledge(asked) and not _may_be_for(asked, skills)
 
 
-def is_for_none(request: str, skills: Sequence[SkillMetadata]) -> bool:
-    """Return whether none of these skills declares to be wanted for a request, and all say when they are."""
-    return all(_declares(skill) for skill in skills) and not declared_for(request, skills)
-
-
 def needs_no_tool(request: str, skills: Sequence[SkillMetadata], names: Iterable[str]) -> bool:
     """Return whether a question, or work on words, is for none of these skills.
 

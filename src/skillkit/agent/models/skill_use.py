@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 
 from agent_framework import Message
 
-from skillkit.agent.models.arithmetic import computed
 from skillkit.agent.models.asked_parts import (
     declared_for,
     has_word_of,
     is_for_knowledge,
-    is_for_none,
     is_self_contained,
     needs_no_tool,
     refers_back,
@@ -161,8 +159,6 @@ class SkillUse:
     ) -> Call | Narrowed | Answer | None:
         """Return what a request comes to where that is known without the model."""
         skills, examples = self.skills, self.examples
-        if (result := computed(spoken.request)) is not None and is_for_none(spoken.request, self._in_use):
-            return Answer(result)
         if (subject := asked_about(skills, spoken.request, spoken.before)) is not None:
             return Answer(describe(subject, skills))
         known: Call | Narrowed | Answer | None

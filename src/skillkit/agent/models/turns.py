@@ -60,9 +60,13 @@ def make_prompt(
     return Prompt(fixed, [*nearest, *turns])
 
 
+_RESULTS = "To a calculation, reply with the number alone. Write code only if code is asked for."
+
+
 def make_talk(messages: Sequence[Message], instructions: str, *, context: int = CONTEXT_TOKENS) -> Prompt:
     """The conversation for an answer in words alone: without tools, and how they are called."""
-    told = {"role": "system", "content": _plain(_LISTED_SKILLS.sub("", instructions).strip())}
+    plain = _plain(_LISTED_SKILLS.sub("", instructions).strip())
+    told = {"role": "system", "content": f"{plain}\n{_RESULTS}"}
     return Prompt([], [told, *_conversation(messages, context, len(told["content"]))])
 
 
