@@ -99,7 +99,7 @@ def workshop(shared_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wor
         runner.close()
     left = os.listdir(temporary)
     shutil.rmtree(folder)
-    assert left == []
+    assert left == [], left
 
 
 @pytest.fixture(params=["bwrap", "landlock"])

@@ -83,13 +83,13 @@ class SupervisedRunning:
 
     @classmethod
     def start(cls, confinement: Confinement, work: str, order: Order) -> "SupervisedRunning":
-        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-            control_end, control = os.pipe()
-            register_pipe(ours, theirs, (control, control_end))
-            status, status_end = register_pipe(ours, theirs, os.pipe())
-            stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(order.user))
-            stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(order.user))
-            try:
+        try:
+            with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+                control_end, control = os.pipe()
+                register_pipe(ours, theirs, (control, control_end))
+                status, status_end = register_pipe(ours, theirs, os.pipe())
+                stdout, stdout_end = register_pipe(ours, theirs, pipe_pair(order.user))
+                stderr, stderr_end = register_pipe(ours, theirs, pipe_pair(order.user))
                 file = theirs.enter_context(tempfile.TemporaryFile())
                 written = _written(confinement, work, order, control_end, status_end)
                 file.write(json.dumps(written).encode())
@@ -104,10 +104,10 @@ class SupervisedRunning:
                     pass_fds=(file.fileno(), control_end, status_end, *confinement.descriptors),
                     start_new_session=True,
                 )
-            except OSError as error:
-                shutil.rmtree(work, ignore_errors=True)
-                raise SandboxError(f"Cannot start the supervisor: {error.strerror}") from error
-            ours.pop_all()
+                ours.pop_all()
+        except OSError as error:  # the pipes are closed by now: removing a folder needs a descriptor
+            shutil.rmtree(work, ignore_errors=True)
+            raise SandboxError(f"Cannot start the supervisor: {error.strerror}") from error
         folders = written_folders(work, confinement)
         return cls(
             process, stdout, stderr, control, status, folders=folders, ended=os.pidfd_open(process.pid)
