@@ -167,12 +167,11 @@ async def test_a_question_that_no_tool_is_for_is_answered_as_the_model_is_used_t
     engine = ScriptedEngine("Canberra")
     assert (await agent_with(engine).run("What is the capital of Australia?")).text == "Canberra"
     assert engine.grammars == [None]
-    assert engine.read == [
-        [
-            {"role": "system", "content": "Be kind."},
-            {"role": "user", "content": "What is the capital of Australia?"},
-        ]
-    ]
+    ((told, asked),) = engine.read
+    assert told["content"].startswith("Be kind.\n")
+    assert "reply with the number" in told["content"], "a sum is answered with its result and not with code"
+    assert "tool" not in told["content"]
+    assert asked == {"role": "user", "content": "What is the capital of Australia?"}
 
 
 async def test_a_live_fact_is_refused_without_asking_the_model() -> None:
