@@ -14,6 +14,7 @@ from skillkit.agent.models.identifiers import (
     find_identifiers,
 )
 from skillkit.agent.models.script_requests import Narrowed, choosing, content_words, fill, is_option
+from skillkit.agent.models.spoken_times import clock_time, spoken_time
 from skillkit.agent.models.unsupported import refusal
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
@@ -78,6 +79,10 @@ class _Way:
         return bool(given) and not self.takes_identifier and not any(map(is_option, given))
 
     @property
+    def takes_time(self) -> bool:
+        return any(clock_time(value) for example in self.examples for value in example.values)
+
+    @property
     def takes_anything(self) -> bool:
         return any(example.values for example in self.examples)
 
@@ -110,7 +115,10 @@ def call_like_example(
     if identifiers:
         found = ways.with_identifier(request, identifiers, run) if len(identifiers) == 1 else None
         return found if found is not None or not same else ways.again(request, last)
-    return ways.again(request, last) or ways.with_words(request, run)
+    known = ways.at_time(request, run) or ways.again(request, last) or ways.with_words(request, run)
+    if isinstance(known, Answer) and (named := find_identifiers(said, ways.identifiers)[-1:]):
+        return ways.with_identifier(request, named, run)  # it is the one that was spoken of
+    return known
 
 
 def tools_like_example(
@@ -216,15 +224,54 @@ class _Ways:
     ) -> Call | Narrowed | None:
         rest = _without(request, identifiers)
         asked = set(terms(rest))
-        way, _ = self._best(rest, [way for way in self.all if way.takes_identifier])
-        way = way or self._of_kind(identifiers[0])
+        way, example = self._belonging(request, identifiers[0]) or (None, None)
+        if way is None:
+            way, _ = self._best(rest, [way for way in self.all if way.takes_identifier])
+            way = way or self._of_kind(identifiers[0])
         if way is None:
             return None
         settled = {"skill_id": way.skill, "script_name": way.script}
-        if _NUMBER.search(rest):
+        more = example is not None and content_words(request[request.find(identifiers[0]) :])[1:]
+        if more or _NUMBER.search(rest):
             return Narrowed(choosing(run, **settled), (way.skill, way.script))
-        example = max(way.examples, key=lambda example: len(asked & _frame(example)))
+        example = example or max(way.examples, key=lambda example: len(asked & _frame(example)))
         return Call(RUN, {**settled, "args": fill(example, identifiers[0])})
+
+    def at_time(self, request: str, run: ToolSpec) -> Narrowed | None:
+        """Return the one script that examples give a time of day, for a request that tells one and a name."""
+        found = [way for way in self.all if way.takes_time and declared_for(request, self._skills(way))]
+        if len(found) != 1 or spoken_time(request) is None or is_for_knowledge(request):
+            return None
+        way = found[0]
+        shown = [example for example in self._examples if example.skill == way.skill]
+        begun = any(_begins_with_verb(request, skill) for skill in self._skills(way))
+        named = _SOMEBODY.search(re.sub(r"\b[AP]M\b", " ", request))
+        if not named or refusal(request) is not None or not _is_command(request, shown, begun=begun):
+            return None
+        tool = choosing(run, skill_id=way.skill, script_name=way.script)
+        return Narrowed(tool, (way.skill, way.script))
+
+    def _skills(self, way: _Way) -> list[SkillMetadata]:
+        return [skill for skill in self.skills if skill.name == way.skill]
+
+    def _belonging(self, request: str, identifier: str) -> tuple[_Way, Example] | None:
+        """Return the script for what belongs to a thing, and its example: `the loans of book BK-1234-A`.
+
+        The word in front of the identifier says what this is, so it is not what is wanted: that is a script
+        which has this word as an option, and whose name was said.
+        """
+        kind = re.search(rf"\b(\w+)[\s:]+{re.escape(identifier)}(?!\w)", request, re.IGNORECASE)
+        if kind is None:
+            return None
+        spelled, option = _spelled(request[: kind.start()]), f"--{kind[1].casefold()}"
+        found = [
+            (way, example)
+            for way in self.all
+            if _spelled(way.script.replace("_", " ")) <= spelled
+            for example in way.examples
+            if option in example.values and example_identifiers(example.values)
+        ]
+        return found[0] if len(found) == 1 else None
 
     def _of_kind(self, identifier: str) -> _Way | None:
         """Return the first script that is shown with an identifier of as many parts, and as it begins."""

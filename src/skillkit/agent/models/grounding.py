@@ -174,7 +174,7 @@ def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Ca
             kept = _MADE_UP  # nothing that was to be given was said, and the script was not spoken of
         if kept is _MADE_UP and (required or name == COMMAND_LINE):
             runs_script = COMMAND_LINE in spec.parameters.get("properties", {})
-            return MadeUp(call.tool, _question(call, name, schema), runs_script)
+            return MadeUp(call.tool, question_for(call, name, schema), runs_script)
         if kept is _MADE_UP or (not required and _is_code(value)):
             others = {other: given for other, given in call.arguments.items() if other != name}
             if not _is_implied(spec, others, spoken.request):
@@ -268,7 +268,8 @@ def _command_line(parts: Sequence[Any], words: "_Words") -> Any:
     return _MADE_UP if made_up and all(part.startswith("-") for part in kept) else kept
 
 
-def _question(call: Call, name: str, schema: Mapping[str, Any]) -> str:
+def question_for(call: Call, name: str, schema: Mapping[str, Any]) -> str:
+    """Return what to ask the user for the argument of a call."""
     if name == COMMAND_LINE:
         return f"To run {call.arguments.get('script_name', call.tool)} I need a name: which one do you mean?"
     about = " ".join(str(schema.get("description") or "").split()).rstrip(".")
@@ -292,8 +293,9 @@ class _Words:
         self._stems = {word[:_STEM] for word in self._words if len(word) >= _STEM}
 
     def instruct(self, option: str) -> bool:
-        """Whether the instructions have an option with its value."""
-        return option in self._instructions
+        """Whether the instructions have an option with its value, and not a word for any: `--size NAME`."""
+        value = option.rpartition(" ")[2]
+        return option in self._instructions and not (value.isupper() and value.isalpha())
 
     def option_of(self, value: str) -> str | None:
         """Return the option that stands before a value in what was said."""

@@ -6,6 +6,7 @@ import secrets
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any, ClassVar
 
 from agent_framework import (
@@ -44,6 +45,7 @@ from skillkit.agent.models.constrained import (
 from skillkit.agent.models.echoes import EchoFilter, is_echo
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
 from skillkit.agent.models.examples import Example, choose
+from skillkit.agent.models.given_values import complete
 from skillkit.agent.models.grounding import (
     MadeUp,
     Spoken,
@@ -145,8 +147,9 @@ class LocalChatClient(
             prompt = make_talk(messages, brief, context=self.engine.context)
         else:
             prompt = self._prompt(messages, options)
-        if isinstance(known, Narrowed) and known.script is not None:
-            prompt = prompt.adding(self.usage(*known.script))
+        usage = self.usage(*known.script) if isinstance(known, Narrowed) and known.script else ""
+        prompt = prompt.adding(usage)
+        completed = partial(complete, examples=self.examples(), usage=usage, request=spoken.request)
         outcome: Outcome = None
         made_up: MadeUp | None = None
         spent = NOTHING_READ
@@ -168,7 +171,7 @@ class LocalChatClient(
                 yield self._update(message_id, Content.from_text(rest))
             answered = Echo() if echoes.is_echo else None
             outcome = answered if writing.started else parse(spent.text)
-            found = checked(outcome, tools, spoken, messages)
+            found = choice.asking(checked(outcome, tools, spoken, messages, completed), made_up)
             outcome = made_up if isinstance(found, Echo) and made_up is not None else found
             made_up = found if isinstance(found, MadeUp) else None
             again = choice.after(outcome, spoken.request)
@@ -277,7 +280,11 @@ def as_grammar(schema: Mapping[str, Any]) -> str:
 
 
 def checked(
-    outcome: Outcome, tools: Sequence[ToolSpec], spoken: Spoken, messages: Sequence[Message]
+    outcome: Outcome,
+    tools: Sequence[ToolSpec],
+    spoken: Spoken,
+    messages: Sequence[Message],
+    completed: Callable[[Call], Call],
 ) -> Outcome:
     """Return a reply with the values that somebody has named, or why it will not do."""
     match outcome:
@@ -287,7 +294,9 @@ def checked(
             if is_repeated(outcome, messages):
                 return Repeated()
             found = check_arguments(outcome, tools, spoken)
-            return as_before(found, last_call(messages), spoken) if isinstance(found, Call) else found
+            if not isinstance(found, Call):
+                return found
+            return as_before(completed(found), last_call(messages), spoken)
         case _:
             return outcome
 
