@@ -9,7 +9,7 @@ from skillkit.agent.models.constrained import Answer, Call, Question, ToolSpec
 from skillkit.agent.models.example_calls import call_like_example
 from skillkit.agent.models.examples import examples_of
 from skillkit.agent.models.given_values import as_examples_give, with_said_choices
-from skillkit.agent.models.grounding import MadeUp, Spoken
+from skillkit.agent.models.grounding import MadeUp, Spoken, as_before
 from skillkit.agent.models.reply_choice import Choice
 from skillkit.agent.models.script_requests import Narrowed, call_for_script
 from skillkit.agent.models.skill_answers import asked_about, describe, only_subject, spoken_of
@@ -175,6 +175,7 @@ def test_a_question_that_asks_nothing_asks_for_what_is_missing() -> None:
     assert choice.asking(Question("Who is it?")) == Question("Who is it?")
     assert Choice(forms=("ask",)).asking(Question("Hello!")) == Question("Hello!")
     made_up = MadeUp("wave_at", "Which name do you mean?")
+    assert choice.after(made_up, "wave at my team") is None
     assert Choice(forms=("ask",)).asking(Question("Hello!"), made_up) == made_up
 
 
@@ -249,6 +250,13 @@ def test_what_no_skill_in_use_declares_is_refused_honestly() -> None:
 )
 def test_what_somebody_says_of_himself_asks_for_nothing(request_text: str, contained: bool) -> None:
     assert is_self_contained(request_text, [DESK]) is contained
+
+
+def test_another_name_is_for_what_was_done_before() -> None:
+    before = Call("wave_at", {"name": "Ola", "language": "es"})
+    call = Call("wave_at", {"name": "Per"})
+    for said, language in (("and Per", "es"), ("and in the end I met somebody whose name is Per", None)):
+        assert as_before(call, before, Spoken(said, said)).arguments.get("language") == language
 
 
 def test_work_on_words_may_follow_what_was_told() -> None:

@@ -27,7 +27,9 @@ _NUMBERS = {
     )
 }
 _SAME_AGAIN = re.compile(
-    r"\b(?:same|likewise|as well|too|also)\b|^and (?:to|for)\b|^(?:and )?(?:what|how) about\b", re.IGNORECASE
+    r"\b(?:same|likewise|as well|too|also)\b|^and (?:to|for)\b|^(?:and )?(?:what|how) about\b"
+    r"|^(?:ok(?:ay)?,? )?and(?: \S+){1,4}$",
+    re.IGNORECASE,
 )
 _ALIKE = 0.66
 _HARMLESS = "--json"

@@ -54,6 +54,8 @@ class Choice:
         match outcome:
             case MadeUp(runs_script=True):  # whoever comes near a script wants it to run
                 return replace(self, tools=(), forms=(ASK,))
+            case MadeUp() if not self.named and tuple(self.forms) == (ASK,):  # its question is the reply
+                return None
             case MadeUp():  # it may have been the wrong idea
                 forms = (ASK, ANSWER)
             case Echo() if self.tools:  # what was said is to be given to a tool
