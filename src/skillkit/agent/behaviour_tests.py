@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.models.choice import choose
 from skillkit.agent.settings import SettingsFile
-from skillkit.agent.task_runs import AgentExecutor
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
 from skillkit.evaluation.behaviour.executor import Executor
@@ -20,6 +19,7 @@ from skillkit.evaluation.report import Report
 from skillkit.install.exceptions import ConsentError
 
 if TYPE_CHECKING:
+    from skillkit.agent.task_runs import AgentExecutor
     from skillkit.evaluation.tester import SkillTester
 
 AGREEMENTS: Mapping[str, Agreement] = {
@@ -110,7 +110,9 @@ def _without_price(name: str, *, program: bool) -> str:
     )
 
 
-def _agent(provider: str | None, model: str | None) -> AgentExecutor:
+def _agent(provider: str | None, model: str | None) -> "AgentExecutor":
+    from skillkit.agent.task_runs import AgentExecutor  # the framework, which most tests do without
+
     return AgentExecutor(choose(SettingsFile().load(), provider, model))
 
 

@@ -1,6 +1,7 @@
 """`agent skill test` through the real program."""
 
 import json
+import subprocess
 import sys
 from xml.etree import ElementTree
 
@@ -229,3 +230,15 @@ def test_a_manifest_that_links_to_itself_is_no_skill(run_agent, tmp_path):
     (tmp_path / "loop" / "SKILL.md").symlink_to("SKILL.md")
     done = run_agent("skill", "test", tmp_path / "loop")
     assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+
+
+def test_what_needs_no_model_loads_none(library, cases):
+    arguments = ["agent", "skill", "test", str(cases), "--skill", "csv-report", "--in", str(library)]
+    program = (
+        f"import sys\nsys.argv = {arguments!r}\n"
+        "from skillkit.agent.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    print(ended.code)\n"
+        "print(sorted({'agent_framework', 'numpy', 'onnxruntime', 'xllamacpp'} & sys.modules.keys()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-2:] == ["1", "[]"], done.stderr
