@@ -92,9 +92,11 @@ class Dispatcher:
         return self._collect(known)
 
     async def leave(self, client: str) -> None:
-        """Forget a client that has nothing left to ask."""
-        self._queue.drop_client(client)
+        """Forget a client that has nothing left to ask; that its last runs ended it may not have said."""
+        for grant in self._queue.drop_client(client):
+            self._queue.release(grant.run)
         self._clients.pop(client, None)
+        self._grant()
 
     # Workers
 

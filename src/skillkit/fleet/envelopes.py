@@ -1,6 +1,7 @@
 """What is inside a sealed document: a request for any machine, and the files the user handed to the run."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +23,8 @@ def pack_request(request: ScriptRequest) -> bytes:
     return len(document).to_bytes(_LENGTH, "big") + document + files
 
 
-def unpack_request(content: bytes, inputs: Path) -> ScriptRequest:
-    """Return the request; its input files are written into `inputs`, a folder that does not exist yet.
+def unpack_request(content: bytes, new_folder: Callable[[], Path]) -> ScriptRequest:
+    """Return the request; if it has input files, they are written beneath a new, empty folder.
 
     Scripts see their skill at the same place on every machine.
     """
@@ -35,6 +36,7 @@ def unpack_request(content: bytes, inputs: Path) -> ScriptRequest:
     if not request.inputs:
         return request
     try:
+        inputs = new_folder() / "files"
         unpack_tree(files, inputs)
     except (PackedTreeError, OSError) as error:
         raise DocumentError(f"The input files of a run cannot be kept: {error}") from error
