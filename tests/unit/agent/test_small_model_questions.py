@@ -1,5 +1,6 @@
 """What is asked about, and with what: of several scripts, of a skill that was spoken of, at a time of day."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,9 @@ from skillkit.agent.models.constrained import Answer, Call, Question, ToolSpec
 from skillkit.agent.models.example_calls import call_like_example
 from skillkit.agent.models.examples import examples_of
 from skillkit.agent.models.given_values import as_examples_give, with_said_choices
-from skillkit.agent.models.grounding import MadeUp, Spoken, as_before
+from skillkit.agent.models.grounding import MadeUp, Spoken, as_before, check_arguments
 from skillkit.agent.models.reply_choice import Choice
-from skillkit.agent.models.script_requests import Narrowed, call_for_script
+from skillkit.agent.models.script_requests import Narrowed, call_for_script, content_words
 from skillkit.agent.models.skill_answers import asked_about, describe, only_subject, spoken_of
 from skillkit.agent.models.skill_text import sentences_about
 from skillkit.agent.models.skill_use import SkillUse
@@ -76,8 +77,10 @@ def known(request: str, before: str = "") -> object:
     ("request_text", "call"),
     [
         ("the loans of shelf SH-99", run("loans", "--shelf", "SH-99")),
+        ("which loans has the SH-99 shelf", run("loans", "--shelf", "SH-99")),
         ("which shelves does the room RM-B have?", run("shelves", "--room", "RM-B")),
         ("show me shelf SH-99", run("shelf", "SH-99")),
+        ("which late ones are on the shelves in RM-B", run("shelves", "--room", "RM-B")),
     ],
 )
 def test_what_belongs_to_a_thing_is_wanted_and_not_the_thing(request_text: str, call: Call) -> None:
@@ -141,6 +144,73 @@ def test_who_tells_a_time_wants_the_script_that_takes_one(request_text: str, nar
     assert (isinstance(found, Narrowed) and found.script == ("library-desk", "flag")) is narrowed
 
 
+def test_who_says_a_choice_of_an_option_wants_the_script_that_has_it() -> None:
+    def usage(skill: str, script: str) -> str:
+        return "--colour  one of red, blue; default 'red'" if script == "flag" else ""
+
+    for request, narrowed in (("wave at Cleo in blue", True), ("wave at Cleo in red", False)):
+        found = call_like_example(request, [RUN], EXAMPLES, SKILLS, usage=usage)
+        assert (isinstance(found, Narrowed) and found.script == ("library-desk", "flag")) is narrowed
+
+
+@pytest.mark.parametrize(
+    ("request_text", "kept"),
+    [
+        ("could you wave a good afternoon to Dr. Lindqvist?", {"name": "Dr. Lindqvist"}),
+        ("wave at Dr. Lindqvist in Swedish", {"name": "Dr. Lindqvist", "language": "sv"}),
+        ("say hej to Dr. Lindqvist", {"name": "Dr. Lindqvist", "language": "sv"}),
+    ],
+)
+def test_a_language_is_not_derived_from_a_name(request_text: str, kept: dict[str, str]) -> None:
+    spec = ToolSpec(
+        "wave_at", "Wave.", {"properties": {"name": TEXT, "language": TEXT}, "required": ["name"]}
+    )
+    call = Call("wave_at", {"name": "Dr. Lindqvist", "language": "sv"})
+    assert check_arguments(call, [spec], Spoken(request_text)) == Call("wave_at", kept)
+
+
+@pytest.mark.parametrize(
+    ("said", "given"), [("wave at Jo", []), ("wave at Jo in French", ["--language", "fr"])]
+)
+def test_nor_by_an_option(said: str, given: list[str]) -> None:
+    spec = ToolSpec(
+        "script_run",
+        "Run.",
+        {"properties": {"script_name": TEXT, "args": {"type": "array", "items": TEXT}}, "required": []},
+    )
+    call = Call("script_run", {"script_name": "wave", "args": ["--language", "fr", "--name", "Jo"]})
+    found = check_arguments(call, [spec], Spoken(said))
+    assert isinstance(found, Call)
+    assert found.arguments["args"] == [*given, "--name", "Jo"]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "call"),
+    [
+        ("is the library open or is it shut for repairs all week?", "opening"),
+        ("check whether the library is open to children tonight", "opening"),
+        ("are there any open books on bees and honey?", None),
+    ],
+)
+def test_how_something_is_may_be_asked_in_many_words(request_text: str, call: str | None) -> None:
+    desk = replace(
+        DESK, metadata={"examples": "Is the library open or closed? => opening\nBooks on bees => find bees"}
+    )
+    shown = examples_of(desk, ["opening", "find"])
+    found = call_like_example(request_text, [RUN], shown, [desk])
+    assert (found.arguments["script_name"] if isinstance(found, Call) else None) in (call, call or "find")
+
+
+def test_a_word_of_a_script_may_belong_to_a_name() -> None:
+    assert content_words("and the World Series", {"seri"}) == ["World", "Series"]
+    assert content_words("Find Library Series on whales", {"seri", "librari"}) == ["whales"]
+
+
+def test_words_beside_an_identifier_are_left_out() -> None:
+    call = run("shelf", "SH-9", "--depth", "3", "NO")
+    assert as_examples_give(call, EXAMPLES, "SH-9, top 3") == run("shelf", "SH-9", "--depth", "3")
+
+
 @pytest.mark.parametrize(
     ("script", "args", "request_text", "given"),
     [
@@ -192,6 +262,11 @@ def test_a_question_that_asks_nothing_asks_for_what_is_missing() -> None:
         ("how does library-desk differ from sail-maker?", "", "all skills"),
         ("info on paint-mixer skill", "", "paint-mixer"),
         ("what else can you do besides sails?", "", "all skills"),
+        ("Can you do anything with boats? And what else is there?", "", "all skills"),
+        ("remind me what youre able to do?", "", "all skills"),
+        ("what else is there to see in Rome?", "", None),
+        ("sail-maker: explain pls", "", "sail-maker"),
+        ("what can I do here?", "", "all skills"),
     ],
 )
 def test_a_question_about_a_skill(request_text: str, before: str, subject: str | None) -> None:
@@ -202,6 +277,7 @@ def test_a_question_about_a_skill(request_text: str, before: str, subject: str |
     ("request_text", "subject"),
     [
         ("what version is sail-maker", True),
+        ("was macht der skill sail-maker", True),
         ("explain what sail-maker offers and what its limits are", True),
         ("what does sail-maker say about boats", False),
         ("how many knots with sail-maker?", False),

@@ -1,12 +1,14 @@
 """What a request is for by the examples of skills: one that is like an example is done as the example is."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from skillkit.agent.models.asked_parts import declared_for, is_for_knowledge, is_self_contained
 from skillkit.agent.models.constrained import Answer, Call, ToolSpec
 from skillkit.agent.models.examples import RUN, Example, speaks_of_script
+from skillkit.agent.models.given_values import said_choices
 from skillkit.agent.models.identifiers import (
     begin_alike,
     count_parts,
@@ -34,6 +36,7 @@ _EXPLAINS = re.compile(
     r"|\bwhat (?:do|does) .* mean\b|\b(?:write|translate|spell|rephrase|summari[sz]e)\b",
     re.IGNORECASE,
 )
+_IS_IT = r"(?:.*\b(?:whether|if) )?(?:is|are|(?=(?:the )?\S+ (?:is|are)\b))\s*(?:the )?([\w-]+)"
 _YES_OR_NO = re.compile(r"(?:is|are|can|does|do|has|will)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"^(?:and|also|now|what about|how about)\b", re.IGNORECASE)
 _OKAY = re.compile(
@@ -83,6 +86,10 @@ class _Way:
         return any(clock_time(value) for example in self.examples for value in example.values)
 
     @property
+    def by_options(self) -> bool:
+        return any(map(is_option, (value for example in self.examples for value in example.values)))
+
+    @property
     def takes_anything(self) -> bool:
         return any(example.values for example in self.examples)
 
@@ -95,10 +102,12 @@ def call_like_example(
     *,
     said: str = "",
     last: Call | None = None,
+    usage: Callable[[str, str], str] = lambda skill, script: "",
 ) -> Call | Narrowed | Answer | None:
     """Return what a request is for, by the examples of skills; None where a model has to find out.
 
-    `said` is what was said before and `last` the last call, for a request that goes on from them.
+    `said` is what was said before and `last` the last call, for a request that goes on from them; `usage` is
+    what a script of a skill takes.
     """
     run = next((tool for tool in tools if tool.name == RUN), None)
     ways = _Ways(examples, [skill for skill in skills if any(skill.name == each.skill for each in examples)])
@@ -115,7 +124,7 @@ def call_like_example(
     if identifiers:
         found = ways.with_identifier(request, identifiers, run) if len(identifiers) == 1 else None
         return found if found is not None or not same else ways.again(request, last)
-    known = ways.at_time(request, run) or ways.again(request, last) or ways.with_words(request, run)
+    known = ways.for_value(request, run, usage) or ways.again(request, last) or ways.with_words(request, run)
     if isinstance(known, Answer) and (named := find_identifiers(said, ways.identifiers)[-1:]):
         return ways.with_identifier(request, named, run)  # it is the one that was spoken of
     return known
@@ -226,21 +235,45 @@ class _Ways:
         asked = set(terms(rest))
         way, example = self._belonging(request, identifiers[0]) or (None, None)
         if way is None:
-            way, _ = self._best(rest, [way for way in self.all if way.takes_identifier])
-            way = way or self._of_kind(identifiers[0])
+            takers = [way for way in self.all if way.takes_identifier]
+            way = self._named(rest, takers) or self._best(rest, takers)[0] or self._of_kind(identifiers[0])
         if way is None:
             return None
         settled = {"skill_id": way.skill, "script_name": way.script}
-        more = example is not None and content_words(request[request.find(identifiers[0]) :])[1:]
+        rest_of_it = content_words(request[request.find(identifiers[0]) :])[1:] if example else []
+        more = (
+            [word for word in rest_of_it if f"--{word.casefold()}" not in example.values] if example else []
+        )
         if more or _NUMBER.search(rest):
             return Narrowed(choosing(run, **settled), (way.skill, way.script))
         example = example or max(way.examples, key=lambda example: len(asked & _frame(example)))
         return Call(RUN, {**settled, "args": fill(example, identifiers[0])})
 
-    def at_time(self, request: str, run: ToolSpec) -> Narrowed | None:
-        """Return the one script that examples give a time of day, for a request that tells one and a name."""
-        found = [way for way in self.all if way.takes_time and declared_for(request, self._skills(way))]
-        if len(found) != 1 or spoken_time(request) is None or is_for_knowledge(request):
+    def _named(self, request: str, ways: Sequence[_Way]) -> _Way | None:
+        """Return the one script whose name is said as it is, and is not a word of the skill's name."""
+        words = re.findall(r"[^\W_]+", request.casefold())
+        spelled = {*words, *map("".join, pairwise(words))}
+        found = [
+            way
+            for way in ways
+            if way.script.replace("_", "") in spelled and not _name_terms(way.script) <= self._skill_names
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def for_value(self, request: str, run: ToolSpec, usage: Callable[[str, str], str]) -> Narrowed | None:
+        """Return the one script beside tools that takes what a request tells: a time of day, or a choice."""
+        found = [
+            way
+            for way in self.all
+            if way.by_options
+            and self._has_tools(way)
+            and declared_for(request, self._skills(way))
+            and (
+                (way.takes_time and spoken_time(request) is not None)
+                or said_choices(usage(way.skill, way.script), request)
+            )
+        ]
+        if len(found) != 1 or is_for_knowledge(request):
             return None
         way = found[0]
         shown = [example for example in self._examples if example.skill == way.skill]
@@ -251,6 +284,9 @@ class _Ways:
         tool = choosing(run, skill_id=way.skill, script_name=way.script)
         return Narrowed(tool, (way.skill, way.script))
 
+    def _has_tools(self, way: _Way) -> bool:
+        return any(each.skill == way.skill and each.tool not in (None, RUN) for each in self._examples)
+
     def _skills(self, way: _Way) -> list[SkillMetadata]:
         return [skill for skill in self.skills if skill.name == way.skill]
 
@@ -260,16 +296,18 @@ class _Ways:
         The word in front of the identifier says what this is, so it is not what is wanted: that is a script
         which has this word as an option, and whose name was said.
         """
-        kind = re.search(rf"\b(\w+)[\s:]+{re.escape(identifier)}(?!\w)", request, re.IGNORECASE)
+        named = re.escape(identifier)
+        kind = re.search(rf"(?<!\w)(?:(\w+)[\s:]+)?{named}(?:\s+(\w+))?(?!\w)", request, re.IGNORECASE)
         if kind is None:
             return None
-        spelled, option = _spelled(request[: kind.start()]), f"--{kind[1].casefold()}"
+        spelled = _spelled(request[: kind.start()])
+        options = {f"--{word.casefold()}" for word in kind.groups("")}
         found = [
             (way, example)
             for way in self.all
             if _spelled(way.script.replace("_", " ")) <= spelled
             for example in way.examples
-            if option in example.values and example_identifiers(example.values)
+            if options.intersection(example.values) and example_identifiers(example.values)
         ]
         return found[0] if len(found) == 1 else None
 
@@ -292,8 +330,10 @@ class _Ways:
         words = self._topic(request)
         alone, enough = self._best(request, [way for way in self.all if not way.takes_anything])
         way, points = self._best(request, self.all)
-        yes_or_no = len(words) == 1 and enough >= points - _LITTLE and _YES_OR_NO.match(request)
-        if alone is not None and enough >= _ENOUGH and (not words or yes_or_no):
+        leads = alone is not None and enough >= max(_ENOUGH, points - _LITTLE)
+        of_itself = leads and alone is not None and self._is_subject(request, alone)
+        yes_or_no = len(words) == 1 and leads and _YES_OR_NO.match(request)
+        if alone is not None and enough >= _ENOUGH and (not words or yes_or_no or of_itself):
             return Call(RUN, {"skill_id": alone.skill, "script_name": alone.script})
         if way is not None and points >= _ENOUGH and way.takes_identifier and not words:
             return Answer(f"Which one do you mean, for {way.script}?")
@@ -312,6 +352,12 @@ class _Ways:
         if len(words) <= FEW_WORDS:
             return Call(RUN, {**settled, "args": words})
         return Narrowed(_choosing_words(choosing(run, **settled), words))
+
+    def _is_subject(self, request: str, way: _Way) -> bool:
+        """Return whether it is asked how a skill is, or what a script tells of: `is the library open or …`"""
+        own = self._skill_names | way.words
+        asked = re.match(_IS_IT, request, re.IGNORECASE)
+        return asked is not None and not own.isdisjoint(terms(asked[1]))
 
     def again(self, request: str, last: Call | None) -> Call | None:
         """Return the last call with other words, for a request that only names another topic."""

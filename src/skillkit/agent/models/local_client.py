@@ -45,13 +45,14 @@ from skillkit.agent.models.constrained import (
 from skillkit.agent.models.echoes import EchoFilter, is_echo
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
 from skillkit.agent.models.examples import Example, choose
-from skillkit.agent.models.given_values import complete
+from skillkit.agent.models.given_values import complete, with_said_choices
 from skillkit.agent.models.grounding import (
     MadeUp,
     Spoken,
     as_before,
     check_arguments,
 )
+from skillkit.agent.models.identifiers import example_identifiers
 from skillkit.agent.models.reply_choice import Outcome
 from skillkit.agent.models.results import answer_from_result
 from skillkit.agent.models.script_requests import (
@@ -136,8 +137,8 @@ class LocalChatClient(
             latest_request(messages), conversation_text(messages), instructions, earlier_text(messages)
         ).spelled_as(lambda request: correct_spelling(request, self.skills()))
         required = bool(tools) and options.get("tool_choice") == "required"
-        use = SkillUse(self.skills(), self.examples(), self.scripts())
-        known = None if required else use.known_outcome(tools, spoken, messages)
+        use = SkillUse(self.skills(), self.examples(), self.scripts(), self.usage)
+        known = None if required else self._chosen(use.known_outcome(tools, spoken, messages), spoken.request)
         if isinstance(known, Call | Answer):
             yield self._end(NOTHING_READ, message_id, known)
             return
@@ -179,6 +180,15 @@ class LocalChatClient(
                 break
             choice = again
         yield self._end(spent, message_id, self._in_words(outcome))
+
+    def _chosen(
+        self, known: Call | Narrowed | Answer | None, request: str
+    ) -> Call | Narrowed | Answer | None:
+        """Return what is known, a call of a script for an identifier with the choices that were said."""
+        if not isinstance(known, Call) or not example_identifiers(known.arguments.get("args", ())):
+            return known
+        usage = self.usage(known.arguments["skill_id"], known.arguments["script_name"])
+        return with_said_choices(known, usage, request)
 
     def _in_words(self, outcome: Outcome) -> Call | Answer | None:
         match outcome:

@@ -30,7 +30,7 @@ _SCRIPT_NEXT = re.compile(r"\s+script\b", re.IGNORECASE)
 _SAID_ANYWAY = STOP_WORDS | frozenset(
     """
     script run execute start launch invoke call use try once again kindly according anybody somebody everybody
-    look see show find search check know wonder list display fetch pull people folks currently put
+    look see show find search check know wonder list display fetch pull people folks currently put else
     """.split()
 )
 """Words of any request."""
@@ -214,13 +214,16 @@ def _arguments(rest: str, examples: Sequence[Example]) -> list[str] | None:
 def content_words(text: str, besides: Iterable[str] = ()) -> list[str]:
     """Return the words of a text that say something, as they were written; `besides` are stems of others."""
     known = set(besides)
-    words = re.findall(r"[^\W_](?:[\w.'’-]*[^\W_])?", text)
-    return [
-        word
-        for before, word in zip(["", *words], words, strict=False)
-        if (_bare(word) not in _SAID_ANYWAY or _is_name(word, before))
-        and not ((stems := terms(word)) and set(stems) <= known)
-    ]
+    found: list[str] = []
+    before = ""
+    for word in re.findall(r"[^\W_](?:[\w.'’-]*[^\W_])?", text):
+        stems = terms(word)
+        of_name = bool(found) and found[-1] == before and _is_name(word, before)  # Series in World Series
+        is_known = bool(stems) and set(stems) <= known and not of_name
+        if (_bare(word) not in _SAID_ANYWAY or _is_name(word, before)) and not is_known:
+            found.append(word)
+        before = word
+    return found
 
 
 def _is_name(word: str, before: str) -> bool:

@@ -28,7 +28,8 @@ _LISTING = frozenset(
 _ADVERBS = frozenset(
     terms(
         "actually exactly really basically generally precisely overall simply quickly currently briefly "
-        "specifically usually mainly roughly even else here today together in detail hey hi hello so well"
+        "specifically usually mainly roughly even else here today together in detail hey hi hello so well "
+        "pls plz please thx kindly"
     )
 )
 """Words that leave a question what it is."""
@@ -44,7 +45,14 @@ _YOU_CAN = re.compile(
     r"|\bwhat (?:all )?(?:is it |are the things )?(?:that )?you (?:can|could|are able)\b"
     r"|\bhow (?:can|could|do) you (?:help|assist|support)\b|\bwhat you (?:can|could|do|are)\b"
     r"|\bwhat\b[^.?!]*\b(?:can|could|should|may) i (?:ask|use|get) (?:from )?you\b"
+    r"|\bwhat can i do (?:here|with you)\b"
 )
+_CAN_YOU = re.compile(
+    r"\b(?:can|could) you (?:do|help)(?: me)? (?:with )?(?:anything|something|stuff|things)"
+    r" (?:with|about|for|in)\b"
+    r"|\bwhat else (?:is there|(?:can|could) you do)\W*$"
+)
+"""Whether there is anything for a subject, or anything more."""
 _YOU_HAVE = re.compile(
     r"\b(?:everything|anything|all|whatever|what)(?: that)? you(?:['’]ve| have| can)\b"
     r"|\bwhat (?:all )?(?:have you|do you have) (?:got|loaded|installed|available|there|ready)\b"
@@ -52,7 +60,7 @@ _YOU_HAVE = re.compile(
 _ABILITY = _ADVERBS | frozenset(
     terms(
         "capable able ability capability feature function functionality tool offer assist support task ask "
-        "new enumerate good stuff kinda way ways possess access for"
+        "new enumerate good stuff kinda way ways possess access for remind again"
     )
 )
 """Words of a question about what the program can do, beside those of any question."""
@@ -84,7 +92,12 @@ _OF_IT = re.compile(
 """How a question begins whose subject is the skill that was named before."""
 _COMPARES = re.compile(r"\b(?:differences?|differs?|compare|comparison|versus|vs|tell\b.*\bapart)\b")
 _IT = re.compile(r"\b(?:it|its)\b")
-_ASKING = re.compile(r"\W*(?:which|how|when|where|why|is|are|does|do|can|could|has|have|will)\b")
+_ASKING = re.compile(
+    r"\W*(?:which|how|when|where|why|is|are|does|do|can|could|has|have|will"
+    r"|was|wie|wozu|wof[uü]r|que|quoi|qu['’]|comment|qu[eé]|para|c[oó]mo|cosa|che|come|o que|como"
+    r"|wat|hoe|hvad|vad)\b"
+)
+"""How a question begins, also in languages near to English."""
 _BY_MEANS_OF = re.compile(r"\b(?:with|via|using|through|by|from|in|on|use)\s+(?:the |your )?(?:skill )?$")
 _ON_TOPIC = re.compile(r"\b(?:about|on|for|of|regarding)\s+\w")
 _BY_FUNCTION = re.compile(
@@ -199,9 +212,11 @@ def asked_about(skills: Sequence[SkillMetadata], request: str, before: str = "")
         return named[0] if _asks_for_description(rest.lstrip(" :;,.-–—")) else None
     if (next_one := _asked_next(skills, request.casefold(), before)) is not None:
         return next_one
-    rest = _MISSPELLED.sub(_corrected, rest)
+    rest = _JOINED.sub(r"\1 are", _MISSPELLED.sub(_corrected, rest))
     clauses = [rest, *re.split(r"[,.;:!?]+(?:\s|$)", rest)]  # a question may have an introduction
     if any(map(_asks_for_all, clauses)):
+        return ALL_SKILLS
+    if _CAN_YOU.search(rest):
         return ALL_SKILLS
     return _by_function(skills, rest) or _not_there(rest)
 
@@ -283,6 +298,7 @@ def _asks_for_all(clause: str) -> bool:
     return _YOU_CAN.search(clause) is not None and words <= _ABILITY
 
 
+_JOINED = re.compile(r"\b(you)['’]?re\b")
 _MISSPELLED = re.compile(r"\b(?:u|[a-z]{5,})\b")
 
 

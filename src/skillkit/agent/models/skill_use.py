@@ -1,7 +1,7 @@
 """What a request comes to by the skills in use: known without the model, or what the model may reply."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agent_framework import Message
@@ -74,6 +74,8 @@ class SkillUse:
     """The examples of the skills in use."""
     scripts: Scripts
     """The skills in use with their scripts."""
+    usage: Callable[[str, str], str] = lambda skill, script: ""
+    """What a script of a skill takes on its command line."""
 
     @property
     def _in_use(self) -> list[SkillMetadata]:
@@ -169,7 +171,13 @@ class SkillUse:
         known = call_for_script(spoken.request, tools, self.scripts, examples, named)
         if known is None and not names_tool(spoken.request, tools):
             known = call_like_example(
-                spoken.request, tools, examples, skills, said=spoken.said, last=last_call(messages)
+                spoken.request,
+                tools,
+                examples,
+                skills,
+                said=spoken.said,
+                last=last_call(messages),
+                usage=self.usage,
             )
         if isinstance(known, Call) and is_repeated(known, messages):
             return None
