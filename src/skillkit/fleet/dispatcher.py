@@ -22,6 +22,11 @@ class _Client:
     events: list[Message] = field(default_factory=list)
     woken: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def wake(self) -> None:
+        """Let a poll answer, unless an exchange has told everything by now."""
+        if self.events:
+            self.woken.set()
+
 
 @dataclass(slots=True)
 class _Member:
@@ -180,7 +185,7 @@ class Dispatcher:
     def _say(self, name: str, message: Message) -> None:
         if (client := self._clients.get(name)) is not None:
             client.events.append(message)
-            client.woken.set()
+            asyncio.get_running_loop().call_soon(client.wake)
 
     def _grant(self) -> None:
         for grant in self._queue.grants(time.monotonic()):

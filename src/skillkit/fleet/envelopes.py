@@ -17,9 +17,12 @@ _NAME = re.compile(r"[^/\0]+")
 
 def pack_request(request: ScriptRequest) -> bytes:
     """Return the request without any path of this machine, followed by its input files."""
-    files = pack_files({each.name: each.path for each in request.inputs}) if request.inputs else b""
-    named = tuple(replace(each, path=Path(each.name)) for each in request.inputs)
-    document = request_to_json(replace(request, inputs=named))
+    files = b""
+    if request.inputs:
+        files = pack_files({each.name: each.path for each in request.inputs})
+        named = tuple(replace(each, path=Path(each.name)) for each in request.inputs)
+        request = replace(request, inputs=named)
+    document = request_to_json(request)
     return len(document).to_bytes(_LENGTH, "big") + document + files
 
 

@@ -192,7 +192,7 @@ class Worker:
                 raise SealError("A document whose label names another tree than its request")
         except (SealError, DocumentError) as error:
             return str(error)
-        return label, replace(request, unsandboxed=False)
+        return label, replace(request, unsandboxed=False) if request.unsandboxed else request
 
     async def _execute(self, label: Label, request: ScriptRequest) -> ScriptResult:
         loop = asyncio.get_running_loop()
