@@ -1,11 +1,12 @@
-"""Whether a model that is given nothing but a line of each skill loads the right one, by the line's length.
+"""Whether a model that is given nothing but a line of each skill chooses the right one, by the line's length.
 
 python3 dev.py bench lines [REQUESTS] [--record]
 
-The embedded model gets real requests of the labelled libraries, each with the nearest skills in lines of
-0 (ids only), 20, 60 and 120 characters, as a request has them in a large library, and may load one of them or
-answer. Requests whose skill is not among them are left out: no length would help them. What was asked
-before is kept in the cache folder, so that a run which was cut goes on.
+The embedded model gets real requests of the labelled libraries among 1,000 strangers, those whose skill is
+named and not put in, so that only its line speaks for it, and a quarter as many that need no skill. Each
+stands beside the nearest skills in lines of 0 (ids only), 20, 60 and 120 characters; the model says an id or
+`none` and nothing else, and is stopped as soon as that is clear, so that an answer takes seconds. What was
+asked before is kept in the cache folder, so that a run which was cut goes on.
 """
 
 import hashlib
@@ -13,57 +14,67 @@ import json
 import random
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.matching import data
+from benchmarks.matching.scale import named
 from benchmarks.measure import record, table
-from skillkit.agent.models.constrained import Call, ToolSpec, parse, reply_schema, turns_before
+from skillkit.agent.models.demonstration import Turn
 from skillkit.agent.models.engine import LocalEngine
 from skillkit.agent.models.local import LocalProvider
-from skillkit.agent.models.local_client import as_grammar
 from skillkit.agent.settings import Settings
 from skillkit.core.models import SkillMetadata
-from skillkit.disclosure.catalogue import CatalogueStyle, render_catalogue, skill_id, skill_line
-from skillkit.disclosure.offer_matcher import NEAREST
+from skillkit.disclosure.catalogue import skill_id, skill_line
+from skillkit.disclosure.offer_matcher import RANKED
 from skillkit.disclosure.tokens import EncodingCounter
 from skillkit.matching import MatchingSettings, Mode, SkillMatcher
 
 LENGTHS = (0, 20, 60, 120)
-REQUESTS = 20
+REQUESTS = 40
+SHOWN = 8
+"""Skills beside a request: the model reads slowly."""
+SIZE = 1_000
 LONGEST = 60
-"""Words of a request: the model reads slowly."""
+"""Words of a request."""
+NONE = "none"
+ORDER = (
+    "You choose the skill that a request needs. Answer with the id of one skill of the list, "
+    f"or with {NONE} where the request needs none of them."
+)
 COUNTER = EncodingCounter.named("o200k_base")
 CACHE = Path.home() / ".cache" / "skillkit" / "benchmarks" / "lines.json"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, the ids that are right for it, and the skills nearest to it."""
+
+    request: str
+    right: frozenset[str]
+    near: tuple[SkillMetadata, ...]
+
+    def note(self, length: int) -> str:
+        lines = [skill_line(skill, length) if length else f"- {skill_id(skill)}" for skill in self.near]
+        return "Skills:\n" + "\n".join(lines)
 
 
 def main(requests: int, *, recording: bool) -> None:
     known: dict[str, str] = json.loads(CACHE.read_text("utf-8")) if CACHE.is_file() else {}
     engine: LocalEngine | None = None
-    right, loaded, tokens = (dict.fromkeys(LENGTHS, 0) for _ in range(3))
-    cases = list(_cases(requests))
-    for request, relevant, near, listed in cases:
+    cases = _cases(requests)
+    print(f"{len(cases)} requests", flush=True)
+    for case in cases:
         for length in LENGTHS:
-            note = _note(near, length)
-            key = hashlib.sha256(f"{listed}\0{note}\0{request}".encode()).hexdigest()
+            key = _key(case, length)
             if key not in known:
                 engine = engine or LocalProvider(Settings().of("local")).engine()
-                known[key] = _loads(engine, listed, f"{request}\n\n{note}", near)
+                known[key] = _choice(engine, case, length)
                 CACHE.parent.mkdir(parents=True, exist_ok=True)
                 CACHE.write_text(json.dumps(known), encoding="utf-8")
-            loaded[length] += bool(known[key])
-            right[length] += known[key] in relevant
-            tokens[length] += COUNTER.count(note)
-    rows = [
-        {
-            "characters": length,
-            "tokens of the lines": round(tokens[length] / len(cases)),
-            "loads a skill": round(100 * loaded[length] / len(cases)),
-            "loads the right one": round(100 * right[length] / len(cases)),
-        }
-        for length in LENGTHS
-    ]
+    rows = [_row(cases, length, known) for length in LENGTHS]
     table(
-        f"The embedded model, given lines; {len(cases)} requests, in %",
+        f"The embedded model, given lines of {SHOWN} skills; {len(cases)} requests, in %",
         list(rows[0]),
         [[str(value) for value in row.values()] for row in rows],
     )
@@ -71,47 +82,83 @@ def main(requests: int, *, recording: bool) -> None:
         record("lines", {"unit": "% of the requests", "requests": len(cases), "rows": rows})
 
 
-def _cases(
-    requests: int,
-) -> list[tuple[str, tuple[str, ...], tuple[SkillMetadata, ...], str]]:
-    """Requests of every library in turn, what answers them, the skills nearest to them, and the list."""
-    found = []
-    libraries = data.libraries(data.folder(None))
+def _row(cases: Sequence[Asked], length: int, known: dict[str, str]) -> dict[str, int]:
+    chosen = [(known[_key(case, length)], case) for case in cases]
+    needed = [(choice, case) for choice, case in chosen if case.right]
+    others = [choice for choice, case in chosen if not case.right]
+    return {
+        "characters": length,
+        "tokens of the lines": round(sum(COUNTER.count(case.note(length)) for case in cases) / len(cases)),
+        "chooses a skill": _percent([choice != NONE for choice, _ in needed]),
+        "chooses the right one": _percent([choice in case.right for choice, case in needed]),
+        "chooses one without need": _percent([choice != NONE for choice in others]),
+    }
+
+
+def _percent(values: Sequence[bool]) -> int:
+    return round(100 * sum(values) / max(len(values), 1))
+
+
+def _key(case: Asked, length: int) -> str:
+    return hashlib.sha256(f"{ORDER}\0{case.note(length)}\0{case.request}".encode()).hexdigest()
+
+
+def _cases(requests: int) -> list[Asked]:
+    """Requests of every library in turn, and then some that need no skill."""
+    found: list[Asked] = []
+    folder = data.folder(None)
+    libraries, strangers = data.libraries(folder), data.corpus(folder)
+    none = [request for request in data.unneeded(folder) if len(request.split()) <= LONGEST]
     for library in libraries:
+        filled = library.filled(strangers, SIZE) if strangers else library
         matcher = SkillMatcher(
-            library.skills, mode=Mode.LEXICAL, body=library.body, settings=MatchingSettings()
+            filled.skills, mode=Mode.LEXICAL, body=filled.body, settings=MatchingSettings()
         )
-        listed = render_catalogue(library.skills, style=CatalogueStyle.COMPACT, counter=COUNTER).text
-        cases = [case for case in library.positive if len(case.request.split()) <= LONGEST]
-        random.Random(data.SEED).shuffle(cases)
-        kept = 0
-        for case in cases:
-            near = tuple(match.skill for match in matcher.rank(case.request, NEAREST))
-            if kept < requests // len(libraries) and any(skill.name in case.relevant for skill in near):
+        skills = {skill.name: skill for skill in filled.skills}
+        chance = random.Random(data.SEED)
+        wanted = [
+            (case.request, frozenset(case.relevant))
+            for case in library.positive
+            if len(case.request.split()) <= LONGEST
+        ]
+        chance.shuffle(wanted)
+        each = requests // len(libraries)
+        for some, most in ((wanted, each), ([(one, frozenset[str]()) for one in none], each // 4)):
+            kept = 0
+            for request, right in some:
+                if kept == most:
+                    break
+                matched = [match.skill.name for match in matcher.match(request)]
+                near = named(matcher.rank(request, RANKED), matched, len(filled.skills))[:SHOWN]
+                if matched or len(near) < SHOWN or (right and right.isdisjoint(near)):
+                    continue
+                shown = tuple(skills[name] for name in sorted(near))  # the place says nothing
+                found.append(Asked(request, frozenset(skill_id(skills[name]) for name in right), shown))
                 kept += 1
-                found.append((case.request, case.relevant, near, listed))
     return found
 
 
-def _note(near: Sequence[SkillMetadata], length: int) -> str:
-    lines = [skill_line(skill, length) if length else f"- {skill_id(skill)}" for skill in near]
-    return "Perhaps useful for this request; load_skill loads them:\n" + "\n".join(lines)
+def _choice(engine: LocalEngine, case: Asked, length: int) -> str:
+    """The id that the model says, or `none`."""
+    ids = [skill_id(skill) for skill in case.near]
+    possible = [*ids, NONE]
+    said = ""
 
+    def is_clear(piece: str) -> bool:
+        nonlocal said
+        said += piece
+        return sum(one.startswith(said) for one in possible) <= 1
 
-def _loads(engine: LocalEngine, listed: str, said: str, near: Sequence[SkillMetadata]) -> str:
-    """The id that the model loads, or nothing."""
-    ids = [skill_id(skill) for skill in near]
-    schema = {"type": "object", "properties": {"skill_id": {"enum": ids}}, "required": ["skill_id"]}
-    tool = ToolSpec("load_skill", "Load a skill's instructions before you answer.", schema)
-    before = turns_before(listed, [tool])
-    reply = engine.reply(
-        [*before, {"role": "user", "content": said}],
+    before: list[Turn] = [{"role": "system", "content": ORDER}]
+    asked: Turn = {"role": "user", "content": f"{case.note(length)}\n\nRequest: {case.request}"}
+    engine.reply(
+        [*before, asked],
         fixed=len(before),
-        grammar=as_grammar(reply_schema([tool])),
-        max_tokens=48,
+        grammar="root ::= " + " | ".join(json.dumps(one) for one in possible),
+        max_tokens=24,
+        on_text=is_clear,
     )
-    outcome = parse(reply.text)
-    return str(outcome.arguments.get("skill_id", "")) if isinstance(outcome, Call) else ""
+    return next((one for one in possible if one.startswith(said)), NONE) if said else NONE
 
 
 if __name__ == "__main__":

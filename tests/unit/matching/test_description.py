@@ -15,12 +15,39 @@ from skillkit.matching.description import MOST_EXCLUSIONS, MOST_PHRASES, Descrip
         "NOT for generic boosting (use /other).",
         "Never use for production data.",
         "Avoid for small jobs.",
+        "Also not for a one-line tweak.",
+        "It is NOT for tactical modelling.",
+        "This skill does not cover provincial law.",
+        "EXCLUDE: general git operations, non-Actions CI systems.",
+        "Out of scope: video clips.",
+        "Client libraries and Helm are out of scope.",
+        "Use orca-cli instead for handoffs.",
+        "Where to spend belongs to `spend-allocation`.",
+        "When NOT to use: maps.",
+        "Nicht für Karten verwenden.",
+        "Ne pas utiliser pour les cartes.",
+        "No usar para mapas.",
+        "Não use para mapas.",
     ],
 )
 def test_a_sentence_that_sends_the_reader_away_is_not_the_purpose(sentence):
     parsed = Description.parse(f"Crops pictures. {sentence} Works offline.")
     assert parsed.purpose == "Crops pictures. Works offline."
     assert parsed.exclusions == (sentence,)
+
+
+@pytest.mark.parametrize(
+    ("text", "excluded"),
+    [
+        ("Crops pictures\nDo NOT use for maps", "Do NOT use for maps"),
+        ("Crops pictures:\n- photos\n- NOT for maps", "- NOT for maps"),
+        ("裁剪图片。Do NOT use for maps", "Do NOT use for maps"),
+        ("裁剪图片。不适用于地图。", "不适用于地图。"),
+        ("画像を切り抜く。地図には使わない。", "地図には使わない。"),
+    ],
+)
+def test_a_line_or_a_stop_of_another_script_ends_the_sentence_before(text, excluded):
+    assert Description.parse(text).exclusions == (excluded,)
 
 
 @pytest.mark.parametrize(
@@ -65,5 +92,17 @@ Draw it. Do not use it for maps without asking.
         "- Geographic data",
         "- Tables of numbers",
         "Do not use it for maps without asking.",
+    ]
+    assert exclusions_of_body(
+        "# Charts\n**NOT for:** maps.\nOut of scope: tables\nSkip this skill for pies.\n"
+    ) == [
+        "**NOT for:** maps.",
+        "Out of scope: tables",
+        "Skip this skill for pies.",
+    ]
+    assert exclusions_of_body("**Do NOT use when:**\n\n- a map\n- a table\n\nDraw it.\n- Line\n") == [
+        "**Do NOT use when:**",
+        "- a map",
+        "- a table",
     ]
     assert len(exclusions_of_body("Not for maps.\n" * 500)) == MOST_EXCLUSIONS
