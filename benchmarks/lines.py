@@ -4,7 +4,7 @@ python3 dev.py bench lines [REQUESTS] [--record]
 
 The embedded model gets real requests of the labelled libraries among 1,000 strangers, those whose skill is
 named and not put in, so that only its line speaks for it, and a quarter as many that need no skill. Each
-stands beside the nearest skills in lines of 0 (ids only), 20, 60 and 120 characters; the model says an id or
+stands beside the nearest skills in lines of 20, 60 and 120 characters; the model says an id or
 `none` and nothing else, and is stopped as soon as that is clear, so that an answer takes seconds. What was
 asked before is kept in the cache folder, so that a run which was cut goes on.
 """
@@ -30,8 +30,8 @@ from skillkit.disclosure.offer_matcher import RANKED
 from skillkit.disclosure.tokens import EncodingCounter
 from skillkit.matching import MatchingSettings, Mode, SkillMatcher
 
-LENGTHS = (0, 20, 60, 120)
-REQUESTS = 40
+LENGTHS = (20, 60, 120)
+REQUESTS = 20
 SHOWN = 8
 """Skills beside a request: the model reads slowly."""
 SIZE = 1_000
@@ -55,7 +55,7 @@ class Asked:
     near: tuple[SkillMetadata, ...]
 
     def note(self, length: int) -> str:
-        lines = [skill_line(skill, length) if length else f"- {skill_id(skill)}" for skill in self.near]
+        lines = [skill_line(skill, length) for skill in self.near]
         return "Skills:\n" + "\n".join(lines)
 
 

@@ -32,6 +32,7 @@ from skillkit.matching.lexical import LexicalScorer
 from skillkit.matching.request import Request
 from skillkit.matching.scorer import Scorer
 from skillkit.matching.semantic import SemanticScorer
+from skillkit.matching.usual import MIDDLING, typicality
 from skillkit.matching.vectors import VectorCache
 
 SEED = 20261115
@@ -68,6 +69,9 @@ DEFAULT_LENGTH = 0.4
 SIZE_SLOPES = (0.0, 0.04, 0.08, 0.12, 0.15, 0.18, 0.2, 0.22, 0.25, 0.28, 0.3)
 LARGE = 3
 """Skills from which the size of a library raises the line."""
+LARGEST, TYPICAL = 3_000, 0.2
+"""Up to which it does, and how much a typical word lowers it, for the same signals: chosen on half `A` among
+up to 10,000 different strangers."""
 Scores = NDArray[np.float64]
 
 
@@ -120,6 +124,12 @@ class Outcome:
     lengths: Scores
     none: Scores
     none_lengths: Scores
+    largest: int = calibration.UNBOUNDED
+
+    @property
+    def growth(self) -> float:
+        """What the size of the library is multiplied with in a line."""
+        return float(np.log(max(min(self.skills, self.largest) / LARGE, 1)))
 
     @property
     def quality(self) -> float:
@@ -130,7 +140,7 @@ class Outcome:
 
     def distances(self, middle: float, length: float, size: float) -> tuple[Scores, Scores]:
         """How far right skills, and the best for requests without need, are above a line."""
-        fixed = middle + size * _growth(self.skills)
+        fixed = middle + size * self.growth
         return (
             self.right - fixed - length * self.lengths,
             self.none - fixed - length * self.none_lengths,
@@ -270,7 +280,14 @@ class _Lines:
         return learned
 
     def _outcome(self, signals: tuple[str, ...], problem: Problem) -> Outcome:
-        return problem.outcome(self._scorer(signals, problem))
+        found = problem.outcome(self._scorer(signals, problem))
+        if signals != BY_DEFAULT:
+            return found
+        right, none = (  # raised as much as the line is lowered
+            scores + TYPICAL * (np.array([typicality(one.words) for one in asked]) - MIDDLING)
+            for scores, asked in ((found.right, problem.requests), (found.none, problem.none))
+        )
+        return replace(found, right=right, none=none, largest=LARGEST)
 
 
 def _scorer(
@@ -332,8 +349,7 @@ def _line(outcomes: Sequence[Outcome], signals: tuple[str, ...], margin: float) 
     for length in (DEFAULT_LENGTH,) if signals == BY_DEFAULT else LENGTH_SLOPES:
         for size in SIZE_SLOPES:
             lowered = [
-                found.none - scale * (length * found.none_lengths + size * _growth(found.skills))
-                for found in outcomes
+                found.none - scale * (length * found.none_lengths + size * found.growth) for found in outcomes
             ]
             places = np.unique(np.concatenate(lowered))
             by_size: dict[int, list[Scores]] = {}
@@ -361,12 +377,8 @@ def _line(outcomes: Sequence[Outcome], signals: tuple[str, ...], margin: float) 
         for slope in slopes
     ]
     slope = round(float(slopes[int(np.argmin(losses))]), 2)
-    return calibration.Calibration(round(middle, 3), round(length, 3), round(size, 3), slope, margin, LARGE)
-
-
-def _growth(skills: int) -> float:
-    """What the size of a library is multiplied with in a line."""
-    return float(np.log(max(skills / LARGE, 1)))
+    line = calibration.Calibration(round(middle, 3), round(length, 3), round(size, 3), slope, margin, LARGE)
+    return replace(line, largest=LARGEST, typical=TYPICAL) if signals == BY_DEFAULT else line
 
 
 def _source(weights: LexicalWeights, lines: dict[tuple[str, ...], "calibration.Calibration"]) -> str:
@@ -383,7 +395,8 @@ def _source(weights: LexicalWeights, lines: dict[tuple[str, ...], "calibration.C
     text = re.sub(r"SEMANTIC_SHARE = .*", f"SEMANTIC_SHARE = {SEMANTIC_SHARE}", text)
     rows = "".join(
         f"    {_shown(signals)}: Calibration(\n        middle={line.middle}, length={line.length}, "
-        f"size={line.size}, slope={line.slope}, margin={line.margin}, large={line.large}\n    ),\n"
+        f"size={line.size}, slope={line.slope}, margin={line.margin}, large={line.large}, "
+        f"largest={line.largest}, typical={line.typical}\n    ),\n"
         for signals, line in lines.items()
     )
     return re.sub(r"CALIBRATIONS = \{.*\}\n", f"CALIBRATIONS = {{\n{rows}}}\n", text, flags=re.DOTALL)

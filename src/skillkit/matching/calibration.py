@@ -6,6 +6,8 @@ Made by `python3 dev.py bench matching tune --write`; docs/matching.md says from
 import math
 from dataclasses import dataclass
 
+from skillkit.matching.usual import MIDDLING
+
 
 @dataclass(frozen=True, slots=True)
 class WordWeights:
@@ -56,6 +58,7 @@ class LexicalWeights:
     """What the instructions of a skill that has hardly any would add, as a share of its score."""
 
 
+UNBOUNDED = 1_000_000
 FEWEST_WORDS = 8
 """A shorter request has the line of this length: how often one meets a lower line by chance is not known."""
 
@@ -75,11 +78,19 @@ class Calibration:
     """How far behind the best a skill may be and still be meant as well."""
     large: int = 1
     """Skills from which the size counts."""
+    largest: int = UNBOUNDED
+    """Skills up to which it counts: from there on the words of a request are found so often that they say
+    less, and scores by chance grow no more."""
+    typical: float = 0.0
+    """By how much it falls where the request has a word that is typical of skills (`usual.typicality`): such
+    a request more likely needs one than a riddle or a poem that shares as many words."""
 
-    def line(self, words: int, skills: int) -> float:
+    def line(self, words: int, skills: int, typicality: float = MIDDLING) -> float:
         """The raw score from which a skill matches."""
         length = math.log(max(words, FEWEST_WORDS) + 1)
-        return self.middle + self.length * length + self.size * math.log(max(skills / self.large, 1))
+        counted = max(min(skills, self.largest) / self.large, 1)
+        raised = self.length * length + self.size * math.log(counted)
+        return self.middle + raised - self.typical * (typicality - MIDDLING)
 
     def confidence(self, raw: float, line: float) -> float:
         exponent = self.slope * (line - raw)
@@ -126,7 +137,9 @@ SEMANTIC_SHARE = 2.0
 CALIBRATIONS = {
     ("lexical",): Calibration(middle=0.573, length=0.0, size=0.15, slope=2.75, margin=0.5, large=3),
     ("semantic",): Calibration(middle=0.26, length=0.01, size=0.03, slope=12.51, margin=0.05, large=3),
-    ("lexical", "body"): Calibration(middle=0.14, length=0.4, size=0.22, slope=2.41, margin=0.5, large=3),
+    ("lexical", "body"): Calibration(
+        middle=0.14, length=0.4, size=0.25, slope=2.41, margin=0.5, large=3, largest=3000, typical=0.2
+    ),
     ("lexical", "semantic"): Calibration(middle=1.01, length=0.0, size=0.18, slope=3.51, margin=0.5, large=3),
     ("lexical", "body", "semantic"): Calibration(
         middle=0.303, length=0.4, size=0.28, slope=3.39, margin=0.5, large=3

@@ -18,6 +18,7 @@ from skillkit.matching.naming import NameFinder
 from skillkit.matching.request import Request
 from skillkit.matching.scorer import make_scorer
 from skillkit.matching.settings import MatchingSettings, Mode
+from skillkit.matching.usual import typicality
 
 THRESHOLD = 0.5
 """Confidence from which a skill matches; the calibration puts every mode's line here."""
@@ -234,7 +235,7 @@ class SkillMatcher:
         if len(request.words) == 1:  # it says nothing else
             ordered, said = {**dict.fromkeys(said, False), **ordered}, frozenset()
         calibration = self._scorer.calibration
-        line = calibration.line(request.length, len(self._library))
+        line = calibration.line(request.length, len(self._library), typicality(request.words))
         floor = calibration.raw(from_score, line)
         keys = {*ordered, *declared, *[key for key, value in raw.items() if value >= floor]}
         if at_least:
