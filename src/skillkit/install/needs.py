@@ -52,7 +52,7 @@ _REQUIRED = re.compile(
     r"|(?<!\()\brequired(?:\s+(?:sub-?)?skills?)?\W{0,3}:"
     rf"|{_THIS}(?:depends?|relies)\s+on\b"
     r"|\bprerequisites?:|\b(?:you|we|it|agents?|claude|orchestrator|skill)\s+must\s+(?:first\s+)?(?:run|invoke|load|use|have\s+run)\b"
-    rf"|\bproceed\s+to(?=\s+(?:the\s+)?§)|{_DELEGATE})"
+    rf"|\b(?:automatically|immediately)\s+proceed\s+to(?=\s+(?:the\s+)?§)|{_DELEGATE})"
     r"[^\w,]{0,6}(?:\w+[^\w,]{1,3}){0,3}?§",
     re.IGNORECASE,
 )
@@ -60,7 +60,8 @@ _IF_NOT_YET = re.compile(
     rf"\b{_VERB}\s+(?:the\s+)?§(?:\s+skill)?\s+(?:first|if\s+not|before)\b", re.IGNORECASE
 )
 _PARTS = re.compile(
-    rf"(?:\bcomposes(?!(?:\s+\w+)?\s+with\b)|\borchestrates|{_DELEGATE})\b[^§.;]{{0,60}}§"
+    r"(?:\bcomposes(?!(?:\s+\w+)?\s+with\b)|\borchestrates)\b(?![^§]*\b(?:from|into)\b[^§]*§)[^§.;]{0,60}§"
+    rf"|{_DELEGATE}(?!\s+(?:is|are|was|were|has|have)\b)[^§.;]{{0,60}}§"
     r"|\bfeed\s+(?:\w+\s+){0,4}to\s+(?:the\s+)?§"
     r"|\bREQUIRED\s+(?:SUB-?)?SKILLS?\b[^§.]*§|\b(?:via|using|per)\s+the\s+§\s+skill\b|\bSkill\s+tool\s+with\s+§",
     re.IGNORECASE,
@@ -74,6 +75,11 @@ _NEEDED_HEADING = re.compile(
 _CALL = (
     r"\bsubagent_type\s*[=:]\s*[\"'](?:[\w.-]+::?)*{name}[\"']|\bskill\s*[=:]\s*[\"'](?:[\w.-]+:)*{name}[\"']"
 )
+# Agents that clients bring along, not skills.
+_BUILT_IN_AGENTS = re.compile(
+    r"\bsubagent_type\s*[=:]\s*[\"'](?:explore|plan|general-purpose|default|worker|explorer|statusline-setup)[\"']",
+    re.IGNORECASE,
+)
 _SEE_CALL = re.compile(r"\bsee\s+\W{0,3}skill\b|[\"'`)]\s+or\s+[`(]*(?:subagent_type|skill)\b", re.IGNORECASE)
 _SKILL_CALL = re.compile(r"\bskill\s*\(|\bskill`?\s+tool\b|\binvoke\b|\bcall\b")
 _OTHER_HEADING = re.compile(
@@ -81,7 +87,7 @@ _OTHER_HEADING = re.compile(
     r"|\bnext\b|\bhand-?offs?\b|\blimitations?\b|\btriggers?\b|\brouting\b|\breferences?\b|\bchaining\b"
     r"|\bexamples?\b|\boverview\b|\bout\s+of\s+scope\b|\bremediat|\bescalat|\bfollow-?ups?\b|\bnot\b|\bnever\b|\bdon['’]t\b|\bavoid\b|\boptional\b|\btroubleshoot|\bpairs?\b|\bboundar|\broute\b|\bfailures?\b"
     r"|\brelationships?\b|\bcollaborat|\bbest\s+practices\b|\bonly\b|\A\W*for\s+(?!each\b|every\b|all\b)|\bnotes?\b|\bgotchas?\b|\btips?\b|\bscenarios?\b|\bexpected\b|\bcovers?\b|\bcoverage\b|\b(?:down|up)stream\b"
-    r"|\bartefacts?\b|\btemplates?\b|\bwatch\b|\bfaq\b|\boutput\b|\A[\W\d]*(?:step\W+\d+\w?\W+)?report\b|\(if\b|\?\W*\Z",
+    r"|\bartefacts?\b|\btemplates?\b|\bwatch\b|\bfaq\b|\boutput\b|\bscope\s+(?:constraints?|limits?|boundar)|\A[\W\d]*(?:step\W+\d+\w?\W+)?report\b|\(if\b|\?\W*\Z",
     re.IGNORECASE,
 )
 # What the sections inside of such a section say is no order either.
@@ -92,7 +98,7 @@ _OTHER_CHAPTER = re.compile(
 )
 # A condition that is met until the other skill has done its work, or that is met in the end, is none.
 _LACKING = (
-    r"(?:[^§,]*\b(?:missing|absent|(?:does|do|has|have|is|are)\s+not|(?:does|do|has|have|is|are)n['’]t|no)\b"
+    r"(?:[^§,:()]*\b(?:missing|absent|(?:does|do|has|have|is|are)\s+not|(?:does|do|has|have|is|are)n['’]t|no)\b"
     r"|\s+(?:all|everything)\b)"
 )
 # "If yes:" before a list; what is missing until the other skill has done its work is no condition.
@@ -114,11 +120,29 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _CASE_OF_USER = re.compile(r"\b(?:when|if)\s+(?:the\s+)?(?:user|someone|you)\b", re.IGNORECASE)
+# "You can use these:" before a list leaves it open.
+_AT_WILL = re.compile(
+    r"\b(?:can|may|might|could|consider|optional(?:ly)?|useful|helpful|as\s+needed|where\s+relevant)\b",
+    re.IGNORECASE,
+)
+# "Do not use this skill for B. Use X." is about another request.
+_NOT_FOR = re.compile(
+    r"\b(?:do\s+not|don['’]t|never)\s+(?:use|apply|invoke|run|load)\s+(?:this|it)\b"
+    r"|\bthis\s+skill\s+(?:is\s+not|does\s+not|isn['’]t|doesn['’]t)\b|\bnot\s+(?:meant\s+)?for\b",
+    re.IGNORECASE,
+)
+# "Delegates to X. Tell them to run it."
+_HANDED_ON = re.compile(r"\b(?:delegates?|dispatches|dispatch|hands?)\b", re.IGNORECASE)
+_TOLD = re.compile(r"\b(?:tell|inform|direct)\s+(?:them|the\s+user|users)\b", re.IGNORECASE)
+# "Invoke Y. This will:" begins what the other one does.
+_OF_ANOTHER = re.compile(
+    r"\b(?:this|it|that|which)\s+(?:skill\s+)?(?:will|does|runs|handles)\W*:\W*\Z", re.IGNORECASE
+)
 _ELSEWHERE = re.compile(
     r"(?:\A|:\**\s)\W*for\b[^§]*(?:,|:\s|\s[—–]\s)[^§]*§|\b(?:if|when(?:ever)?|unless)\b(?!"
     + _LACKING
     + r")[^§]*§|§[^§]*\bonly\s+(?:when|if|for|at|before)\b|§[^§.;]*\bonly[.)*]*\Z"
-    r"|\([^()]*\buse\s+(?:the\s+)?§|\((?:via|using)\s+(?:the\s+)?§|\([^()§]*\bper\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt)(?:s|ing|ions?)?\b[^§]*§|→\s*(?:use|run|invoke)\b[^§]*§|§(?:\s+skill)?\s+after\b"
+    r"|\([^()]*\buse\s+(?:the\s+)?§|\((?:via|using)\s+(?:the\s+)?§|\([^()§]*\bper\s+(?:the\s+)?§|\bsee\s+(?:the\s+)?§|\bready\s+for\b[^§]*§|❌|\b(?:suggest|recommend|ask|tell|instruct|advise|offer|propose|remind|prompt|direct|refer|point|send)(?:s|ing|ions?)?\b[^§]*§|→\s*(?:use|run|invoke)\b[^§]*§|§(?:\s+skill)?\s+after\b"
     r"|\((?:(?:which|that|who)\b[^§)]*|delegates?\s+to\s+)§|\bnext\s+steps?\b|§\W*\s+(?:on|in)\s+(?:the\s+)?PATH\b|§\W*\s+(?:is\s+)?installed\b|\brelated\b|§(?:\s+skill)?\s+for\s+(?:the\s+)?(?:full|more|detail|complete|further|additional|deeper)"
     r"|§(?:\s+skill)?\s+for\b[^.;]{0,60}\b(?:guidance|details|background|reference)\b"
     r"|\b(?:use|run)\s+(?:the\s+)?§(?:\s+skill)?\**(?:,[^.]*)?\s+for\b|\binstead\b|\brather\s+than\b|\balternativ|\boptional"
@@ -130,7 +154,13 @@ _ELSEWHERE = re.compile(
     # a program of that name
     r"|§\s+(?:CLI|binary|executable|package|library|SDK|API|MCP|server|version|v?\d)\b|§\s*[<>=≥]"
     r"|§-\w|§\s+(?:patterns?|conventions?|guidelines?|style|best\s+practices)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
-    r"|§[^§]*\bif\s+(?:available|installed|you|needed|necessary|desired)\b"
+    r"|§[^§]*\b(?:if|unless)\b(?!\s+not\b)(?!" + _LACKING + r")"
+    # what comes when this one has done its work, and what is done elsewhere
+    r"|\b(?:after|once|when)\s+this\s+(?:skill|command|workflow|agent)\b[^§]*§"
+    r"|§(?:\s+skill)?\s+(?:for|to)\b[^§.;]*\b(?:after|once)\b[^§.;]*\b(?:complete|completed|done|finished|finishes|current|ready|merged|approved)\b"
+    r"|\b(?:handled|managed|covered|recorded|done|created|generated|produced|installed|configured|available)\s+(?:\w+\s+)?(?:via|using|by|per)\s+(?:the\s+)?§"
+    r"|\((?:composes|orchestrates|requires|invokes|runs|uses)\b[^§)]*§"
+    r"|\bfeed\b[^§]*\b(?:metrics|learnings?|lessons|insights)\b[^§]*§"
     r"|\bwhether\b[^§]*§|\b(?:usually|normally|typically|generally|enables?|allows?)\b[^§]*§"
     r"|\bonly\s+with\b[^§]*§|§[^§]*\bnot\s+(?:invoked|used|called|run|loaded|needed|required)\b"
     # one of two ways
@@ -149,6 +179,16 @@ _CASE_OF_LIST = re.compile(r"\A\s*(?:(?:[-*+]|\d+[.)])\s+\*\*[^*]+\*\*|\*\*`[^`]
 _PLAIN_END = (
     r"(?=\s+(?:sub-?)?skills?\b|\s*(?:[.,;)*\"'(—–]|:(?!\w)|$)"
     r"|\s+(?:to|for|with|on|in|at|as|first|before|after|against|and|or|when|if|via|over|from|inline|now|once)\b)"
+)
+# "Load X for B" may be about another request; in a step it is one.
+_FOR = re.compile(
+    r"\b(?:load|apply|follow|activate|call|execute|launch)\s+(?:the\s+)?§(?:\s+skill)?\W{0,3}\s+for\b",
+    re.IGNORECASE,
+)
+_STEP = re.compile(
+    r"\b(?:steps?|phases?|stages?|procedure|process|workflow|pipeline|sequence|prerequisites?|required|before)\b"
+    r"|\A\W*\d+[.:)\s]",
+    re.IGNORECASE,
 )
 _TO_DO = re.compile(r"§\W{0,3}\s+to\s", re.IGNORECASE)
 
@@ -212,7 +252,7 @@ def _calling_lines(text: str) -> Iterator[str]:
         before = f"{before[-300:]}\n{line}".lower()
         # `skill=` is also an argument of functions that call no skill.
         call = "subagent_type" in line or _SKILL_CALL.search("\n".join(before.splitlines()[-3:]))
-        if not call or line.startswith("|") or _SEE_CALL.search(line):
+        if not call or line.startswith("|") or _SEE_CALL.search(line) or _BUILT_IN_AGENTS.search(line):
             continue
         if asked and _STARTS_ITEM.match(line):  # a list of what the user may choose
             continue
@@ -297,9 +337,12 @@ def _naming(name: str, paragraph: str) -> Iterator[str]:
         return
     before = ""
     in_a_case = _CASE_OF_LIST.match(paragraph)
-    for sentence in _SENTENCE_END.split(_SAID.sub(_without_words, paragraph)):
+    sentences = _SENTENCE_END.split(_SAID.sub(_without_words, paragraph))
+    for sentence, after in zip(sentences, [*sentences[1:], ""], strict=True):
         # "Is the idea not clear yet? Use X." and "- **No idea** — it is open. Use X." are for another case.
         other = before.endswith("?") or (in_a_case and before) or _CASE_OF_USER.search(before)
+        in_a_case = in_a_case or _NOT_FOR.search(sentence)
+        other = other or (_HANDED_ON.search(sentence) and _TOLD.search(after))
         if name in sentence.lower() and len(sentence) <= _LONGEST_SENTENCE and not other:
             yield sentence
         before = sentence.rstrip("\"'”’)* ")
@@ -315,13 +358,17 @@ def _is_need(name: str, heading: str, lead: str, sentence: str) -> bool:
         return False
     item = _ITEM.sub("", marked, count=1)
     if _NEEDED_HEADING.search(heading):
-        return item.startswith("§")
+        return item.startswith("§") and not _AT_WILL.search(lead)
     if _IN_A_CASE.search(marked):
         return False
     label = _LABEL.match(marked)
     if any(_OTHER_HEADING.search(said) for said in (heading, lead, label[1] if label else "")):
         return False
     if _ADVICE.search(heading) or _ADVICE.search(lead) or _CASE_OF_LEAD.search(lead):
+        return False
+    if _OF_ANOTHER.search(lead):
+        return False
+    if _FOR.search(marked) and not _STEP.search(f"{heading}\n{lead}"):
         return False
     orders: tuple[re.Pattern[str], ...] = (_REQUIRED, _PARTS, _SUB_SKILLS)
     if not sentence.startswith(">"):  # a note that is set apart may say what is required, and orders nothing

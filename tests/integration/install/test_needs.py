@@ -160,12 +160,40 @@ from skillkit.install.needs import inferred_needs
         ("## Skills Used\n\n- `test-first` — not invoked by this skill; it stops and says so", False),
         ("**Ready:** Fields of status enable runs via the `test-first` skill.", False),
         ("- Only with `--tests`: delegate to `/test-first`", False),
+        ("Not for a rewrite. Invoke `test-first` before there is code.", False),
+        ("Do not use this skill to design. Run `test-first` before the code exists.", False),
+        ("After this skill is done, run `test-first`.", False),
+        ("After the build is done, run `test-first`.", True),
+        ("Invoke `test-first` for daily work once the move is complete.", False),
+        ("Then proceed to `test-first` with the list.", False),
+        ("Invoke `other` on it. This will:\n\n- Read the list\n- Run `/test-first` on its own", False),
+        ("- The parts for reviewers → other (composes `test-first` for its forms)", False),
+        ("It composes the checks from `test-first` into one chain.", False),
+        ("The choices it delegates to are tried one layer in, in `test-first`.", False),
+        ("Delegates to `test-first`. If somebody asks, tell them: run it.", False),
+        ("Feed the lessons to `test-first`.", False),
+        ("If a part is missing, direct the user to run `/test-first` first.", False),
+        ("Run `test-first` first if the aim is still open.", False),
+        ("Run `test-first` first if there are no tests.", True),
+        ("If pages change: read them (or the base if missing) and load `test-first` before the edit.", False),
+        ("What a review finds is recorded via the `test-first` skill.", False),
+        ("Load `test-first` for old code; load `other` for the rest.", False),
+        ("## Step 2: tests\n\nLoad `test-first` for the names.", True),
+        ("## Skills to Invoke\n\nYou can use these:\n\n- `test-first`", False),
+        ("## Skills to Invoke\n\nIn this order:\n\n- `test-first`", True),
+        ("## Scope Constraints\n\n- Delegates to `test-first` for tests.", False),
     ],
 )
 def test_what_a_text_tells_to_use_is_told_from_what_it_only_names(text: str, needed: bool) -> None:
     body = f"---\nname: x\ndescription: d\n---\n\n{text}\n"
     found = inferred_needs(body, ["test-first"], own="x")
     assert [need.name for need in found] == (["test-first"] if needed else [])
+
+
+def test_an_agent_that_clients_bring_along_is_no_sibling_of_that_name() -> None:
+    call = '---\nname: x\ndescription: d\n---\n\n```\nTask(subagent_type="Explore")\n```\n'
+    assert inferred_needs(call, ["explore"]) == []
+    assert inferred_needs(call.replace("Explore", "explore-code"), ["explore-code"]) != []
 
 
 @pytest.mark.parametrize(
