@@ -49,3 +49,7 @@ def repository(tmp_path: Path) -> Repository:
 
 def text_of(home: Path, name: str) -> str:
     return (home / "skills" / name / "SKILL.md").read_text()
+
+
+def nothing_left(home: Path) -> bool:
+    return not (home / "store").exists() and not (home / "skills").exists()

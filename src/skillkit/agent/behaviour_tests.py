@@ -1,5 +1,6 @@
 """Putting a run of behaviour tests together: who runs them, who judges, and whether it may cost something."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.models.choice import choose
 from skillkit.agent.settings import SettingsFile
-from skillkit.agent.task_runs import AgentExecutor
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
 from skillkit.evaluation.behaviour.executor import Executor
@@ -19,6 +19,7 @@ from skillkit.evaluation.report import Report
 from skillkit.install.exceptions import ConsentError
 
 if TYPE_CHECKING:
+    from skillkit.agent.task_runs import AgentExecutor
     from skillkit.evaluation.tester import SkillTester
 
 AGREEMENTS: Mapping[str, Agreement] = {
@@ -62,10 +63,7 @@ def run_behaviour(
     executor = None if options.replay else _executor(options)
     try:
         if options.max_cost is not None and executor is not None and not executor.tells_cost:
-            raise ConfigurationError(
-                f"A limit in money needs the price of {executor.name}: "
-                f"agent config set {executor.name}.price READ/WRITTEN (of a million tokens)"
-            )
+            raise ConfigurationError(_without_price(executor.name, program=options.program is not None))
         runner = BehaviourRunner(
             Recordings(options.recordings, options.replay, options.resume, options.accept_stale),
             executor,
@@ -78,7 +76,7 @@ def run_behaviour(
         estimate = runner.estimate(cases)
         progress(str(estimate))
         if executor is not None and executor.paid and estimate.runs > HANDFUL and not agree(estimate):
-            raise ConsentError(f"Not run: {estimate} of a service that may cost money")
+            raise ConsentError(f"Not run: {estimate} of a service that may cost money; --yes agrees to that")
         return tester.run_behaviour(runner)
     finally:
         close = getattr(executor, "close", None)
@@ -88,11 +86,33 @@ def run_behaviour(
 
 def _executor(options: BehaviourOptions) -> Executor:
     if options.program is not None:
-        return ProgramExecutor.named(options.program.split(), options.model or "")
+        return ProgramExecutor.named(_command(options.program), options.model or "")
     return _agent(options.provider, options.model)
 
 
-def _agent(provider: str | None, model: str | None) -> AgentExecutor:
+def _command(text: str) -> list[str]:
+    """A program and its arguments as they would be typed, quoted where they have spaces."""
+    try:
+        command = shlex.split(text)
+    except ValueError as error:
+        raise ConfigurationError(f"--with {text}: {error}") from error
+    if not command:
+        raise ConfigurationError("--with names no program")
+    return command
+
+
+def _without_price(name: str, *, program: bool) -> str:
+    if program:
+        return f"{name} does not say what it costs: bound it by --max-calls or --max-tokens, not --max-cost"
+    return (
+        f"A limit in money needs the price of {name}: "
+        f"agent config set {name}.price READ/WRITTEN (of a million tokens)"
+    )
+
+
+def _agent(provider: str | None, model: str | None) -> "AgentExecutor":
+    from skillkit.agent.task_runs import AgentExecutor  # the framework, which most tests do without
+
     return AgentExecutor(choose(SettingsFile().load(), provider, model))
 
 

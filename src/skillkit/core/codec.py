@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+_PLAIN = frozenset((str, int, float, bool))
+"""What is the same in JSON; most fields are, so it is asked first."""
 
 
 class ShapeError(ValueError):
@@ -20,9 +22,9 @@ class ShapeError(ValueError):
 def encode(value: Any, left_out: Collection[str] = ()) -> dict[str, Any]:
     """Return the fields of a data class as JSON, without those `left_out`; bytes are in base64."""
     return {
-        item.name: _encode(getattr(value, item.name), left_out)
-        for item in fields(value)
-        if item.name not in left_out
+        name: _encode(getattr(value, name), left_out)
+        for name, _ in _fields(type(value))  # type: ignore[arg-type]
+        if name not in left_out
     }
 
 
@@ -42,6 +44,8 @@ def decode(
 
 
 def _encode(value: Any, left_out: Collection[str]) -> Any:
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, bytes):
@@ -56,8 +60,21 @@ def _encode(value: Any, left_out: Collection[str]) -> Any:
 
 
 @cache
+def _fields(kind: type) -> tuple[tuple[str, bool], ...]:
+    """The name of each field, and whether it has to be there."""
+    return tuple(
+        (item.name, item.default is MISSING and item.default_factory is MISSING) for item in fields(kind)
+    )
+
+
+@cache
 def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
+
+
+@cache
+def _taken_apart(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    return get_origin(kind), get_args(kind)
 
 
 def _decode_fields(
@@ -65,20 +82,22 @@ def _decode_fields(
 ) -> T:
     if not isinstance(data, Mapping):
         raise ShapeError(f"'{where}' is not an object")
-    declared = {item.name: item for item in fields(kind) if item.name not in given}  # type: ignore[arg-type]
+    declared = {name: needed for name, needed in _fields(kind) if name not in given}  # type: ignore[arg-type]
     if not forgiving and (unknown := sorted(set(data) - set(declared))):
         raise ShapeError(f"Unknown field '{where}{unknown[0]}'")
     values, hints = dict(given), _hints(kind)  # type: ignore[arg-type]
-    for name, item in declared.items():
+    for name, needed in declared.items():
         if name in data:
             values[name] = _decode(hints[name], data[name], f"{where}{name}", forgiving)
-        elif item.default is MISSING and item.default_factory is MISSING:
+        elif needed:
             raise ShapeError(f"The field '{where}{name}' is missing")
     return kind(**values)
 
 
 def _decode(kind: Any, data: Any, where: str, forgiving: bool) -> Any:
-    origin, parameters = get_origin(kind), get_args(kind)
+    if type(data) is kind and kind in _PLAIN:
+        return data
+    origin, parameters = _taken_apart(kind)
     if origin in (Union, types.UnionType):
         if data is None and type(None) in parameters:
             return None
@@ -96,7 +115,7 @@ def _decode(kind: Any, data: Any, where: str, forgiving: bool) -> Any:
 
 
 def _decode_plain(kind: Any, data: Any, where: str) -> Any:
-    if kind is object or (kind in (str, int, float, bool) and type(data) is kind):
+    if kind is object:
         return data
     if kind is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)

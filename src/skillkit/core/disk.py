@@ -167,6 +167,9 @@ def remove_tree(path: Path) -> None:
     if not stat.S_ISDIR(mode):
         os.unlink(path)
         return
+    with suppress(OSError):  # an empty one goes without a descriptor: there may be none left
+        os.rmdir(path)
+        return
     os.chmod(path, 0o700)
     here = os.open(path, _FOLDER)
     above: list[tuple[str, list[str]]] = []

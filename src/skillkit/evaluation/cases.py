@@ -52,11 +52,13 @@ class Check:
     """Whether upper and lower case are different."""
     ordered: bool = False
     """Tool calls: in this order."""
+    exact: bool = False
+    """Tool calls: these and no others."""
     path: str = ""
     """A file or glob, relative to the folder of the run."""
     limit: float | None = None
     data: object = None
-    """A JSON schema, an expected document, or the arguments of tool calls."""
+    """A JSON schema, an expected document, or for each tool call a pattern of its arguments or None."""
     text: str = ""
     """What the author wrote."""
     compiled: bool = False

@@ -77,6 +77,11 @@ class Result:
         """What the same case has in another report."""
         return self.tier.value, self.skill, self.suite.rsplit("/", 1)[-1], self.id
 
+    @property
+    def further_problems(self) -> list[str]:
+        """The problems in words, each once, without one that is the message already."""
+        return [text for text in dict.fromkeys(map(str, self.problems)) if text != self.message]
+
 
 @dataclass(frozen=True, slots=True)
 class SkillUnderTest:

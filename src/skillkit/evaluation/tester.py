@@ -255,18 +255,17 @@ class SkillTester:
     ) -> tuple[list[Result], dict[str, object]]:
         """Whether each wanted skill would have come if it were the only one."""
         by_name = {skill.canonical_name: skill for skill in self.library}
-        matchers: dict[str, SkillMatcher] = {}
-        noted, alone = [], []
-        for case, result in zip(cases, results, strict=True):
-            if len(case.wanted) != 1 or case.wanted[0] not in by_name:
-                noted.append(result)
-                continue
-            name = case.wanted[0]
-            if name not in matchers:
-                matchers[name] = SkillMatcher([by_name[name]], mode=self.mode)
-            matched = bool(matchers[name].match(case.request))
-            alone.append(matched)
-            noted.append(replace(result, data={**result.data, "alone": matched}))
+        wanting: dict[str, list[int]] = {}
+        for number, case in enumerate(cases):
+            if len(case.wanted) == 1 and case.wanted[0] in by_name:
+                wanting.setdefault(case.wanted[0], []).append(number)
+        noted, alone = list(results), []
+        for name, numbers in wanting.items():  # a skill at a time, so that one index is held at a time
+            matcher = SkillMatcher([by_name[name]], mode=self.mode)
+            for number in numbers:
+                matched = bool(matcher.match(cases[number].request))
+                alone.append(matched)
+                noted[number] = replace(results[number], data={**results[number].data, "alone": matched})
         return noted, {"cases": len(alone), "recall": round(sum(alone) / len(alone), 4) if alone else None}
 
     def _other_names(self, skill: SkillMetadata) -> Iterable[Problem]:

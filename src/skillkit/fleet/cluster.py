@@ -10,6 +10,9 @@ from skillkit.fleet.dispatcher import Dispatcher
 from skillkit.fleet.protocol import PROTOCOL
 
 NAMESPACE = "skillkit"
+AS_ITS_MACHINE = {"env_vars": {"RAY_worker_niceness": "0"}}
+"""Ray gives its actors the niceness 15, and scripts inherit it: beside anything else on a machine they would
+get a thirtieth of a local run's share, and everybody waits for a dispatcher that waits for a core."""
 _HOW = (
     "start a head with 'ray start --head --port=6399', join this machine with "
     "'ray start --address=HEAD:6399', and name the head as ray://HEAD:6399"
@@ -87,6 +90,7 @@ def get_dispatcher(ray: Any, number: int = 0) -> Any:
         lifetime="detached",
         get_if_exists=True,
         max_concurrency=10_000,
+        runtime_env=AS_ITS_MACHINE,
         resources={"node:__internal_head__": 0.001},
     ).remote(number)
 

@@ -22,6 +22,11 @@ class _Client:
     events: list[Message] = field(default_factory=list)
     woken: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def wake(self) -> None:
+        """Let a poll answer, unless an exchange has told everything by now."""
+        if self.events:
+            self.woken.set()
+
 
 @dataclass(slots=True)
 class _Member:
@@ -92,9 +97,11 @@ class Dispatcher:
         return self._collect(known)
 
     async def leave(self, client: str) -> None:
-        """Forget a client that has nothing left to ask."""
-        self._queue.drop_client(client)
+        """Forget a client that has nothing left to ask; that its last runs ended it may not have said."""
+        for grant in self._queue.drop_client(client):
+            self._queue.release(grant.run)
         self._clients.pop(client, None)
+        self._grant()
 
     # Workers
 
@@ -178,7 +185,7 @@ class Dispatcher:
     def _say(self, name: str, message: Message) -> None:
         if (client := self._clients.get(name)) is not None:
             client.events.append(message)
-            client.woken.set()
+            asyncio.get_running_loop().call_soon(client.wake)
 
     def _grant(self) -> None:
         for grant in self._queue.grants(time.monotonic()):

@@ -1,6 +1,7 @@
 """What is inside a sealed document: a request for any machine, and the files the user handed to the run."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,14 +17,17 @@ _NAME = re.compile(r"[^/\0]+")
 
 def pack_request(request: ScriptRequest) -> bytes:
     """Return the request without any path of this machine, followed by its input files."""
-    files = pack_files({each.name: each.path for each in request.inputs}) if request.inputs else b""
-    named = tuple(replace(each, path=Path(each.name)) for each in request.inputs)
-    document = request_to_json(replace(request, inputs=named))
+    files = b""
+    if request.inputs:
+        files = pack_files({each.name: each.path for each in request.inputs})
+        named = tuple(replace(each, path=Path(each.name)) for each in request.inputs)
+        request = replace(request, inputs=named)
+    document = request_to_json(request)
     return len(document).to_bytes(_LENGTH, "big") + document + files
 
 
-def unpack_request(content: bytes, inputs: Path) -> ScriptRequest:
-    """Return the request; its input files are written into `inputs`, a folder that does not exist yet.
+def unpack_request(content: bytes, new_folder: Callable[[], Path]) -> ScriptRequest:
+    """Return the request; if it has input files, they are written beneath a new, empty folder.
 
     Scripts see their skill at the same place on every machine.
     """
@@ -35,6 +39,7 @@ def unpack_request(content: bytes, inputs: Path) -> ScriptRequest:
     if not request.inputs:
         return request
     try:
+        inputs = new_folder() / "files"
         unpack_tree(files, inputs)
     except (PackedTreeError, OSError) as error:
         raise DocumentError(f"The input files of a run cannot be kept: {error}") from error

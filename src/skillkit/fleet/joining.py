@@ -12,7 +12,14 @@ from typing import Any
 
 from skillkit.core.disk import agent_home
 from skillkit.core.threads import in_daemon_thread
-from skillkit.fleet.cluster import NAMESPACE, FleetError, connect, find_dispatchers, ray_value
+from skillkit.fleet.cluster import (
+    AS_ITS_MACHINE,
+    NAMESPACE,
+    FleetError,
+    connect,
+    find_dispatchers,
+    ray_value,
+)
 from skillkit.fleet.sealing import FleetKeys
 from skillkit.fleet.worker import Worker, WorkerOptions
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
@@ -93,5 +100,9 @@ def start_worker(ray: Any, node: str, options: WorkerOptions) -> Any:
     actor = ray.remote(num_cpus=0, max_restarts=0, max_task_retries=0)(Worker)
     placed = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=False)
     return actor.options(
-        name=options.name, namespace=NAMESPACE, max_concurrency=10_000, scheduling_strategy=placed
+        name=options.name,
+        namespace=NAMESPACE,
+        max_concurrency=10_000,
+        runtime_env=AS_ITS_MACHINE,
+        scheduling_strategy=placed,
     ).remote(options)

@@ -23,6 +23,9 @@ _GIVES_UP = 8.0
 """Seconds without a dispatcher after which waiting runs are answered."""
 _MOST_EXCHANGES = 2
 """On their way at once, so that a run need not wait until the slot of the one before it is given back."""
+_TOGETHER = 0.002
+"""Seconds that a slot is given back later when nothing of ours waits: the caller has its result by then, and
+whoever asks for the next run at once has it told in the same exchange."""
 _IDLE = 10.0
 _AGAIN = 0.2
 
@@ -88,8 +91,12 @@ class DispatcherLink:
 
     def release(self, lease: Lease, *, lost: bool = False) -> None:
         """Give a slot back; `lost` says that its worker does not answer any more."""
-        if self._leases.pop(lease.run, None) is not None:
-            self._say(("lost", lease.run, lease.worker) if lost else ("release", lease.run))
+        if self._leases.pop(lease.run, None) is None:
+            return
+        if lost:
+            self._say(("lost", lease.run, lease.worker))
+        else:
+            self._say(("release", lease.run), after=0.0 if self._asked else _TOGETHER)
 
     async def close(self) -> None:
         """Say goodbye."""
@@ -100,15 +107,18 @@ class DispatcherLink:
 
     # Sending: what is said while an answer is awaited goes out together
 
-    def _say(self, message: Message) -> None:
+    def _say(self, message: Message, *, after: float = 0.0) -> None:
         self._outbox.append(message)
-        self._send_soon()
+        if after:
+            asyncio.get_running_loop().call_later(after, self._send_soon)
+        else:
+            self._send_soon()
         if self._listening is None or self._listening.done():
             self._listening = asyncio.get_running_loop().create_task(self._listen())
 
     def _send_soon(self) -> None:
         self._sending = [task for task in self._sending if not task.done()]
-        if len(self._sending) < _MOST_EXCHANGES:
+        if self._outbox and len(self._sending) < _MOST_EXCHANGES:
             self._sending.append(asyncio.get_running_loop().create_task(self._send()))
 
     async def _send(self) -> None:

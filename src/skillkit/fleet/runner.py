@@ -129,7 +129,7 @@ class RayRunner:
             connection = self._connected()
         except (SkillsUseError, OSError) as error:
             return ScriptResult(Outcome.BROKEN, BACKEND, message=str(error))
-        locale = {name: value for name, value in os.environ.items() if name in LOCALE}
+        locale = {name: os.environ[name] for name in LOCALE if name in os.environ}
         request = replace(request, environment={**locale, **request.environment})
         return _Running(connection.loop, connection.client.execute(request, options))
 

@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -87,7 +88,7 @@ class FleetKeys:
         unique = replace(label, issued=time.time(), id=os.urandom(16).hex())
         head = json.dumps({"key": name, **encode(unique)}).encode()
         nonce = os.urandom(_NONCE)
-        cipher = AESGCM(_tenant_key(self._keys[name], label.tenant))
+        cipher = _cipher(self._keys[name], label.tenant)
         return len(head).to_bytes(4, "big") + head + nonce + cipher.encrypt(nonce, content, head)
 
     def open(self, sealed: bytes) -> tuple[Label, bytes]:
@@ -100,7 +101,7 @@ class FleetKeys:
             label = Label(**words)
             if key is None:
                 raise SealError("A document sealed with a key that is not (or no longer) ours")
-            cipher = AESGCM(_tenant_key(key, label.tenant))
+            cipher = _cipher(key, label.tenant)
             return label, cipher.decrypt(body[:_NONCE], body[_NONCE:], head)
         except (InvalidTag, ValueError, TypeError, KeyError, AttributeError) as error:
             raise SealError("A document that was altered on its way") from error
@@ -150,6 +151,7 @@ def add_key(path: Path | None = None) -> str:
     return name
 
 
-def _tenant_key(key: bytes, tenant: str) -> bytes:
+@lru_cache(maxsize=1024)
+def _cipher(key: bytes, tenant: str) -> AESGCM:
     """One key a tenant: a nonce that repeats across tenants gives nothing away."""
-    return HKDF(SHA256(), 32, salt=None, info=b"skillkit fleet " + tenant.encode()).derive(key)
+    return AESGCM(HKDF(SHA256(), 32, salt=None, info=b"skillkit fleet " + tenant.encode()).derive(key))

@@ -8,6 +8,7 @@ import os
 import socket
 import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -107,8 +108,8 @@ class Worker:
 
     async def run(self, sealed: bytes) -> Reply:
         """Run the request in a document; the script is started at most once for it."""
-        with tempfile.TemporaryDirectory(prefix="skillkit-inputs-") as scratch:
-            request = self._admit(sealed, Path(scratch))
+        with ExitStack() as held:
+            request = self._admit(sealed, held)
             if isinstance(request, str):
                 return "failed", request
             label, asked = request
@@ -159,8 +160,8 @@ class Worker:
 
     async def prepare(self, sealed: bytes) -> Reply:
         """Fetch a tree and build what a script needs, and start nothing."""
-        with tempfile.TemporaryDirectory(prefix="skillkit-inputs-") as scratch:
-            request = self._admit(sealed, Path(scratch))
+        with ExitStack() as held:
+            request = self._admit(sealed, held)
             if isinstance(request, str):
                 return "failed", request
             asked = request[1]
@@ -175,16 +176,23 @@ class Worker:
 
     # Inside
 
-    def _admit(self, sealed: bytes, scratch: Path) -> tuple[Label, ScriptRequest] | str:
-        """Return what is in a document, or why it is not let in; nothing here runs without a sandbox."""
+    def _admit(self, sealed: bytes, held: ExitStack) -> tuple[Label, ScriptRequest] | str:
+        """Return what is in a document, or why it is not let in; nothing here runs without a sandbox.
+
+        Input files stay as long as `held`.
+        """
+
+        def new_folder() -> Path:
+            return Path(held.enter_context(tempfile.TemporaryDirectory(prefix="skillkit-inputs-")))
+
         try:
             label, content = self._guard.admit(sealed)
-            request = unpack_request(content, scratch / "files")
+            request = unpack_request(content, new_folder)
             if request.digest != label.digest:
                 raise SealError("A document whose label names another tree than its request")
         except (SealError, DocumentError) as error:
             return str(error)
-        return label, replace(request, unsandboxed=False)
+        return label, replace(request, unsandboxed=False) if request.unsandboxed else request
 
     async def _execute(self, label: Label, request: ScriptRequest) -> ScriptResult:
         loop = asyncio.get_running_loop()

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
@@ -18,14 +18,6 @@ _BITS = 16
 _STEPS = (1 << _BITS) - 1
 
 
-class _NewRows(dict[str, "array[int]"]):
-    """Term → the texts that came since it was last asked for: number of the text and worth in one number."""
-
-    def __missing__(self, term: str) -> "array[int]":
-        row = self[term] = _NO_TEXT[:]
-        return row
-
-
 @dataclass(slots=True)
 class WordIndex:
     """An inverted index in arrays of two and four bytes, so that 10,000 long texts take tens of megabytes.
@@ -36,7 +28,9 @@ class WordIndex:
     weights: WordWeights
     usual: Mapping[str, float] = field(default_factory=dict)
     """Term → the share of texts of this kind that have it anywhere."""
-    _new: _NewRows = field(default_factory=_NewRows)
+    _new: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Term → the texts that came since it was last asked for: number of the text and worth in one number,
+    the same object for all terms of a text that occur as often."""
     _few: dict[str, tuple["array[int]", "array[int]"]] = field(default_factory=dict)
     """Term → the texts that have it, and what it is worth in each."""
     _many: dict[str, "array[int]"] = field(default_factory=dict)
@@ -58,7 +52,7 @@ class WordIndex:
         worth = {count: place | self._worth(count / length) for count in set(counts.values())}
         values = map(worth.__getitem__, counts.values())
         # No loop of ours: a library has hundreds of thousands of these.
-        deque(map(array.append, map(self._new.__getitem__, counts), values), maxlen=0)
+        deque(map(list.append, map(self._new.__getitem__, counts), values), maxlen=0)
         self._terms[key] = tuple(counts)
         self._forget()
 
@@ -191,7 +185,7 @@ class WordIndex:
                 return
             del self._few[term]
             self._many[term], self._occurs[term] = array("H"), 0
-            new = array("Q", [key << _BITS | value for key, value in zip(keys, values, strict=True)])
+            new = [key << _BITS | value for key, value in zip(keys, values, strict=True)]
         row = self._many[term]
         row.frombytes(bytes(2 * max((max(new) >> _BITS) + 1 - len(row), 0)))
         for each in new:
@@ -200,5 +194,4 @@ class WordIndex:
 
 
 _NONE: frozenset[int] = frozenset()
-_NO_TEXT: "array[int]" = array("Q")
 _NOWHERE: tuple["array[int]", "array[int]"] = (array("I"), array("H"))

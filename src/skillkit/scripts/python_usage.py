@@ -122,6 +122,8 @@ class _Reader:
         notes = [_keyword(call, "help")]
         if (choices := _value(call, "choices")) is not None:
             notes.append(f"one of {self._lists.get(choices, choices)}")
+        elif words := _listed_by_type(call):
+            notes.append(f"one of {', '.join(words)}")
         if (default := _value(call, "default")) not in (None, "None", "False", "..."):
             notes.append(f"default {default}")
         if _value(call, "required") == "True":
@@ -137,6 +139,15 @@ class _Reader:
     def _add_variable(self, node: ast.AST) -> None:
         if (name := _text(node)) and name not in self.usage.variables:
             self.usage.variables.append(name)
+
+
+def _listed_by_type(call: ast.Call) -> list[str]:
+    """Return the words of an option with `type=click.Choice([...])`."""
+    for keyword in call.keywords:
+        match keyword:
+            case ast.keyword(arg="type", value=ast.Call(args=[ast.List(elts) | ast.Tuple(elts), *_]) as kind):
+                return [text for each in elts if (text := _text(each))] if _called(kind) == "Choice" else []
+    return []
 
 
 def _named_lists(tree: ast.Module) -> Iterator[tuple[str, str]]:

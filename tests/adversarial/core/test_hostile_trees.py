@@ -1,8 +1,10 @@
 """A tree made to exhaust whoever walks it is refused by an error of ours."""
 
+import contextlib
 import os
+import resource
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from skillkit.core.digest import tree_digest
 from skillkit.core.disk import remove_tree
 from skillkit.core.exceptions import SizeLimitExceededError
 from skillkit.core.resources import list_resources
+from skillkit.scripts.sandbox import supervisor
 
 
 @pytest.fixture
@@ -52,6 +55,24 @@ def test_folders_without_a_bottom_are_removed(bottomless: Path) -> None:
     (bottomless / "a").chmod(0)
     remove_tree(bottomless / "a")
     assert [path.name for path in bottomless.iterdir()] == ["SKILL.md"]
+
+
+@pytest.mark.parametrize("remove", [remove_tree, lambda path: supervisor.remove_tree(str(path))])
+def test_an_empty_folder_is_removed_where_no_descriptor_is_left(
+    tmp_path: Path, remove: Callable[[Path], None]
+) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.ExitStack() as taken:
+        taken.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        highest = max(map(int, os.listdir("/proc/self/fd")))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 8, hard))
+        with contextlib.suppress(OSError):
+            while True:
+                taken.callback(os.close, os.dup(0))
+        remove(folder)
+        assert not os.path.lexists(folder)
 
 
 def test_folders_without_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,4 +149,4 @@ def test_a_limit_in_money_needs_a_price_and_then_holds(
     assert report.metrics["behaviour"]["spent"]["cost"] == pytest.approx(cost, abs=1e-4)
     assert [result.outcome is CaseOutcome.SKIPPED for result in report.results] == [False, False, True]
     assert len(online.requests) == 2
-    assert any("limit of 0.0002 cost" in note for note in report.notes)
+    assert any("limit of 0.0002 USD" in note for note in report.notes)

@@ -1,6 +1,7 @@
 """`agent skill test` through the real program."""
 
 import json
+import subprocess
 import sys
 from xml.etree import ElementTree
 
@@ -38,6 +39,18 @@ def test_routing_of_one_skill_from_a_file_of_triggers(run_agent, library, cases)
     assert "Translate this text" in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert run_agent(*arguments, "--tier", "routing", "--fail-under", "60").returncode == 0
+    more = run_agent(*arguments, "--tier", "routing", "--fail-under", "70")
+    assert (more.returncode, more.stderr.splitlines()[-1]) == (
+        1,
+        "66.7% passed, less than the 70% of --fail-under",
+    )
+
+
+@pytest.mark.parametrize(("given", "meant"), [("0.9", "90"), ("1", "100")])
+def test_a_fraction_is_no_share_in_percent(run_agent, library, given, meant):
+    answer = run_agent("skill", "test", library, "--fail-under", given)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert f"say {meant}" in answer.stderr
 
 
 def test_a_folder_is_tested_with_the_cases_that_lie_in_it(run_agent, library, cases, tmp_path):
@@ -187,7 +200,28 @@ def test_a_paid_program_is_not_called_often_without_a_yes(run_agent, created, tm
     refused = run_agent(*arguments)
     assert refused.returncode == 4
     assert "8 runs of a model" in refused.stderr
+    assert "--yes" in refused.stderr
     assert run_agent(*arguments, "--yes", "--max-calls", "2").returncode == 1
+
+
+def test_money_is_no_limit_of_a_program_that_names_no_price(run_agent, created, tmp_path):
+    program = tmp_path / "in a folder" / "program.py"
+    program.parent.mkdir()
+    program.write_text("print('x')\n")
+    command = f"{sys.executable} '{program}' {{prompt}}"
+    arguments = ("skill", "test", created, "--with", command, "--no-baseline")
+    refused = run_agent(*arguments, "--max-cost", "1")
+    assert refused.returncode == 1
+    assert "--max-calls or --max-tokens" in " ".join(refused.stderr.split())
+    data = json.loads(run_agent(*arguments, "--json").stdout)
+    assert {result["data"]["with"][0]["answer"] for result in data["results"]} == {"x"}
+    assert "without the skill" not in run_agent(*arguments).stdout
+
+
+@pytest.mark.parametrize("command", ["", "'"])
+def test_a_program_that_is_not_named_is_said(run_agent, created, command):
+    answer = run_agent("skill", "test", created, "--with", command)
+    assert (answer.returncode, "--with" in answer.stderr, "Traceback" in answer.stderr) == (1, True, False)
 
 
 def test_a_manifest_that_links_to_itself_is_no_skill(run_agent, tmp_path):
@@ -196,3 +230,15 @@ def test_a_manifest_that_links_to_itself_is_no_skill(run_agent, tmp_path):
     (tmp_path / "loop" / "SKILL.md").symlink_to("SKILL.md")
     done = run_agent("skill", "test", tmp_path / "loop")
     assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+
+
+def test_what_needs_no_model_loads_none(library, cases):
+    arguments = ["agent", "skill", "test", str(cases), "--skill", "csv-report", "--in", str(library)]
+    program = (
+        f"import sys\nsys.argv = {arguments!r}\n"
+        "from skillkit.agent.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as ended:\n    print(ended.code)\n"
+        "print(sorted({'agent_framework', 'numpy', 'onnxruntime', 'xllamacpp'} & sys.modules.keys()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-2:] == ["1", "[]"], done.stderr

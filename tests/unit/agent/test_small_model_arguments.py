@@ -110,6 +110,11 @@ def test_an_option_as_it_stands_in_the_instructions_is_kept() -> None:
     assert check_arguments(call, [RUN], spoken) == run("--org", "acme", "--teams", "red")
 
 
+def test_a_word_for_any_value_in_the_instructions_is_none() -> None:
+    spoken = Spoken("run fetch please", instructions="fetch --org acme --teams NAME")
+    assert check_arguments(run("--org", "acme", "--teams", "NAME"), [RUN], spoken) == run("--org", "acme")
+
+
 @pytest.mark.parametrize(
     ("said", "kept"),
     [

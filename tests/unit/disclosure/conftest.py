@@ -27,3 +27,11 @@ def provide(manager: SkillManager) -> Provide:
         return SkillContextProvider(manager, **options)
 
     return make
+
+
+@pytest.fixture
+def library(write_skill):
+    """A skill that greets and one that reads markets."""
+    hello = write_skill("hello", "# How to greet\n", description="Greets people", triggers="[bonjour, greet]")
+    write_skill("markets", "# How to read markets\n", description="Reads market prices", triggers="[kalshi]")
+    return hello

@@ -188,7 +188,11 @@ RUN = Transcript(
         (Check(CheckKind.TOOL_CALLS, ("read", "write"), ordered=True), True),
         (Check(CheckKind.TOOL_CALLS, ("write", "read"), ordered=True), False),
         (Check(CheckKind.TOOL_CALLS, ("write", "read")), True),
-        (Check(CheckKind.TOOL_CALLS, ("read",), data={"read": r"y\.md"}), False),
+        (Check(CheckKind.TOOL_CALLS, ("read", "write"), ordered=True, exact=True), True),
+        (Check(CheckKind.TOOL_CALLS, ("read",), ordered=True, exact=True), False),
+        (Check(CheckKind.TOOL_CALLS, ("read",), data=[r"y\.md"]), False),
+        (Check(CheckKind.TOOL_CALLS, ("write", "read"), data=[None, r"x\.md"]), True),
+        (Check(CheckKind.TOOL_CALLS, ("read", "read"), data=[r"x\.md", r"y\.md"]), False),
         (Check(CheckKind.TOOLS_ABSENT, ("delete",)), True),
         (Check(CheckKind.SKILL_LOADED), True),
         (Check(CheckKind.SKILL_NOT_LOADED, ("Sales",)), False),
@@ -205,6 +209,11 @@ RUN = Transcript(
 )
 def test_graders(check, passed):
     assert grade(check, RUN, "sales").passed is passed
+
+
+def test_a_call_with_other_arguments_is_told_from_no_call():
+    check = Check(CheckKind.TOOL_CALLS, ("read",), data=[r"y\.md"])
+    assert grade(check, RUN, "").evidence == r"read was not called with y\.md; called were read, write"
 
 
 def test_json_in_a_code_block_is_compared():

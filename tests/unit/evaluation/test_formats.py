@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillkit.evaluation import Suite, Unreadable, read_cases_file
-from skillkit.evaluation.cases import CheckKind, Routing
+from skillkit.evaluation.cases import Check, CheckKind, Routing
 
 SHARED = (folder / "shared" / "data" / "formats" for folder in Path(__file__).resolve().parents)
 SAMPLES = next((folder for folder in SHARED if folder.is_dir()), None)
@@ -105,6 +105,42 @@ def test_the_official_form_with_assertions_of_every_kind(tmp_path):
     ]
     assert case.checks[0].compiled
     assert case.checks[2].any_of
+
+
+@pytest.mark.parametrize(
+    ("assertion", "ordered", "exact", "patterns"),
+    [
+        ({"type": "tool_calls", "value": ["Read", "Read"]}, False, False, None),
+        ({"type": "tool_calls", "value": ["Read", "Read"], "ordered": True}, True, False, None),
+        (
+            {"type": "tool_calls", "required": [{"name": "Read", "pattern": "a"}, {"name": "Read"}]},
+            False,
+            False,
+            ["a", None],
+        ),
+        (
+            {"type": "action_sequence", "config": {"expected_actions": ["Read", "Read"]}},
+            True,
+            False,
+            None,
+        ),
+        (
+            {
+                "type": "action_sequence",
+                "config": {"matching_mode": "exact_match", "expected_actions": ["Read", "Read"]},
+            },
+            True,
+            True,
+            None,
+        ),
+    ],
+)
+def test_tool_calls_keep_their_order_and_each_its_arguments(tmp_path, assertion, ordered, exact, patterns):
+    evaluation = {"skill_name": "sales", "evals": [{"id": 1, "prompt": "a", "assertions": [assertion]}]}
+    (case,) = read_cases_file(written(tmp_path, evaluation)).cases
+    assert case.checks == (
+        Check(CheckKind.TOOL_CALLS, ("Read", "Read"), ordered=ordered, exact=exact, data=patterns),
+    )
 
 
 def test_a_waza_suite_reads_its_tasks_and_its_triggers(tmp_path):

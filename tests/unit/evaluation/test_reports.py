@@ -94,6 +94,13 @@ def test_the_page_counts_tokens_in_tokens_where_a_program_reports_none():
     assert page.count("0.0%") == 2  # of 100.0% and 0.0%, the pass rates
 
 
+def test_the_page_says_a_problem_that_is_the_message_once():
+    problems = (Problem("lacks May"), Problem("lacks June"), Problem("lacks June"))
+    result = Result(Tier.BEHAVIOUR, "sales", "1", CaseOutcome.FAILED, "", "lacks May", problems)
+    page = html_page(Report((result,)))
+    assert (page.count("lacks May"), page.count("lacks June")) == (1, 1)
+
+
 def test_the_page_has_the_whole_transcript_and_says_how_good_the_judge_is():
     run = {
         "answer": "Total: <7>",

@@ -90,9 +90,38 @@ async def test_a_run_does_not_wait_until_the_slot_of_the_one_before_it_is_given_
     lease = await asyncio.wait_for(link.lease("run", "tenant"), 20)
     actor.drop = {"exchange"}  # what is said about the release is never answered
     link.release(lease)
+    link._send_soon()
     await asyncio.sleep(0)
+    assert link._outbox == []
     assert (await asyncio.wait_for(link.lease("other", "tenant"), 20)).worker == "worker"
     assert link._generation == 0
+
+
+async def test_a_slot_is_given_back_together_with_asking_for_the_next_one(actor, link):
+    await beat(actor)
+    for number in range(5):
+        link.release(await asyncio.wait_for(link.lease(f"run-{number}", "tenant"), 20))
+    link._send_soon()
+    await asyncio.gather(*link._sending)
+    assert actor.calls.count("exchange") == 6
+    assert actor.real._queue.used("worker") == 0
+
+
+async def test_a_slot_is_given_back_at_once_when_another_run_waits_for_it(actor, link, monkeypatch):
+    monkeypatch.setattr(links, "_TOGETHER", 3600.0)
+    await beat(actor)
+    lease = await asyncio.wait_for(link.lease("run", "tenant"), 20)
+    other = asyncio.ensure_future(link.lease("other", "tenant"))
+    await asyncio.sleep(0)
+    link.release(lease)
+    assert (await asyncio.wait_for(other, 20)).worker == "worker"
+
+
+async def test_a_program_that_leaves_keeps_no_slot(actor, link):
+    await beat(actor)
+    await asyncio.wait_for(link.lease("run", "tenant"), 20)
+    await actor.real.leave("client")
+    assert actor.real._queue.used("worker") == 0
 
 
 async def test_a_poll_goes_on_when_an_exchange_told_what_it_was_woken_for(actor, link):

@@ -46,6 +46,12 @@ def test_the_arguments_of_commands_made_by_decorators_are_read(decorated):
     assert "name" in found.usage.lower()
 
 
+def test_the_choices_of_an_option_are_read_from_its_type():
+    option = '@click.option("--state", type=click.Choice(["open", "late"]), help="Which")'
+    found = written("tell.py", f"import click\n@click.command()\n{option}\ndef main(state): ...\n")
+    assert "--state  Which; one of open, late" in found.text
+
+
 @pytest.mark.parametrize(
     ("file", "source"),
     [

@@ -116,6 +116,8 @@ def _show_behaviour(found: Report) -> None:
         return
     rows = []
     for variant in ("with", "without"):
+        if not any(result.data.get(variant) for result in found.of(Tier.BEHAVIOUR)):
+            continue
         rate, interval = measured[f"{variant}_skill"], measured[f"{variant}_skill_interval"]
         shown = "-" if rate is None else f"{rate:.0%} ({interval[0]:.0%} to {interval[1]:.0%})"
         tokens, seconds = measured[f"{variant}_skill_tokens"], measured[f"{variant}_skill_seconds"]

@@ -23,6 +23,14 @@ _EXPLAINS = re.compile(
     r"|\bwhat (?:do|does) .* (?:mean|stand for)\b|\bhow (?:do|does|did) .* work\b",
     re.IGNORECASE,
 )
+_CONFIDES = re.compile(
+    r"(?:(?:oh|wow|well|haha|so|and|but|yeah|yes|no|ok(?:ay)?|thanks),? )*"
+    r"(?:i|we) (?:(?:really|just|absolutely|totally|always|never|still|also|kind of|do|did)(?:n['’]t)? )*"
+    r"(?:love|like|enjoy|hate|dislike|adore|miss|prefer|lost|won|made|had|was|were|am|are|felt|feel|trust)\b"
+    r"(?! (?:looking|wondering|curious|interested|trying|told|asked|supposed|here|to)\b)[^?:,.;!\n]*[.!]*",
+    re.IGNORECASE,
+)
+"""What somebody says of himself: `I love prediction markets!`"""
 _ON_KNOWLEDGE = re.compile(
     r"^(?:(?:so|and|but|please|hey|hi|hello|ok(?:ay)?|can you|could you|tell me),? )*"
     r"(?:explain|define|why|how|what|what['’]s|who|whose|when|where|which|write|translate|spell|rephrase|rewrite"
@@ -39,12 +47,14 @@ def without_quoted(request: str) -> str:
 
 
 def asking_part(request: str) -> str:
-    """Return the question at the end of a request that tells something first; else the request.
+    """Return the question, or the work on words, at the end of a request that tells something first.
 
-    A question that speaks of `it` or `them` cannot be understood without what was told before.
+    One that speaks of `it` or `them` cannot be understood without what was told before: then it is the
+    request.
     """
     *told, last = [part for part in _SENTENCE.split(request.strip()) if part] or [""]
-    stands_alone = last.endswith("?") and not _REFERS.search(last) and len(last.split()) > _ELLIPTIC
+    asks = last.endswith("?") or is_for_knowledge(last)
+    stands_alone = asks and not _REFERS.search(last) and len(last.split()) > _ELLIPTIC
     return (
         last
         if told and not any(part.endswith(("?", "…", "...")) for part in told) and stands_alone
@@ -72,19 +82,19 @@ def declared_for(request: str, skills: Sequence[SkillMetadata]) -> list[str]:
 def is_self_contained(request: str, skills: Sequence[SkillMetadata]) -> bool:
     """Return whether a request has all that its answer needs, so that none of these skills is for it.
 
-    That is a probability by the rules of a game, work on a text that follows, an explanation or translation
-    unless that is what a skill does, and a question that is for no skill by itself: only what it quotes, or
-    what was told before it, is.
+    That is a probability by the rules of a game, what somebody says of himself and asks nothing, work on a
+    text that follows, an explanation or translation unless that is what a skill does, and a question that is
+    for no skill by itself: only what it quotes, or what was told before it, is.
     """
-    if is_computable(request):
+    if is_computable(request) or _CONFIDES.fullmatch(without_quoted(request).strip()):
         return True
-    if is_about_given_text(request) and not _may_be_for(request.partition(":")[0], skills):
+    if is_about_given_text(request) and not may_be_for(request.partition(":")[0], skills):
         return True
     if (explains := _EXPLAINS.search(request)) is not None and not has_identifier(request):
         done = {word for skill in skills for word in terms(_own_words(skill))}
         return set(terms(explains[1] or "")).isdisjoint(done)
     asked = asking_part(without_quoted(request))
-    return asked != request and is_for_knowledge(asked) and not _may_be_for(asked, skills)
+    return asked != request and is_for_knowledge(asked) and not may_be_for(asked, skills)
 
 
 def needs_no_tool(request: str, skills: Sequence[SkillMetadata], names: Iterable[str]) -> bool:
@@ -99,7 +109,7 @@ def needs_no_tool(request: str, skills: Sequence[SkillMetadata], names: Iterable
         bool(skills)
         and is_for_knowledge(asked)
         and refusal(asked) is None
-        and not _may_be_for(asked, skills)
+        and not may_be_for(asked, skills)
         and set(terms(asked)).isdisjoint(named)
     )
 
@@ -114,7 +124,7 @@ def _declares(skill: SkillMetadata) -> bool:
     return bool(triggers.keywords or triggers.verbs or triggers.patterns)
 
 
-def _may_be_for(request: str, skills: Sequence[SkillMetadata]) -> bool:
+def may_be_for(request: str, skills: Sequence[SkillMetadata]) -> bool:
     """Return whether a skill declares a request, or does not say when it is wanted and has a word of it."""
     words = {word for skill in skills if not _declares(skill) for word in terms(_own_words(skill))}
     return bool(declared_for(request, skills)) or not set(terms(request)).isdisjoint(words)

@@ -5,10 +5,12 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any
 
 from skillkit.agent.models.constrained import Call, ToolSpec
 from skillkit.agent.models.identifiers import without_identifiers
+from skillkit.agent.models.languages import says_language
 from skillkit.agent.models.script_requests import asks_for_usage
 from skillkit.agent.models.spoken_times import clock_time, spoken_times
 from skillkit.matching.terms import STOP_WORDS, terms
@@ -27,7 +29,9 @@ _NUMBERS = {
     )
 }
 _SAME_AGAIN = re.compile(
-    r"\b(?:same|likewise|as well|too|also)\b|^and (?:to|for)\b|^(?:and )?(?:what|how) about\b", re.IGNORECASE
+    r"\b(?:same|likewise|as well|too|also)\b|^and (?:to|for)\b|^(?:and )?(?:what|how) about\b"
+    r"|^(?:ok(?:ay)?,? )?and(?: \S+){1,4}$",
+    re.IGNORECASE,
 )
 _ALIKE = 0.66
 _HARMLESS = "--json"
@@ -165,6 +169,10 @@ def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Ca
     if spec is None:
         return call
     words = _Words(f"{spoken.said}\n{spoken.request}", spoken.instructions, _choices(tools))
+    own = terms(f"{spec.name} {spec.description} {' '.join(_choices(tools))}".replace("_", " "))
+    if not says_language(spoken.request, own):
+        given = {name: _without_language(name, value, words) for name, value in call.arguments.items()}
+        call = Call(call.tool, {name: value for name, value in given.items() if value is not None})
     checked: dict[str, Any] = {}
     for name, value in call.arguments.items():
         schema = spec.parameters.get("properties", {}).get(name, {})
@@ -174,7 +182,7 @@ def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Ca
             kept = _MADE_UP  # nothing that was to be given was said, and the script was not spoken of
         if kept is _MADE_UP and (required or name == COMMAND_LINE):
             runs_script = COMMAND_LINE in spec.parameters.get("properties", {})
-            return MadeUp(call.tool, _question(call, name, schema), runs_script)
+            return MadeUp(call.tool, question_for(call, name, schema), runs_script)
         if kept is _MADE_UP or (not required and _is_code(value)):
             others = {other: given for other, given in call.arguments.items() if other != name}
             if not _is_implied(spec, others, spoken.request):
@@ -268,11 +276,29 @@ def _command_line(parts: Sequence[Any], words: "_Words") -> Any:
     return _MADE_UP if made_up and all(part.startswith("-") for part in kept) else kept
 
 
-def _question(call: Call, name: str, schema: Mapping[str, Any]) -> str:
+def question_for(call: Call, name: str, schema: Mapping[str, Any]) -> str:
+    """Return what to ask the user for the argument of a call."""
     if name == COMMAND_LINE:
         return f"To run {call.arguments.get('script_name', call.tool)} I need a name: which one do you mean?"
     about = " ".join(str(schema.get("description") or "").split()).rstrip(".")
     return f"Which {name} do you mean{f' ({about[0].lower()}{about[1:]})' if about else ''}?"
+
+
+def _without_language(name: str, value: Any, words: "_Words") -> Any:
+    """Return a value without the code of a language, which a model derives from the name of somebody."""
+
+    def is_derived(option: str, given: object) -> bool:
+        about = re.search(r"\blang|locale", option.casefold()) is not None
+        return about and _is_code(given) and not words.have(str(given))
+
+    if name == COMMAND_LINE and isinstance(value, list):
+        pairs = list(pairwise(["", *map(str, value), ""]))
+        return [
+            each
+            for (option, each), (_, given) in pairwise(pairs)
+            if not is_derived(option, each) and not is_derived(each, given)
+        ]
+    return None if is_derived(name, value) else value
 
 
 def _is_code(value: object) -> bool:
@@ -291,9 +317,14 @@ class _Words:
         self._words |= {_NUMBERS[word] for word in self._words & _NUMBERS.keys()}
         self._stems = {word[:_STEM] for word in self._words if len(word) >= _STEM}
 
+    def have(self, word: str) -> bool:
+        """Whether a word was said as it is."""
+        return word.casefold() in self._words
+
     def instruct(self, option: str) -> bool:
-        """Whether the instructions have an option with its value."""
-        return option in self._instructions
+        """Whether the instructions have an option with its value, and not a word for any: `--size NAME`."""
+        value = option.rpartition(" ")[2]
+        return option in self._instructions and not (value.isupper() and value.isalpha())
 
     def option_of(self, value: str) -> str | None:
         """Return the option that stands before a value in what was said."""
@@ -337,8 +368,10 @@ class _Words:
 
     def said(self, value: str) -> bool:
         folded = value.casefold().strip()
-        if _is_code(value) or folded in self._text or value in self._choices:
+        if _is_code(value) or value in self._choices:
             return True
+        if folded in self._text and (len(folded) > _CODE or folded in self._words or not folded.isalpha()):
+            return True  # so few letters stand in many words
         if (time := clock_time(folded)) is not None:
             return time in spoken_times(self._text)
         parts = re.findall(r"[^\W_]+", folded)

@@ -6,6 +6,7 @@ import secrets
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any, ClassVar
 
 from agent_framework import (
@@ -44,12 +45,14 @@ from skillkit.agent.models.constrained import (
 from skillkit.agent.models.echoes import EchoFilter, is_echo
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
 from skillkit.agent.models.examples import Example, choose
+from skillkit.agent.models.given_values import complete, with_said_choices
 from skillkit.agent.models.grounding import (
     MadeUp,
     Spoken,
     as_before,
     check_arguments,
 )
+from skillkit.agent.models.identifiers import example_identifiers
 from skillkit.agent.models.reply_choice import Outcome
 from skillkit.agent.models.results import answer_from_result
 from skillkit.agent.models.script_requests import (
@@ -134,8 +137,8 @@ class LocalChatClient(
             latest_request(messages), conversation_text(messages), instructions, earlier_text(messages)
         ).spelled_as(lambda request: correct_spelling(request, self.skills()))
         required = bool(tools) and options.get("tool_choice") == "required"
-        use = SkillUse(self.skills(), self.examples(), self.scripts())
-        known = None if required else use.known_outcome(tools, spoken, messages)
+        use = SkillUse(self.skills(), self.examples(), self.scripts(), self.usage)
+        known = None if required else self._chosen(use.known_outcome(tools, spoken, messages), spoken.request)
         if isinstance(known, Call | Answer):
             yield self._end(NOTHING_READ, message_id, known)
             return
@@ -145,8 +148,9 @@ class LocalChatClient(
             prompt = make_talk(messages, brief, context=self.engine.context)
         else:
             prompt = self._prompt(messages, options)
-        if isinstance(known, Narrowed) and known.script is not None:
-            prompt = prompt.adding(self.usage(*known.script))
+        usage = self.usage(*known.script) if isinstance(known, Narrowed) and known.script else ""
+        prompt = prompt.adding(usage)
+        completed = partial(complete, examples=self.examples(), usage=usage, request=spoken.request)
         outcome: Outcome = None
         made_up: MadeUp | None = None
         spent = NOTHING_READ
@@ -168,7 +172,7 @@ class LocalChatClient(
                 yield self._update(message_id, Content.from_text(rest))
             answered = Echo() if echoes.is_echo else None
             outcome = answered if writing.started else parse(spent.text)
-            found = checked(outcome, tools, spoken, messages)
+            found = choice.asking(checked(outcome, tools, spoken, messages, completed), made_up)
             outcome = made_up if isinstance(found, Echo) and made_up is not None else found
             made_up = found if isinstance(found, MadeUp) else None
             again = choice.after(outcome, spoken.request)
@@ -176,6 +180,15 @@ class LocalChatClient(
                 break
             choice = again
         yield self._end(spent, message_id, self._in_words(outcome))
+
+    def _chosen(
+        self, known: Call | Narrowed | Answer | None, request: str
+    ) -> Call | Narrowed | Answer | None:
+        """Return what is known, a call of a script for an identifier with the choices that were said."""
+        if not isinstance(known, Call) or not example_identifiers(known.arguments.get("args", ())):
+            return known
+        usage = self.usage(known.arguments["skill_id"], known.arguments["script_name"])
+        return with_said_choices(known, usage, request)
 
     def _in_words(self, outcome: Outcome) -> Call | Answer | None:
         match outcome:
@@ -277,7 +290,11 @@ def as_grammar(schema: Mapping[str, Any]) -> str:
 
 
 def checked(
-    outcome: Outcome, tools: Sequence[ToolSpec], spoken: Spoken, messages: Sequence[Message]
+    outcome: Outcome,
+    tools: Sequence[ToolSpec],
+    spoken: Spoken,
+    messages: Sequence[Message],
+    completed: Callable[[Call], Call],
 ) -> Outcome:
     """Return a reply with the values that somebody has named, or why it will not do."""
     match outcome:
@@ -287,7 +304,9 @@ def checked(
             if is_repeated(outcome, messages):
                 return Repeated()
             found = check_arguments(outcome, tools, spoken)
-            return as_before(found, last_call(messages), spoken) if isinstance(found, Call) else found
+            if not isinstance(found, Call):
+                return found
+            return as_before(completed(found), last_call(messages), spoken)
         case _:
             return outcome
 

@@ -9,7 +9,7 @@ from typing import Any
 from skillkit.agent.models.asked_parts import is_for_knowledge
 from skillkit.agent.models.constrained import Call, ToolSpec
 from skillkit.agent.models.examples import RUN, Example
-from skillkit.agent.models.identifiers import example_identifiers, find_identifiers
+from skillkit.agent.models.identifiers import example_identifiers, find_identifiers, has_identifier
 from skillkit.agent.models.skill_answers import spelling
 from skillkit.matching.terms import STOP_WORDS, terms
 
@@ -26,10 +26,11 @@ _USAGE = re.compile(
 _RUNNING = re.compile(r"\b(?:run|execute|start|launch|invoke|call|use|try)\b")
 _FROM_IT = re.compile(r"\b(?:from|with|by|using|via|through)(?: the| your)?\s+(?:script|$)", re.IGNORECASE)
 _RUNNING_NEXT = re.compile(r"\b(?:run|execute|start|launch|invoke|call)(?: the)?\s+$", re.IGNORECASE)
+_SCRIPT_NEXT = re.compile(r"\s+script\b", re.IGNORECASE)
 _SAID_ANYWAY = STOP_WORDS | frozenset(
     """
     script run execute start launch invoke call use try once again kindly according anybody somebody everybody
-    look see show find search check know wonder list display fetch pull people folks currently put
+    look see show find search check know wonder list display fetch pull people folks currently put else
     """.split()
 )
 """Words of any request."""
@@ -125,10 +126,13 @@ def _named_script(request: str, scripts: Scripts, of_skill: bool) -> tuple[str, 
     """Return the one script that a request names, its skill, and the request without the name.
 
     A name that is an everyday word counts where somebody speaks of a script, or is to run it and says of
-    which skill (`of_skill`): `run status of kalshi-markets`.
+    which skill (`of_skill`) or with what: `run status of kalshi-markets`, `run loans --book BK-1234-A`. One
+    that is called a script, or is to be run, goes before others: `run the loans script for the book BK-12`.
     """
     speaks = re.search(r"\bscript\b", request, re.IGNORECASE) is not None
+    given = of_skill or has_identifier(request) or _OPTIONS.search(request) is not None
     found: dict[tuple[str, str], re.Match[str]] = {}
+    called: set[tuple[str, str]] = set()
     for skill, names in scripts.items():
         for name in names:
             parts = [part for part in re.split(r"[\W_]+", name) if part]
@@ -136,9 +140,12 @@ def _named_script(request: str, scripts: Scripts, of_skill: bool) -> tuple[str, 
             place = re.search(rf"(?<![\w-]){spelled}(?:\.\w{{1,3}})?(?![\w-])", request, re.IGNORECASE)
             if place is None:
                 continue
-            run = of_skill and _RUNNING_NEXT.search(request[: place.start()]) is not None
-            if speaks or run or re.search(r"\w[_-]\w", place[0]):
+            run = _RUNNING_NEXT.search(request[: place.start()]) is not None
+            if speaks or (run and given) or re.search(r"\w[_-]\w", place[0]):
                 found[skill, name] = place
+                if run or _SCRIPT_NEXT.match(request, place.end()):
+                    called.add((skill, name))
+    found = {key: place for key, place in found.items() if key in called} or found
     if not found:
         found = _partly_named(request, scripts)
     longest = max((place.end() - place.start() for place in found.values()), default=0)
@@ -207,13 +214,16 @@ def _arguments(rest: str, examples: Sequence[Example]) -> list[str] | None:
 def content_words(text: str, besides: Iterable[str] = ()) -> list[str]:
     """Return the words of a text that say something, as they were written; `besides` are stems of others."""
     known = set(besides)
-    words = re.findall(r"[^\W_](?:[\w.'’-]*[^\W_])?", text)
-    return [
-        word
-        for before, word in zip(["", *words], words, strict=False)
-        if (_bare(word) not in _SAID_ANYWAY or _is_name(word, before))
-        and not ((stems := terms(word)) and set(stems) <= known)
-    ]
+    found: list[str] = []
+    before = ""
+    for word in re.findall(r"[^\W_](?:[\w.'’-]*[^\W_])?", text):
+        stems = terms(word)
+        of_name = bool(found) and found[-1] == before and _is_name(word, before)  # Series in World Series
+        is_known = bool(stems) and set(stems) <= known and not of_name
+        if (_bare(word) not in _SAID_ANYWAY or _is_name(word, before)) and not is_known:
+            found.append(word)
+        before = word
+    return found
 
 
 def _is_name(word: str, before: str) -> bool:

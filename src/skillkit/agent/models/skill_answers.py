@@ -13,7 +13,8 @@ from skillkit.matching.terms import terms
 _DESCRIBING = frozenset(
     terms(
         "describe description explain summary summarise summarize tell know purpose overview brief briefly "
-        "short sentence one two word words beginner skill called good need use used help work offer thing"
+        "short sentence one two word words beginner skill called good need use used help work offer thing "
+        "info information detail details"
     )
 )
 _LISTING = frozenset(
@@ -27,7 +28,8 @@ _LISTING = frozenset(
 _ADVERBS = frozenset(
     terms(
         "actually exactly really basically generally precisely overall simply quickly currently briefly "
-        "specifically usually mainly roughly even else here today together in detail hey hi hello so well"
+        "specifically usually mainly roughly even else here today together in detail hey hi hello so well "
+        "pls plz please thx kindly"
     )
 )
 """Words that leave a question what it is."""
@@ -43,7 +45,14 @@ _YOU_CAN = re.compile(
     r"|\bwhat (?:all )?(?:is it |are the things )?(?:that )?you (?:can|could|are able)\b"
     r"|\bhow (?:can|could|do) you (?:help|assist|support)\b|\bwhat you (?:can|could|do|are)\b"
     r"|\bwhat\b[^.?!]*\b(?:can|could|should|may) i (?:ask|use|get) (?:from )?you\b"
+    r"|\bwhat can i do (?:here|with you)\b"
 )
+_CAN_YOU = re.compile(
+    r"\b(?:can|could) you (?:do|help)(?: me)? (?:with )?(?:anything|something|stuff|things)"
+    r" (?:with|about|for|in)\b"
+    r"|\bwhat else (?:is there|(?:can|could) you do)\W*$"
+)
+"""Whether there is anything for a subject, or anything more."""
 _YOU_HAVE = re.compile(
     r"\b(?:everything|anything|all|whatever|what)(?: that)? you(?:['’]ve| have| can)\b"
     r"|\bwhat (?:all )?(?:have you|do you have) (?:got|loaded|installed|available|there|ready)\b"
@@ -51,7 +60,7 @@ _YOU_HAVE = re.compile(
 _ABILITY = _ADVERBS | frozenset(
     terms(
         "capable able ability capability feature function functionality tool offer assist support task ask "
-        "new enumerate good stuff kinda way ways possess access for"
+        "new enumerate good stuff kinda way ways possess access for remind again"
     )
 )
 """Words of a question about what the program can do, beside those of any question."""
@@ -72,15 +81,25 @@ _IN_OTHER_LANGUAGES = re.compile(
 )
 """Which skills there are, and what the program can do, as it is asked in languages near to English."""
 _ABOUT = r"\b(?:on|about|of|regarding) (?:the )?(?:skill )?"
-_WHAT_IS = re.compile(r"\bwhat(?: is| are|['’]?s| does)\b")
+_WHAT_IS = re.compile(r"\bwhat(?: is| are|['’]?s|\s+does)\b")
 _BESIDES = re.compile(
     r"\b(?:besides|beside|other than|apart from|aside from|except(?: for)?|in addition to)\b.*"
 )
 _OF_IT = re.compile(
-    r"\W*(?:so |and |but )?(?:what|which|how|why|when)\b(?:\s\w+){0,2}?"
-    r"\s(?:does|do|can|could|is|will|would|did|has) it\b(?! (?:that|likely))"
+    r"\W*(?:so |and |but )?(?:(?:what|which|how|why|when)\b(?:\s\w+){0,2}?\s)?"
+    r"(?:does|do|can|could|is|will|would|did|has) it\b(?! (?:that|likely|true|possible))"
 )
 """How a question begins whose subject is the skill that was named before."""
+_COMPARES = re.compile(r"\b(?:differences?|differs?|compare|comparison|versus|vs|tell\b.*\bapart)\b")
+_IT = re.compile(r"\b(?:it|its)\b")
+_ASKING = re.compile(
+    r"\W*(?:which|how|when|where|why|is|are|does|do|can|could|has|have|will"
+    r"|was|wie|wozu|wof[uü]r|que|quoi|qu['’]|comment|qu[eé]|para|c[oó]mo|cosa|che|come|o que|como"
+    r"|wat|hoe|hvad|vad)\b"
+)
+"""How a question begins, also in languages near to English."""
+_BY_MEANS_OF = re.compile(r"\b(?:with|via|using|through|by|from|in|on|use)\s+(?:the |your )?(?:skill )?$")
+_ON_TOPIC = re.compile(r"\b(?:about|on|for|of|regarding)\s+\w")
 _BY_FUNCTION = re.compile(
     r"\b(?<!which )skill (?:that|which|for|to|about|with which|you use to)\b(.*)"
     r"|^\W*which skill\b(.*)"
@@ -94,7 +113,7 @@ _TELLING = re.compile(
 _IS_THERE = re.compile(r"\b(?:is there|are there|do you have|have you(?: got)?|got)\b(?=.*\bskill\b)")
 _CALLED = re.compile(
     r"\bskill (?:called |named )?[\"'“”‘’]?([a-z\d][\w-]{1,63})[\"'“”‘’]?\W*(?:do|does|is|for)?\W*$"
-    r"|\b(?:the|an?) [\"'“‘]?([a-z\d][\w-]{1,63})[\"'”’]? skill\b"
+    r"|\b(?:the|an?|on|about) [\"'“‘]?([a-z\d][\w-]{1,63})[\"'”’]? skill\b"
 )
 _NO_NAMES = (
     _DESCRIBING
@@ -149,10 +168,30 @@ def spelling(name: str) -> str:
 def only_subject(request: str, name: str, of_use: Collection[str]) -> bool:
     """Return whether a skill is what a request is about and nothing more: `the lowdown on pdf-forms`.
 
-    `of_use` are words by which the skill is put to use: with one of them something is to be done.
+    `of_use` are words by which the skill is put to use: with one of them something is to be done. So it is
+    with what a question has after the name: `what does pdf-forms say about taxes?`
     """
-    found = re.search(_ABOUT + spelling(name) + r"(?: skill)?\W*$", request.casefold())
-    return found is not None and set(terms(request[: found.start()])).isdisjoint(of_use)
+    asked = request.casefold()
+    found = re.search(_ABOUT + spelling(name) + r"(?: skill)?\W*$", asked)
+    if found is None and (_TELLING.match(asked) or _ASKING.match(asked)):
+        found = re.search(spelling(name), asked)
+        if (
+            found is None
+            or _BY_MEANS_OF.search(asked[: found.start()])
+            or _ON_TOPIC.search(asked[found.end() :])
+        ):
+            return False
+    if found is None:
+        return False
+    rest = f"{asked[: found.start()]} {asked[found.end() :]}"
+    return set(terms(rest)).isdisjoint(of_use)
+
+
+def spoken_of(skills: Sequence[SkillMetadata], request: str, before: str) -> str | None:
+    """Return the skill that a request calls `it`, after this was described."""
+    *_, last = ["", *before.strip().splitlines()]
+    told = [skill.name for skill in skills if last.startswith(describe(skill.name, skills))]
+    return told[0] if told and _IT.search(request.casefold()) else None
 
 
 def may_be_about_skills(request: str) -> bool:
@@ -167,13 +206,17 @@ def asked_about(skills: Sequence[SkillMetadata], request: str, before: str = "")
     name may be of a skill that is not there. `before` is what was said before: `and the other one?`
     """
     named, rest = _named(skills, request)
+    if len(named) > 1:
+        return ALL_SKILLS if _COMPARES.search(rest) else None
     if named:
-        return named[0] if len(named) == 1 and _asks_for_description(rest) else None
+        return named[0] if _asks_for_description(rest.lstrip(" :;,.-–—")) else None
     if (next_one := _asked_next(skills, request.casefold(), before)) is not None:
         return next_one
-    rest = _MISSPELLED.sub(_corrected, rest)
+    rest = _JOINED.sub(r"\1 are", _MISSPELLED.sub(_corrected, rest))
     clauses = [rest, *re.split(r"[,.;:!?]+(?:\s|$)", rest)]  # a question may have an introduction
     if any(map(_asks_for_all, clauses)):
+        return ALL_SKILLS
+    if _CAN_YOU.search(rest):
         return ALL_SKILLS
     return _by_function(skills, rest) or _not_there(rest)
 
@@ -209,11 +252,12 @@ def _not_there(request: str) -> str | None:
 def _asked_next(skills: Sequence[SkillMetadata], request: str, before: str) -> str | None:
     """Return the skill that is asked about after others were told of: `and the second one?`"""
     said = before.rstrip()
-    told = [
-        name
-        for name in (ALL_SKILLS, *(skill.name for skill in skills))
-        if said.endswith(describe(name, skills))
-    ]
+    *_, last = ["", *said.splitlines()]
+    told = [skill.name for skill in skills if last.startswith(describe(skill.name, skills))]
+    if said.endswith(describe(ALL_SKILLS, skills)):
+        told.insert(0, ALL_SKILLS)
+    if told and told[0] != ALL_SKILLS and _OF_IT.match(request) and "script" not in request:
+        return told[0]
     found = _AND_THE.fullmatch(request.strip())
     if not told or found is None:
         return None
@@ -222,6 +266,8 @@ def _asked_next(skills: Sequence[SkillMetadata], request: str, before: str) -> s
         return listed[-1 if found[1] == "last" else _ORDINALS.index(found[1])]
     asked = set(terms(found[1]))
     meant = [skill.name for skill in skills if asked and asked <= set(terms(skill.name))]
+    if not meant and re.search(r"\b(?:one|skill)\b", request):
+        meant = [skill.name for skill in skills if asked and asked <= set(terms(skill.description))]
     return meant[0] if len(meant) == 1 else None
 
 
@@ -241,7 +287,7 @@ def _asks_for_description(rest: str) -> bool:
 
 
 def _asks_for_all(clause: str) -> bool:
-    if _SKILLS.search(clause):
+    if _SKILLS.search(clause) or _YOU_CAN.search(clause):
         clause = _BESIDES.sub("", clause)
     words = set(terms(clause))
     said = clause.strip(" ¿?!.")
@@ -252,6 +298,7 @@ def _asks_for_all(clause: str) -> bool:
     return _YOU_CAN.search(clause) is not None and words <= _ABILITY
 
 
+_JOINED = re.compile(r"\b(you)['’]?re\b")
 _MISSPELLED = re.compile(r"\b(?:u|[a-z]{5,})\b")
 
 

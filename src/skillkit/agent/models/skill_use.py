@@ -1,7 +1,7 @@
 """What a request comes to by the skills in use: known without the model, or what the model may reply."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agent_framework import Message
@@ -11,6 +11,7 @@ from skillkit.agent.models.asked_parts import (
     has_word_of,
     is_for_knowledge,
     is_self_contained,
+    may_be_for,
     needs_no_tool,
     refers_back,
 )
@@ -50,7 +51,9 @@ from skillkit.agent.models.skill_answers import (
     may_be_about_skills,
     named_skill,
     only_subject,
+    spoken_of,
 )
+from skillkit.agent.models.skill_text import sentences_about
 from skillkit.agent.models.unsupported import needs_only_words, refusal
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.terms import terms
@@ -71,6 +74,8 @@ class SkillUse:
     """The examples of the skills in use."""
     scripts: Scripts
     """The skills in use with their scripts."""
+    usage: Callable[[str, str], str] = lambda skill, script: ""
+    """What a script of a skill takes on its command line."""
 
     @property
     def _in_use(self) -> list[SkillMetadata]:
@@ -97,10 +102,10 @@ class SkillUse:
         if required:
             return Choice(tools)
         skills, in_use = self.skills, self._in_use
-        if is_self_contained(spoken.request, in_use):
+        named = is_named(skills, spoken.request)
+        if not named and is_self_contained(spoken.request, in_use):
             # from what the request says, not from what a tool finds
             return Choice(forms=(ANSWER,))
-        named = is_named(skills, spoken.request)
         callable_now = self._callable(tools, spoken)
         goes_on = last is not None and refers_back(spoken.request)
         if not named and not goes_on and self._needs_no_tool(spoken.request, in_use, callable_now):
@@ -160,13 +165,19 @@ class SkillUse:
         """Return what a request comes to where that is known without the model."""
         skills, examples = self.skills, self.examples
         if (subject := asked_about(skills, spoken.request, spoken.before)) is not None:
-            return Answer(describe(subject, skills))
+            return self._told(subject, spoken)
         known: Call | Narrowed | Answer | None
-        named = named_skill(skills, spoken.request)
+        named = named_skill(skills, spoken.request) or spoken_of(skills, spoken.request, spoken.before)
         known = call_for_script(spoken.request, tools, self.scripts, examples, named)
         if known is None and not names_tool(spoken.request, tools):
             known = call_like_example(
-                spoken.request, tools, examples, skills, said=spoken.said, last=last_call(messages)
+                spoken.request,
+                tools,
+                examples,
+                skills,
+                said=spoken.said,
+                last=last_call(messages),
+                usage=self.usage,
             )
         if isinstance(known, Call) and is_repeated(known, messages):
             return None
@@ -174,13 +185,26 @@ class SkillUse:
             names = " ".join((*self.scripts.get(named, ()), *(tool.name for tool in tools)))
             of_use = words_of_use(examples, skills).union(terms(names.replace("_", " ")))
             if only_subject(spoken.request, named, of_use):
-                return Answer(describe(named, skills))
-        if known is None and all(tool.name == LOAD for tool in self._callable(tools, spoken)):
-            if named is not None:
-                return Answer(describe(named, skills))
+                return self._told(named, spoken)
+        loads = all(tool.name == LOAD for tool in self._callable(tools, spoken))
+        if known is None and named is not None and loads:
+            return self._told(named, spoken)
+        if known is None and named is None and (loads or self._is_for_none(tools, spoken.request)):
             unsupported = refusal(spoken.request, spoken.before)  # a skill for it would be in use
             return Answer(unsupported) if unsupported is not None else None
         return known
+
+    def _is_for_none(self, tools: Sequence[ToolSpec], request: str) -> bool:
+        """Return whether no skill in use declares a request, and nobody said a word of a tool or a script."""
+        names = [*(tool.name for tool in tools), *(name for each in self.scripts.values() for name in each)]
+        said = set(terms(request)).intersection(terms(" ".join(names).replace("_", " ")))
+        return not said and not may_be_for(request, self._in_use)
+
+    def _told(self, subject: str, spoken: Spoken) -> Answer:
+        """Return what a skill says of itself, and to what was asked."""
+        described = describe(subject, self.skills)
+        more = sentences_about(subject, spoken.request, described, spoken.instructions)
+        return Answer(f"{described} {more}".rstrip())
 
     def _callable(self, tools: Sequence[ToolSpec], spoken: Spoken) -> list[ToolSpec]:
         declared = declared_for(spoken.request, self._shown)

@@ -28,7 +28,7 @@ class Budget:
         for name, spent, most in (
             ("calls", self.calls, self.max_calls),
             ("tokens", self.tokens, self.max_tokens),
-            ("cost", self.cost, self.max_cost),
+            ("USD", self.cost, self.max_cost),
         ):
             if most is not None and spent >= most:
                 raise BudgetSpentError(f"the limit of {most:g} {name} is reached")

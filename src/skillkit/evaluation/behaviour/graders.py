@@ -167,29 +167,38 @@ def _json(check: Check, run: Transcript, skill: str) -> Iterator[str]:
 def _tool_calls(check: Check, run: Transcript, skill: str) -> Iterator[str]:
     """Each named tool was called, with arguments that match, in the order given where it matters."""
     remaining = list(run.calls)
-    for name in check.values:
-        place = next((number for number, call in enumerate(remaining) if _is_call(call, name, check)), None)
+    called = ", ".join(call.name for call in run.calls[:8]) or "none"
+    for name, pattern in _wanted_calls(check):
+        place = next((at for at, call in enumerate(remaining) if _is_call(call, name, pattern)), None)
         if place is None:
-            called = ", ".join(call.name for call in run.calls[:8]) or "none"
-            yield f"{name} was not called{' in this order' if check.ordered else ''}; called were {called}"
+            how = f" with {pattern}" if pattern else ""
+            order = " in this order" if check.ordered else ""
+            yield f"{name} was not called{how}{order}; called were {called}"
             return
         if check.ordered:
             del remaining[: place + 1]
+    if check.exact and len(run.calls) > len(check.values):
+        yield f"more was called; called were {called}"
 
 
 def _tools_absent(check: Check, run: Transcript, skill: str) -> Iterator[str]:
-    for name in check.values:
+    for name, pattern in _wanted_calls(check):
         for call in run.calls:
-            if _is_call(call, name, check):
+            if _is_call(call, name, pattern):
                 yield f"{call.name} was called with {call.arguments[:80]}"
                 return
 
 
-def _is_call(call: ToolCall, name: str, check: Check) -> bool:
+def _wanted_calls(check: Check) -> Iterator[tuple[str, str | None]]:
+    """The tools that a check names, each with the pattern that its arguments must match."""
+    patterns = check.data if isinstance(check.data, list) else [None] * len(check.values)
+    yield from zip(check.values, patterns, strict=True)
+
+
+def _is_call(call: ToolCall, name: str, pattern: str | None) -> bool:
     if call.name.casefold() != name.casefold():
         return False
-    pattern = check.data.get(name) if isinstance(check.data, Mapping) else None
-    return pattern is None or bool(_search(str(pattern), call.arguments, same_case=False))
+    return pattern is None or bool(_search(pattern, call.arguments, same_case=False))
 
 
 def _skill_loaded(check: Check, run: Transcript, skill: str) -> Iterator[str]:

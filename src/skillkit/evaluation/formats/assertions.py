@@ -132,18 +132,19 @@ def _of_limit(kind: CheckKind, source: Mapping[str, object], words: str) -> Chec
 def _of_tools(kind: CheckKind, source: Mapping[str, object], words: str) -> Check:
     """Names of tools, and patterns that the arguments of a call must match."""
     names: list[str] = []
-    patterns: dict[str, object] = {}
+    patterns: list[str | None] = []
     required = source.get("required") or source.get("tools") or source.get("value") or source.get("tool_name")
     for each in required if isinstance(required, list) else [required]:
         if isinstance(each, str):
             names.append(each)
+            patterns.append(None)
         elif isinstance(each, Mapping) and (name := text_of(each, "name", "tool", "tool_name")):
             names.append(name)
-            if pattern := text_of(each, "path", "pattern", "arguments", "command_pattern"):
-                patterns[name] = pattern
+            patterns.append(text_of(each, "path", "pattern", "arguments", "command_pattern") or None)
     if names and (pattern := text_of(source, "command_pattern")):
-        patterns[names[0]] = pattern
-    return Check(kind, tuple(names), data=patterns or None, text=words)
+        patterns[0] = pattern
+    data = patterns if any(patterns) else None
+    return Check(kind, tuple(names), ordered=source.get("ordered") is True, data=data, text=words)
 
 
 def _text_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
@@ -191,8 +192,14 @@ def _behaviour_grader(config: Mapping[str, object], words: str) -> Iterator[Chec
 
 
 def _sequence_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:
-    ordered = "any_order" not in text_of(config, "matching_mode", "mode")
-    yield Check(CheckKind.TOOL_CALLS, texts_of(config.get("expected_actions")), ordered=ordered, text=words)
+    mode = text_of(config, "matching_mode", "mode")
+    yield Check(
+        CheckKind.TOOL_CALLS,
+        texts_of(config.get("expected_actions")),
+        ordered="any_order" not in mode,
+        exact="exact" in mode,
+        text=words,
+    )
 
 
 def _tool_grader(config: Mapping[str, object], words: str) -> Iterator[Check]:

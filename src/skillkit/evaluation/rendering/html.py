@@ -109,7 +109,7 @@ def _tier(report: Report, tier: Tier) -> str:
 
 def _result(result: Result) -> str:
     title = f"{result.skill}: {result.title or result.id}"
-    body = "".join(f"<li>{_text(problem)}</li>" for problem in dict.fromkeys(result.problems))
+    body = "".join(f"<li>{_text(problem)}</li>" for problem in result.further_problems)
     opened = " open" if result.outcome in BAD else ""
     return (
         f'<details{opened}><summary><span class="{result.outcome.value}">{result.outcome.value}</span> '

@@ -39,7 +39,7 @@ def runs_table(events: list[StoredEvent]) -> Markup:
                 link(address(event.skill), event.skill),
                 badge(f"{data.get('passed', '?')} passed", "good"),
                 badge(f"{failed} failed", "bad") if failed else "",
-                f"{data.get('not_judged', 0)} not judged",
+                _open(data),
                 _change(before, event),
             ]
         )
@@ -100,7 +100,7 @@ def _difference(before: Report, now: Report, skill: str) -> Markup:
 
 
 def _row(result: Result) -> list[object]:
-    problems = [tag("div", str(problem)) for problem in result.problems[:20]]
+    problems = [tag("div", problem) for problem in result.further_problems[:20]]
     title = result.title or result.id
     return [title, result.tier.value, badge(result.outcome.value, _BADGES.get(result.outcome.value, "")),
             [result.message, problems]]  # fmt: skip
@@ -112,6 +112,12 @@ def _of(report: Report, skill: str) -> list[Result]:
 
 def _report(library: Library, event: Event) -> Report | None:
     return library.reports.load(str(event.data.get("report", "")))
+
+
+def _open(data: Mapping[str, Json]) -> str:
+    """Return how many cases nobody judged, and how many were not run."""
+    not_run = data.get("not_run")
+    return f"{data.get('not_judged', 0)} not judged" + (f", {not_run} not run" if not_run else "")
 
 
 def _change(before: Event | None, now: Event) -> object:

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -104,14 +103,13 @@ class SupervisedRunning:
                     pass_fds=(file.fileno(), control_end, status_end, *confinement.descriptors),
                     start_new_session=True,
                 )
+                ended = os.pidfd_open(process.pid)  # a supervisor whose control is closed again ends itself
                 ours.pop_all()
-        except OSError as error:  # the pipes are closed by now: removing a folder needs a descriptor
-            shutil.rmtree(work, ignore_errors=True)
+        except OSError as error:
+            supervisor.remove_tree(work)
             raise SandboxError(f"Cannot start the supervisor: {error.strerror}") from error
         folders = written_folders(work, confinement)
-        return cls(
-            process, stdout, stderr, control, status, folders=folders, ended=os.pidfd_open(process.pid)
-        )
+        return cls(process, stdout, stderr, control, status, folders=folders, ended=ended)
 
     def poll(self) -> bool:
         return self.process.poll() is not None

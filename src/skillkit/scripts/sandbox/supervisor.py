@@ -109,6 +109,9 @@ def remove_tree(path: str) -> None:
 
     It goes down and up again by single names from one open folder to the next.
     """
+    with suppress(OSError):  # an empty one goes without a descriptor: there may be none left
+        os.rmdir(path)
+        return
     try:
         here = os.open(path, _OPEN_FOLDER)
     except OSError:

@@ -46,8 +46,12 @@ def same(result):
         ("import sys; print(sys.argv[1:], open('/input/a').read())", {"arguments": ("ü", "--json")}),
         ("import os; open(os.environ['SKILL_OUTPUT_DIR'] + '/made.txt', 'w').write('made')", {}),
         ("import socket; socket.create_connection(('127.0.0.1', 6399))", {}),
+        ("import os; print(os.getpriority(os.PRIO_PROCESS, 0))", {}),
     ],
-    ids=["prints", "fails", "signal", "timeout", "long", "environment", "inputs", "outputs", "network"],
+    ids=[
+        *("prints", "fails", "signal", "timeout", "long"),
+        *("environment", "inputs", "outputs", "network", "priority"),
+    ],
 )
 def test_the_same_result_as_on_this_machine(fleet, source, fields):
     request = fleet.request(source, **fields)

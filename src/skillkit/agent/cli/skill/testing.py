@@ -44,6 +44,13 @@ _TIERS = ("static", "routing", "scripts", "behaviour")
 _WITHOUT_MODEL = _TIERS[:3]
 
 
+def _percent(share: float | None) -> float | None:
+    """A share up to 1 is meant as a fraction, and would be no limit at all as so many percent."""
+    if share is not None and 0 < share <= 1:
+        raise typer.BadParameter(f"{share:g} would be {share:g} %; it is in percent: say {100 * share:g}")
+    return share
+
+
 @app.command(
     "test",
     short_help="Test skills: files, routing of requests, scripts, behaviour.",
@@ -138,7 +145,13 @@ def run_tests(
         bool, typer.Option("--annotations", help="Print problems as GitHub shows them beside the code.")
     ] = False,
     fail_under: Annotated[
-        float | None, typer.Option(min=0, max=100, help="Exit 1 only when less than this share (%) passes.")
+        float | None,
+        typer.Option(
+            min=0,
+            max=100,
+            callback=_percent,
+            help="Exit 1 only when less than this share (%) passes, such as 90.",
+        ),
     ] = None,
     against: Annotated[
         Path | None,
@@ -289,6 +302,7 @@ def _record(found: Report) -> None:
                 "passed": sum(result.outcome in GOOD for result in results),
                 "failed": sum(result.outcome in BAD for result in results),
                 "not_judged": sum(result.outcome is CaseOutcome.NOT_JUDGED for result in results),
+                "not_run": sum(result.outcome is CaseOutcome.SKIPPED for result in results),
                 "pass_rate": pass_rate(results),
                 "tiers": [*sorted({result.tier.value for result in results})],
                 "report": kept,
@@ -304,5 +318,8 @@ def _code(found: Report, difference: Comparison | None, under: float | None) -> 
         return outcome.ERROR
     if under is not None:
         rate = found.pass_rate
-        return outcome.OK if rate is None or rate * 100 >= under else outcome.ERROR
+        if rate is None or rate * 100 >= under:
+            return outcome.OK
+        output.remark(f"{rate:.1%} passed, less than the {under:g}% of --fail-under", "red")
+        return outcome.ERROR
     return outcome.ERROR if found.failed or not found.results else outcome.OK
