@@ -111,6 +111,7 @@ def test_of_several_names_the_one_that_is_called_a_script_or_run_counts(
 
 def test_what_was_spoken_of_is_meant_where_a_script_needs_one() -> None:
     assert like_example("show me the loans", "the shelf SH-12") == run("loans", "--shelf", "SH-12")
+    assert isinstance(like_example("show me 10 loans", "the shelf SH-12"), Narrowed)
     assert like_example("show me the loans") == Answer("Which one do you mean, for loans?")
 
 
@@ -267,6 +268,7 @@ def test_a_question_that_asks_nothing_asks_for_what_is_missing() -> None:
         ("what else is there to see in Rome?", "", None),
         ("sail-maker: explain pls", "", "sail-maker"),
         ("what can I do here?", "", "all skills"),
+        ("what abilities come with this thing", "", "all skills"),
     ],
 )
 def test_a_question_about_a_skill(request_text: str, before: str, subject: str | None) -> None:

@@ -211,7 +211,7 @@ class Ways:
         yes_or_no = len(words) == 1 and leads and _YES_OR_NO.match(request)
         if alone is not None and enough >= _ENOUGH and (not words or yes_or_no or of_itself):
             return Call(RUN, {"skill_id": alone.skill, "script_name": alone.script})
-        if way is not None and points >= _ENOUGH and way.takes_identifier and not words:
+        if way is not None and points >= _ENOUGH and way.takes_identifier and all(map(str.isdigit, words)):
             return Answer(f"Which one do you mean, for {way.script}?")
         declared = self._declared(request)
         if declared is None and is_for_knowledge(request) and not self._is_worded_alike(request):

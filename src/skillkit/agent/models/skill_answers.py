@@ -38,6 +38,7 @@ _CAPABILITY = re.compile(r"\s*(?:is|can|does|do|could|will|would|are|why|when|wh
 _SKILLS = re.compile(
     r"(?<![\w/.-])(?:skills|every skill)(?![\w/-])"
     r"|\b(?:capabilities|abilities|functionalities|features|tools)\b(?=.*\byou\b)"
+    r"|\b(?:what|which) (?:capabilities|abilities)\b"
     r"|\byour?\b.*\b(?:capabilities|abilities|functionalities|features|tools)\b"
 )
 _YOU_CAN = re.compile(
@@ -60,7 +61,7 @@ _YOU_HAVE = re.compile(
 _ABILITY = _ADVERBS | frozenset(
     terms(
         "capable able ability capability feature function functionality tool offer assist support task ask "
-        "new enumerate good stuff kinda way ways possess access for remind again"
+        "new enumerate good stuff kinda way ways possess access for remind again come ship bring"
     )
 )
 """Words of a question about what the program can do, beside those of any question."""
