@@ -15,6 +15,9 @@ Three groups of requests, by who wrote them and when:
   same after reading them; `labelled-first` to `labelled-fourth`, by an author who had read the skills, the
   options of the scripts and nothing else of the program: the first and third were looked at while the rules
   were written, the second and fourth were asked once of a program that was not changed for them;
+  `labelled-fifth` to `labelled-seventh`, by another author, who had read the skills with their examples and
+  triggers, the options of the scripts and one set before: the fifth was asked before what it showed was
+  mended, the sixth and seventh once of the program after that;
   `ordinary`, by whoever wrote the prompts; and `other-skills`, about skills of strangers that nothing was
   tuned for;
 - `generated` from the evaluation files that skills of strangers bring along: is the skill put to use?
@@ -57,6 +60,9 @@ SETS = (
     "labelled-second",
     "labelled-third",
     "labelled-fourth",
+    "labelled-fifth",
+    "labelled-sixth",
+    "labelled-seventh",
     "ordinary",
     "other-skills",
     "generated",

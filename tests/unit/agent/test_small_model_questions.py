@@ -170,6 +170,18 @@ def test_a_language_is_not_derived_from_a_name(request_text: str, kept: dict[str
     assert check_arguments(call, [spec], Spoken(request_text)) == Call("wave_at", kept)
 
 
+def test_a_language_may_have_been_said_before_the_question_back() -> None:
+    spec = ToolSpec(
+        "wave_at", "Wave.", {"properties": {"name": TEXT, "language": TEXT}, "required": ["name"]}
+    )
+    call = Call("wave_at", {"name": "Bo", "language": "sw"})
+    said = "wave at my boss in Swahili\nBo"
+    for before, kept in (("… in Swahili\nWho is that?", True), ("… in Swahili\nDone.", False)):
+        found = check_arguments(call, [spec], Spoken("Bo", said, "", before))
+        assert isinstance(found, Call)
+        assert ("language" in found.arguments) is kept
+
+
 @pytest.mark.parametrize(
     ("said", "given"), [("wave at Jo", []), ("wave at Jo in French", ["--language", "fr"])]
 )
@@ -280,6 +292,7 @@ def test_a_question_about_a_skill(request_text: str, before: str, subject: str |
     [
         ("what version is sail-maker", True),
         ("was macht der skill sail-maker", True),
+        ("How does the sail skill work, and do I need an account for it?", True),
         ("explain what sail-maker offers and what its limits are", True),
         ("what does sail-maker say about boats", False),
         ("how many knots with sail-maker?", False),

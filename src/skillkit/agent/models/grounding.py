@@ -170,7 +170,9 @@ def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Ca
         return call
     words = _Words(f"{spoken.said}\n{spoken.request}", spoken.instructions, _choices(tools))
     own = terms(f"{spec.name} {spec.description} {' '.join(_choices(tools))}".replace("_", " "))
-    if not says_language(spoken.request, own):
+    answers = spoken.before.rstrip().endswith("?")  # then what it belongs to was said before
+    asked = spoken.said if answers else spoken.request
+    if not says_language(asked, own):
         given = {name: _without_language(name, value, words) for name, value in call.arguments.items()}
         call = Call(call.tool, {name: value for name, value in given.items() if value is not None})
     checked: dict[str, Any] = {}
@@ -185,7 +187,7 @@ def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Ca
             return MadeUp(call.tool, question_for(call, name, schema), runs_script)
         if kept is _MADE_UP or (not required and _is_code(value)):
             others = {other: given for other, given in call.arguments.items() if other != name}
-            if not _is_implied(spec, others, spoken.request):
+            if not _is_implied(spec, others, asked):
                 continue
             kept = value
         checked[name] = kept

@@ -100,7 +100,7 @@ _ASKING = re.compile(
 )
 """How a question begins, also in languages near to English."""
 _BY_MEANS_OF = re.compile(r"\b(?:with|via|using|through|by|from|in|on|use)\s+(?:the |your )?(?:skill )?$")
-_ON_TOPIC = re.compile(r"\b(?:about|on|for|of|regarding)\s+\w")
+_ON_TOPIC = re.compile(r"\b(?:about|on|for|of|regarding)\s+(?!(?:it|its|that|this|me|you|free)\b)\w")
 _BY_FUNCTION = re.compile(
     r"\b(?<!which )skill (?:that|which|for|to|about|with which|you use to)\b(.*)"
     r"|^\W*which skill\b(.*)"
@@ -175,7 +175,7 @@ def only_subject(request: str, name: str, of_use: Collection[str]) -> bool:
     asked = request.casefold()
     found = re.search(_ABOUT + spelling(name) + r"(?: skill)?\W*$", asked)
     if found is None and (_TELLING.match(asked) or _ASKING.match(asked)):
-        found = re.search(spelling(name), asked)
+        found = re.search(spelling(name), asked) or re.search(r"\b\w+ skill\b", asked)
         if (
             found is None
             or _BY_MEANS_OF.search(asked[: found.start()])
