@@ -51,6 +51,7 @@ def test_what_is_quoted_is_not_asked_for() -> None:
         ("Why do people borrow tents?", True),
         ("translate borrow into Dutch", True),
         ("How does a library work?", True),
+        ("What is a public library, in general? Two sentences please.", True),
         ("Explain BK-1234-A of the library", False),
         ("Summarize: who wrote it is not known.", True),
         ("I owe the library. Should I pay today or tomorrow?", True),

@@ -19,7 +19,8 @@ _REFERS = re.compile(
 )
 _EXPLAINS = re.compile(
     r"^(?:(?:so|and|but|please|hey|hi|hello|ok(?:ay)?|can you|could you|tell me),? )*"
-    r"(?:(why|explain|define|translate)\b(?! (?:don['’]?t|not))|what(?:['’]s| is| are) an? \w+(?: \w+)?\W*$)"
+    r"(?:(why|explain|define|translate)\b(?! (?:don['’]?t|not))"
+    r"|what(?:['’]s| is| are) an? \w+(?: \w+)?(?:\W*$|[,?]))"
     r"|\bwhat (?:do|does) .* (?:mean|stand for)\b|\bhow (?:do|does|did) .* work\b",
     re.IGNORECASE,
 )

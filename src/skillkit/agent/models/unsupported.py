@@ -68,13 +68,14 @@ _LIVE_THING = _any(
 _NOW = _any(
     r"right now|now|at the moment|currently|current|today|today['’]s|tonight|tomorrow|yesterday|latest",
     r"this (?:morning|afternoon|evening|week|weekend)|last night|live|so far",
+    r"this (?:very )?(?:second|minute|moment|instant)",
 )
 _LIVE_REQUEST = _compiled(
     r"\b(?:weather|forecast|headlines|traffic|inbox)\b",
     rf"\b{_LIVE_THING}\b.*\b{_NOW}\b",
     rf"\b{_NOW}\b.*\b{_LIVE_THING}\b",
     r"\bwhat(?:['’]s| is) the (?:temperature|score|exchange rate|news|date)\b",
-    r"\b(?:stock|share) price of\b",
+    r"\b(?:stock|share) prices?\b",
     r"\bhow much (?:is|are|does) .*\b(?:stocks?|shares?)\b",
     r"\b(?:price of|how much is) (?:an? |one |the )?(?:bitcoin|ethereum|gold|oil|silver|euro|dollar|pound)\b",
     r"\bwhat(?:['’]s| is| are) the (?:bitcoin|ethereum|gold|oil|silver|gas|stock|share) prices?\b",
