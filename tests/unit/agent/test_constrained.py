@@ -1,6 +1,7 @@
 """The embedded model's replies: what the grammar admits, and what is made of them."""
 
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from skillkit.agent.models.constrained import (
     turns_before,
 )
 from skillkit.agent.models.demonstration import DEMONSTRATION
-from skillkit.agent.models.engine import is_looping
+from skillkit.agent.models.engine import is_looping, threads
 
 GREET = ToolSpec(
     "greet",
@@ -127,3 +128,11 @@ def test_what_never_changes_comes_first() -> None:
 )
 def test_saying_the_same_for_ever_is_noticed(text: str, loops: bool) -> None:
     assert is_looping(text) is loops
+
+
+def test_all_cores_are_used_where_nothing_else_wants_to_run() -> None:
+    cores = len(os.sched_getaffinity(0))
+    assert threads(lambda: 1) == cores
+    assert threads(lambda: 3) == max(1, cores - 1)
+    assert threads(lambda: None) in (cores, max(1, cores - 1))
+    assert 1 <= threads() <= cores

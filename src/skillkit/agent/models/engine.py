@@ -5,6 +5,7 @@ import json
 import os
 import secrets
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,13 +54,31 @@ class Reply:
         )
 
 
-def threads() -> int:
+_LOOKS = 5
+_BETWEEN_LOOKS = 0.01
+
+
+def _runnable() -> int | None:
+    """Return how many threads of this machine run or want to, as most of a few looks saw it."""
+    seen = []
+    try:
+        for _ in range(_LOOKS):
+            seen.append(int(Path("/proc/loadavg").read_text("ascii").split()[3].partition("/")[0]))
+            time.sleep(_BETWEEN_LOOKS)
+    except (OSError, ValueError, IndexError):  # not on this system
+        return None
+    return sorted(seen)[_LOOKS // 2]
+
+
+def threads(runnable: Callable[[], int | None] = _runnable) -> int:
     """All cores of a machine that has nothing else to do, else all but one, so that it stays usable.
 
-    Two threads on two busy cores wait for each other and are slower than one.
+    Two threads on two busy cores wait for each other and are slower than one. `runnable` is how many threads
+    of the machine want to run, ours included: an average would still tell of what has ended.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    idle = hasattr(os, "getloadavg") and os.getloadavg()[0] < cores / 4
+    now = runnable()
+    idle = now <= 1 if now is not None else hasattr(os, "getloadavg") and os.getloadavg()[0] < cores / 4
     return cores if idle else max(1, cores - 1)
 
 
@@ -86,8 +105,7 @@ class LocalEngine:
         parameters.model.path = str(model)
         parameters.n_ctx = context
         parameters.n_parallel = 1
-        parameters.cpuparams.n_threads = threads()
-        parameters.cpuparams_batch.n_threads = threads()
+        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads()
         parameters.no_extra_bufts = True  # repacked weights would double the memory
         parameters.warmup = False
         parameters.verbosity = -1
