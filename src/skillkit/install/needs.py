@@ -152,7 +152,7 @@ _ELSEWHERE = re.compile(
     r"|\bwhich\s+(?:itself\s+)?(?:composes|orchestrates|delegates|dispatches|requires|invokes|runs|uses)\b[^§]*§"
     r"|\binvokes?\s+this\s+skill\b|\bnot\s+(?:duplicated|repeated|covered)\s+here\b|\A\W*(?:\d+[.)]\s+)?or\b|\bexplicit\s+§"
     # a program of that name
-    r"|§\s+(?:CLI|binary|executable|package|library|SDK|API|MCP|server|version|v?\d)\b|§\s*[<>=≥]"
+    r"|§\s+(?:CLI|binary|executable|package|library|SDK|API|MCP|server|runtime|runner|daemon|script|version|v?\d)\b|§\s*[<>=≥]"
     r"|§-\w|§\s+(?:patterns?|conventions?|guidelines?|style|best\s+practices)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
     r"|§[^§]*\b(?:if|unless)\b(?!\s+not\b)(?!" + _LACKING + r")"
     # what comes when this one has done its work, and what is done elsewhere

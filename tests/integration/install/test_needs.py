@@ -182,6 +182,7 @@ from skillkit.install.needs import inferred_needs
         ("## Skills to Invoke\n\nYou can use these:\n\n- `test-first`", False),
         ("## Skills to Invoke\n\nIn this order:\n\n- `test-first`", True),
         ("## Scope Constraints\n\n- Delegates to `test-first` for tests.", False),
+        ("This skill delegates to the `test-first` runtime.", False),
     ],
 )
 def test_what_a_text_tells_to_use_is_told_from_what_it_only_names(text: str, needed: bool) -> None:
