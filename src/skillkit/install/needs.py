@@ -125,6 +125,7 @@ _AT_WILL = re.compile(
     r"\b(?:can|may|might|could|consider|optional(?:ly)?|useful|helpful|as\s+needed|where\s+relevant)\b",
     re.IGNORECASE,
 )
+_OPTIONAL = re.compile(r"\boptional", re.IGNORECASE)
 # "Do not use this skill for B. Use X." is about another request.
 _NOT_FOR = re.compile(
     r"\b(?:do\s+not|don['’]t|never)\s+(?:use|apply|invoke|run|load)\s+(?:this|it)\b"
@@ -152,7 +153,7 @@ _ELSEWHERE = re.compile(
     r"|\bwhich\s+(?:itself\s+)?(?:composes|orchestrates|delegates|dispatches|requires|invokes|runs|uses)\b[^§]*§"
     r"|\binvokes?\s+this\s+skill\b|\bnot\s+(?:duplicated|repeated|covered)\s+here\b|\A\W*(?:\d+[.)]\s+)?or\b|\bexplicit\s+§"
     # a program of that name
-    r"|§\s+(?:CLI|binary|executable|package|library|SDK|API|MCP|server|runtime|runner|daemon|script|version|v?\d)\b|§\s*[<>=≥]"
+    r"|§\s+(?:CLI|binary|executable|package|library|SDK|API|MCP|server|runtime|runner|daemon|script|version|v?\d|(?:parameter|argument|flag|option|field|property|variable|key|column)s?)\b|§\s*[<>=≥]"
     r"|§-\w|§\s+(?:patterns?|conventions?|guidelines?|style|best\s+practices)\b|§[^§]*\bthe\s+user\s+(?:needs?|wants?|has|asks?|is)\b"
     r"|§[^§]*\b(?:if|unless)\b(?!\s+not\b)(?!" + _LACKING + r")"
     # what comes when this one has done its work, and what is done elsewhere
@@ -160,6 +161,7 @@ _ELSEWHERE = re.compile(
     r"|§(?:\s+skill)?\s+(?:for|to)\b[^§.;]*\b(?:after|once)\b[^§.;]*\b(?:complete|completed|done|finished|finishes|current|ready|merged|approved)\b"
     r"|\b(?:handled|managed|covered|recorded|done|created|generated|produced|installed|configured|available)\s+(?:\w+\s+)?(?:via|using|by|per)\s+(?:the\s+)?§"
     r"|\((?:composes|orchestrates|requires|invokes|runs|uses)\b[^§)]*§"
+    r"|\b(?:has|have|had)(?:\s+not|n['’]t)\s+(?:yet\s+)?(?:run|used|invoked|loaded)\s+(?:the\s+)?§"
     r"|\bfeed\b[^§]*\b(?:metrics|learnings?|lessons|insights)\b[^§]*§"
     r"|\bwhether\b[^§]*§|\b(?:usually|normally|typically|generally|enables?|allows?)\b[^§]*§"
     r"|\bonly\s+with\b[^§]*§|§[^§]*\bnot\s+(?:invoked|used|called|run|loaded|needed|required)\b"
@@ -341,6 +343,7 @@ def _naming(name: str, paragraph: str) -> Iterator[str]:
     for sentence, after in zip(sentences, [*sentences[1:], ""], strict=True):
         # "Is the idea not clear yet? Use X." and "- **No idea** — it is open. Use X." are for another case.
         other = before.endswith("?") or (in_a_case and before) or _CASE_OF_USER.search(before)
+        other = other or _OPTIONAL.search(before)
         in_a_case = in_a_case or _NOT_FOR.search(sentence)
         other = other or (_HANDED_ON.search(sentence) and _TOLD.search(after))
         if name in sentence.lower() and len(sentence) <= _LONGEST_SENTENCE and not other:

@@ -183,6 +183,9 @@ from skillkit.install.needs import inferred_needs
         ("## Skills to Invoke\n\nIn this order:\n\n- `test-first`", True),
         ("## Scope Constraints\n\n- Delegates to `test-first` for tests.", False),
         ("This skill delegates to the `test-first` runtime.", False),
+        ("If the others have not run the `test-first` skill first, run the linter.", False),
+        ("**Tests (optional, advised).** Invoke the `test-first` skill.", False),
+        ("Required: the `test-first` parameter must be set.", False),
     ],
 )
 def test_what_a_text_tells_to_use_is_told_from_what_it_only_names(text: str, needed: bool) -> None:
