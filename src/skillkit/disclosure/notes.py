@@ -10,7 +10,7 @@ from skillkit.matching import Match
 
 REVIEW = "No skill matched this request by itself. Review the whole list before you answer without one."
 _NAMED = 5
-_IN_FULL = 3
+_IN_FULL = 5
 """Nearest skills that keep their whole line."""
 
 

@@ -27,7 +27,7 @@ def test_a_few_near_skills_keep_their_whole_lines():
 def test_of_many_near_skills_more_are_named_in_shorter_lines():
     lines = nearby(matches(NEAREST), COUNTER, NEARBY_TOKENS).splitlines()[1:]
     assert len(lines) > 10
-    assert len(lines[2]) > len(lines[3])
+    assert len(lines[4]) > len(lines[5])
     assert COUNTER.count("\n".join(lines)) <= NEARBY_TOKENS
 
 
