@@ -169,6 +169,7 @@ def program_digest() -> str:
 
 async def measure(rows: list[Row], results: Results, search: list[Path], *, show: bool) -> None:
     from skillkit.agent.conversations import ConversationStore
+    from skillkit.agent.exceptions import UnfinishedAnswerError
     from skillkit.agent.models.local import LocalProvider
     from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
     from skillkit.scripts import ScriptTools
@@ -191,13 +192,20 @@ async def measure(rows: list[Row], results: Results, search: list[Path], *, show
             await runtime.answer(earlier)
         steps.clear()
         began = time.monotonic()
-        answer = await runtime.answer(row["request"])
+        finished = True
+        try:
+            answer = await runtime.answer(row["request"])
+        except UnfinishedAnswerError as error:
+            answer, finished = str(error), False
         calls = [(step.name, json.loads(step.arguments)) for step in steps if step.kind == "tool"]
+        right = (
+            fits_label(row, calls, answer)
+            if "expect" in row
+            else is_right({"skills": names, **row}, calls, answer, runtime.active_skills)
+        )
         result = {
             "request": row["request"],
-            "right": fits_label(row, calls, answer)
-            if "expect" in row
-            else is_right({"skills": names, **row}, calls, answer, runtime.active_skills),
+            "right": finished and right,
             "calls": calls,
             "answer": answer,
             "tokens": sum(step.tokens.total for step in steps if step.tokens is not None),

@@ -9,7 +9,7 @@ from skillkit.agent.models.asked_parts import asking_part, is_self_contained
 from skillkit.agent.models.constrained import Answer, Call, Question, ToolSpec
 from skillkit.agent.models.example_calls import call_like_example
 from skillkit.agent.models.examples import examples_of
-from skillkit.agent.models.given_values import as_examples_give, with_said_choices
+from skillkit.agent.models.given_values import as_examples_give, complete, with_said_choices
 from skillkit.agent.models.grounding import MadeUp, Spoken, as_before, check_arguments
 from skillkit.agent.models.reply_choice import Choice
 from skillkit.agent.models.script_requests import Narrowed, call_for_script, content_words
@@ -250,6 +250,19 @@ def test_a_script_gets_its_values_as_examples_give_them(
 def test_a_choice_of_an_option_that_was_said_is_given(request_text: str, given: list[str]) -> None:
     usage = "loans takes these:\n--shelf  Only of this shelf.\n--state  one of open, late; default late"
     assert with_said_choices(run("loans", "--shelf", "SH-9"), usage, request_text) == run("loans", *given)
+
+
+def test_a_choice_is_not_left_behind_another_option() -> None:
+    def usage(skill: str, script: str) -> str:
+        return "--shelf  Only of this shelf.\n--state  one of open, late; default late"
+
+    found = complete(run("loans", "--shelf", "open"), EXAMPLES, usage, "the open loans")
+    assert found == run("loans", "--state", "open")
+
+
+def test_a_few_words_are_talk() -> None:
+    spoken = Spoken("lol ok", "lol ok")
+    assert SkillUse([], [], {}).choice([], spoken, None, required=False).is_talk
 
 
 def test_a_question_that_asks_nothing_asks_for_what_is_missing() -> None:

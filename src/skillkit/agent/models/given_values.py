@@ -1,7 +1,7 @@
 """What a script is given, completed: a model leaves out options, and values that were said."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from skillkit.agent.models.constrained import Call
@@ -13,9 +13,12 @@ from skillkit.agent.models.spoken_times import clock_time, spoken_time
 _CHOICES = re.compile(r"^(--[\w-]+)\b.*? one of ([\w-]+(?:, [\w-]+)+)")
 
 
-def complete(call: Call, examples: Sequence[Example], usage: str, request: str) -> Call:
-    """Return a call as examples give values, with the options of its usage of which a choice was said."""
-    return with_said_choices(as_examples_give(call, examples, request), usage, request)
+def complete(call: Call, examples: Sequence[Example], usage: Callable[[str, str], str], request: str) -> Call:
+    """Return a call of a script as examples give values, with the options of which a choice was said."""
+    if call.tool != RUN:
+        return call
+    taken = usage(str(call.arguments.get("skill_id", "")), str(call.arguments.get("script_name", "")))
+    return with_said_choices(as_examples_give(call, examples, request), taken, request)
 
 
 def said_choices(usage: str, request: str) -> dict[str, str]:
@@ -34,6 +37,8 @@ def with_said_choices(call: Call, usage: str, request: str) -> Call:
     """Return a call of a script with the options of which a choice was said: `those that are open`."""
     given = [*call.arguments.get("args", ())]
     for option, said in said_choices(usage, request).items():
+        if said in given[1:] and is_option(given[given.index(said) - 1]):  # it may stand after another
+            given[given.index(said) - 1] = option
         given += [option, said] if not {option, said} & {*given} else []
     return Call(call.tool, {**call.arguments, "args": given}) if given else call
 

@@ -150,7 +150,7 @@ class LocalChatClient(
             prompt = self._prompt(messages, options)
         usage = self.usage(*known.script) if isinstance(known, Narrowed) and known.script else ""
         prompt = prompt.adding(usage)
-        completed = partial(complete, examples=self.examples(), usage=usage, request=spoken.request)
+        completed = partial(complete, examples=self.examples(), usage=self.usage, request=spoken.request)
         outcome: Outcome = None
         made_up: MadeUp | None = None
         spent = NOTHING_READ

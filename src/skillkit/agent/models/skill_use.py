@@ -62,6 +62,13 @@ LOAD = "load_skill"
 _OF_SKILLS = frozenset({LOAD, "read_skill_resource"})
 """Tools of any skill: their names say nothing of what it is for."""
 _SKILLS = re.compile(r"\bskills\b", re.IGNORECASE)
+_INTERJECTIONS = re.compile(
+    r"(?:(?:lol|lmao|ha(?:ha)+|hehe|ok(?:ay)?|kk?|nice|cool|great|wow|oh|ah|aha|hm+|uh|um|yes|yeah|yep|no|nope"
+    r"|sure|right|alright|fine|well|perfect|awesome|thx|thanks|thank you|ty|cheers|yo|hey|hi|hello|bye|good"
+    r"|then|so)\b\W*)+",
+    re.IGNORECASE,
+)
+"""What asks for nothing: `lol ok`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,7 @@ class SkillUse:
             return Choice(like, forms=(ASK,))
         forms: Sequence[str] = IN_WORDS if callable_now else (ANSWER, CANNOT)
         in_words = needs_only_words(spoken.request) or is_for_knowledge(spoken.request)
+        in_words = in_words or _INTERJECTIONS.fullmatch(spoken.request.strip()) is not None
         if not callable_now and in_words:  # a small model refuses too readily
             forms = (ANSWER,)
         if unsupported:  # there is nothing to answer from
