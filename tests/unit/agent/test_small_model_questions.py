@@ -293,6 +293,7 @@ def test_a_question_that_asks_nothing_asks_for_what_is_missing() -> None:
         ("what else is there to see in Rome?", "", None),
         ("sail-maker: explain pls", "", "sail-maker"),
         ("what can I do here?", "", "all skills"),
+        ("what are you good for anyway", "", "all skills"),
         ("what abilities come with this thing", "", "all skills"),
     ],
 )

@@ -29,7 +29,7 @@ _ADVERBS = frozenset(
     terms(
         "actually exactly really basically generally precisely overall simply quickly currently briefly "
         "specifically usually mainly roughly even else here today together in detail hey hi hello so well "
-        "pls plz please thx kindly"
+        "pls plz please thx kindly anyway"
     )
 )
 """Words that leave a question what it is."""
