@@ -19,9 +19,9 @@ VALUE = "sk-live-42424242"
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     """The file of a keyring that is the system's."""
+    before = keyring.get_keyring()  # before the import, after which the library would choose ours
     from file_keyring import FileKeyring
 
-    before = keyring.get_keyring()
     monkeypatch.setenv("TEST_KEYRING", str(tmp_path / "keyring.json"))
     keyring.set_keyring(FileKeyring())
     yield tmp_path / "keyring.json"
