@@ -261,7 +261,7 @@ class SkillTester:
                 wanting.setdefault(case.wanted[0], []).append(number)
         noted, alone = list(results), []
         for name, numbers in wanting.items():  # a skill at a time, so that one index is held at a time
-            matcher = SkillMatcher([by_name[name]], mode=self.mode)
+            matcher = self.matcher.only(by_name[name])
             for number in numbers:
                 matched = bool(matcher.match(cases[number].request))
                 alone.append(matched)

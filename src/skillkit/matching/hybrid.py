@@ -33,6 +33,10 @@ class HybridScorer:
         self.lexical.remove(key)
         self.semantic.remove(key)
 
+    def only(self, key: int) -> "HybridScorer":
+        """A scorer of one of the skills, as number 0."""
+        return HybridScorer(self.lexical.only(key), self.semantic.only(key))
+
     def prepare(self) -> None:
         self.lexical.prepare()
         self.semantic.prepare()

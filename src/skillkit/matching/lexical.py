@@ -116,6 +116,19 @@ class LexicalScorer:
         if self._read and self._unread.pop(key, None) is None:
             self._bodies.remove(key)
 
+    def only(self, key: int) -> "LexicalScorer":
+        """A scorer of one of the skills, as number 0, by what was read of it."""
+        self._read_new()
+        alone = LexicalScorer(self._read, self.weights)
+        alone._places = 1
+        alone._words.take_from(self._words, key, 0)
+        if self._read:
+            alone._bodies.take_from(self._bodies, key, 0)
+        alone._sentences.take_from(self._sentences, key, 0)
+        if key in self._lacking:
+            alone._lacking[0] = self._lacking[key]
+        return alone
+
     def prepare(self) -> None:
         """Read the instructions that were added since, and put all words where requests look for them."""
         self._read_new()

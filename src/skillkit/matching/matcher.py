@@ -3,6 +3,7 @@
 import heapq
 import os
 from collections.abc import Collection, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from threading import RLock
 from typing import NamedTuple
@@ -85,11 +86,17 @@ class SkillMatcher:
         wanted = Mode.parse(mode, "mode") if isinstance(mode, str) else mode
         self.mode = wanted or self.settings.mode or Mode.LEXICAL
         self.threshold = THRESHOLD if threshold is None else threshold
-        self._triggers = KeywordScorer()
-        self._names = NameFinder()
         self._scorer = make_scorer(self.mode, self.settings, body, embedder)
         self.signals = self._scorer.signals if self._scorer else (self.mode.value,)
         """What the scores are made of."""
+        self._begin()
+        for skill in skills:
+            self.add(skill)
+
+    def _begin(self) -> None:
+        """Hold no skill yet."""
+        self._triggers = KeywordScorer()
+        self._names = NameFinder()
         self._library: dict[int, _Member] = {}
         self._keys: dict[tuple[str, str], int] = {}
         self._unused: list[int] = []
@@ -97,8 +104,6 @@ class SkillMatcher:
         self._asked: _Asked | None = None
         """The request that was asked last; forgotten when a skill comes or goes."""
         self._lock = RLock()
-        for skill in skills:
-            self.add(skill)
 
     @property
     def skills(self) -> tuple[SkillMetadata, ...]:
@@ -146,14 +151,27 @@ class SkillMatcher:
         with self._lock:
             self.remove(skill)
             key = self._unused.pop() if self._unused else len(self._library)
-            self._keys[_identity(skill)] = key
-            self._asked = None
             stamp = self._stamp(skill)
-            self._library[key] = _Member(skill, stamp, stamp is None or stamp.is_settled())
-            self._names.add(key, skill)
-            self._triggers.add(key, skill)
+            self._hold(key, _Member(skill, stamp, stamp is None or stamp.is_settled()))
             if self._scorer:
                 self._scorer.add(key, skill)
+
+    def only(self, skill: SkillMetadata) -> "SkillMatcher":
+        """A matcher that holds nothing but this one of its skills, which is not read again."""
+        with self._lock:
+            key = self._keys[_identity(skill)]
+            alone = copy(self)
+            alone._begin()
+            alone._hold(0, self._library[key])
+            alone._scorer = self._scorer.only(key) if self._scorer else None
+            return alone
+
+    def _hold(self, key: int, member: "_Member") -> None:
+        self._keys[_identity(member.skill)] = key
+        self._asked = None
+        self._library[key] = member
+        self._names.add(key, member.skill)
+        self._triggers.add(key, member.skill)
 
     def remove(self, skill: SkillMetadata) -> None:
         """Forget a skill; one that is not known is no error."""

@@ -29,6 +29,10 @@ class Scorer(Protocol):
 
     def remove(self, key: int) -> None: ...
 
+    def only(self, key: int) -> "Scorer":
+        """A scorer of this one skill, as number 0, by what is known of it."""
+        ...
+
     def prepare(self) -> None:
         """Do now what the next request would have to wait for."""
         ...

@@ -55,6 +55,12 @@ class SemanticScorer:
         del self._texts[key]
         self._matrix = None
 
+    def only(self, key: int) -> "SemanticScorer":
+        """A scorer of one of the skills, as number 0, that knows the same requests."""
+        return SemanticScorer(
+            self.embedder, self.store, self.tokens, {0: self._texts[key]}, _asked=self._asked
+        )
+
     def prepare(self) -> None:
         if self._matrix is None:
             self._rows = {key: row for row, key in enumerate(self._texts)}

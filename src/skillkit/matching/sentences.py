@@ -37,6 +37,11 @@ class SentenceIndex:
             for term in terms:
                 self._by_term.setdefault(term, []).append(sentence)
 
+    def take_from(self, other: "SentenceIndex", other_key: int, key: int) -> None:
+        """Take in the sentences of a skill that another index has."""
+        for sentence in other._by_key.get(other_key, ()):
+            self.add(key, sentence.kind, [sentence.terms])
+
     def remove(self, key: int) -> None:
         for sentence in self._by_key.pop(key, ()):
             for term in sentence.terms:

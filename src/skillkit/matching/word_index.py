@@ -38,6 +38,8 @@ class WordIndex:
     _occurs: dict[str, int] = field(default_factory=dict)
     """How many texts have each of the common terms."""
     _terms: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _worths: dict[int, "array[int]"] = field(default_factory=dict)
+    """What each of the terms of a text is worth in it."""
     _weighed: dict[str, float] = field(default_factory=dict)
     """What was computed since the library last changed."""
     _texts: dict[str, frozenset[int]] = field(default_factory=dict)
@@ -48,12 +50,20 @@ class WordIndex:
 
     def add(self, key: int, counts: Mapping[str, float], length: float = 1.0) -> None:
         """Take in a text by how often each term occurs in it; `length` is that of the text to the usual."""
+        worth = {count: self._worth(count / length) for count in set(counts.values())}
+        self._take(key, tuple(counts), array("H", map(worth.__getitem__, counts.values())))
+
+    def take_from(self, other: "WordIndex", other_key: int, key: int) -> None:
+        """Take in a text of another index with the same weights, which need not be counted again."""
+        self._take(key, other._terms[other_key], other._worths[other_key])
+
+    def _take(self, key: int, terms: tuple[str, ...], worths: "array[int]") -> None:
         place = key << _BITS
-        worth = {count: place | self._worth(count / length) for count in set(counts.values())}
-        values = map(worth.__getitem__, counts.values())
+        placed = {worth: place | worth for worth in set(worths)}
         # No loop of ours: a library has hundreds of thousands of these.
-        deque(map(list.append, map(self._new.__getitem__, counts), values), maxlen=0)
-        self._terms[key] = tuple(counts)
+        values = map(placed.__getitem__, worths)
+        deque(map(list.append, map(self._new.__getitem__, terms), values), maxlen=0)
+        self._terms[key], self._worths[key] = terms, worths
         self._forget()
 
     def settle(self) -> None:
@@ -62,6 +72,7 @@ class WordIndex:
             self._settle(term)
 
     def remove(self, key: int) -> None:
+        del self._worths[key]
         for term in self._terms.pop(key):
             if term in self._new:
                 self._settle(term)

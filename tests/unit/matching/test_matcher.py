@@ -277,3 +277,27 @@ def test_of_copies_under_other_names_one_matches(make_skill):
     assert not {"second", "third"} & set(names)
     assert len([match for match in matcher.rank("Convert invoices") if match.skill.description == text]) == 3
     assert [match.skill.name for match in matcher.match("/second these invoices")] == ["second"]
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_one_skill_alone_is_what_a_matcher_of_nothing_else_says(make_skill, mode):
+    long = "Sharpen knives with a whetstone. Do not use for scissors, see paper-cutter. " * 9
+    skills = [
+        make_skill("paper-cutter", "Cut paper with scissors. Not for cloth.", body="Hold it flat."),
+        make_skill("whetstone", 'Sharpen knives, "make it sharp". Not for scissors.', body=long),
+        make_skill("tailor", "Cut cloth to a pattern", body=long, keywords=("dress",), verbs=("sew",)),
+    ]
+    library = SkillMatcher(skills, mode=mode, settings=QUIET)
+    requests = ("sharpen my knives", "make it sharp", "cut scissors", "sew a dress", "/tailor", "2+2?")
+    for skill in skills:
+        alone, anew = library.only(skill), SkillMatcher([skill], mode=mode, settings=QUIET)
+        assert [alone.explain(each) for each in requests] == [anew.explain(each) for each in requests]
+    assert library.skills == tuple(skills)
+
+
+def test_one_skill_alone_is_not_read_again(make_skill):
+    read = []
+    skills = [make_skill("whetstone", "Sharpen knives"), make_skill("tailor", "Cut cloth")]
+    library = SkillMatcher(skills, settings=QUIET, body=lambda skill: read.append(skill.name) or "Oil it.")
+    assert names(library.only(skills[0]).match("sharpen knives and oil them")) == ["whetstone"]
+    assert sorted(read) == ["tailor", "whetstone"]
