@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
+from skillkit.core.disk import real_path
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
+from skillkit.install.added_sources import REMOTE_FOLDER
 from skillkit.install.consents import Consent, ConsentKind
 from skillkit.install.exceptions import ConsentError, DriftError, reporting_disk_errors
 from skillkit.install.inspection import InstallInspector
@@ -48,6 +50,7 @@ class TrustingInspector(InstallInspector):
         """Approve a skill in a project folder by the digest of its bytes; return the digest."""
         tree = read_folder(skill.base_dir, TreeLimits(MAX_FILES, MAX_BYTES))
         digest = tree.digest.digest
+        self._refuse_announced(skill, digest)
         if digest not in self.registry.consents.digests(ConsentKind.USE):
             origin = escape_hidden(str(skill.base_dir))
             known = self.registry.load().skills
@@ -56,6 +59,16 @@ class TrustingInspector(InstallInspector):
             given = Consent(ConsentKind.USE, digest, skill.canonical_name, str(skill.base_dir))
             self.registry.consents.grant(given)
         return digest
+
+    def _refuse_announced(self, skill: SkillMetadata, digest: str) -> None:
+        """A skill that an MCP server only announced is a header here: its text was seen by nobody."""
+        remote = skill.base_dir.is_relative_to(real_path(self.home / REMOTE_FOLDER))
+        if remote and digest not in self.registry.consents.digests(ConsentKind.REMOTE):
+            server = (skill.source_label or "").removeprefix("mcp-")
+            raise ConsentError(
+                f"'{skill.name}' is announced by the MCP server '{server}' and not fetched. Add the server "
+                f"again and agree to it: agent skill source add {server} …"
+            )
 
     @reporting_disk_errors()
     def revoke_folder(self, digest: str) -> bool:

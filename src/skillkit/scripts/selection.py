@@ -129,7 +129,8 @@ class SandboxSelection:
             for name, reason in self.report().items()
             if setting in ("auto", name) and reason
         )
-        return f"No sandbox holds scripts on this machine ({tried}); install bubblewrap or {remedy}"
+        install = "install bubblewrap or " if "(package bubblewrap)" in tried else ""
+        return f"No sandbox holds scripts on this machine ({tried}); {install}{remedy}"
 
     def _read(self) -> dict[str, dict[str, str | None]]:
         try:

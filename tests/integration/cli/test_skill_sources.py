@@ -74,10 +74,16 @@ def test_an_mcp_server_is_a_source_of_the_program(run_agent, write_skill, tmp_pa
     [listed] = json.loads(run_agent("skill", "source", "list", "--json").stdout)
     assert listed["skills"] == ["office-letter"], "announced, and not more"
     assert "consent is needed" in _text(run_agent, "office-letter")
+    trusted = run_agent("skill", "trust", "office-letter", "--yes")
+    assert trusted.returncode == 4
+    assert "is announced by the MCP server 'office' and not fetched" in " ".join(trusted.stderr.split())
 
     assert run_agent("skill", "source", "add", "office", "--command", command, "--yes").returncode == 0
     assert "consent is needed" not in _text(run_agent, "office-letter")
     assert "✗ office-letter (untrusted)" in run_agent("--check", AGENT_SKILLS="all").stdout
+    fetched = json.loads(run_agent("skill", "info", "office-letter", "--json").stdout)
+    trusted = run_agent("skill", "trust", "office-letter", "--yes", "--digest", fetched["digest"])
+    assert trusted.stdout == "office-letter is trusted\n", trusted.stderr
     assert run_agent("skill", "source", "remove", "office").returncode == 0
     assert "office-letter" not in run_agent("skill", "list").stdout
 
