@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from openai_server import OpenAIServer
+from terminal import Terminal
 
 KEY = "sk-test-0123456789abcdef"
 BUNDLED = "hello-extended,kalshi-markets"
@@ -50,6 +51,18 @@ def online(home: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     monkeypatch.setenv("AGENT_SKILLS", BUNDLED)
     return server
+
+
+@pytest.fixture
+def open_chat(home: Path) -> Callable[..., Terminal]:
+    """The chat in a process of its own at a terminal: `open_chat("--model", "test", columns=40)`."""
+
+    def start(*arguments: str, columns: int = 80, **variables: str) -> Terminal:
+        environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        environment |= {"TERM": "xterm", **variables}
+        return Terminal(*arguments, cwd=Path.cwd(), environment=environment, columns=columns)
+
+    return start
 
 
 @pytest.fixture

@@ -1,10 +1,12 @@
 """An answer at the terminal while it is written: a sign of life, quiet lines for tools, Markdown."""
 
+import asyncio
 import re
 import time
 from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
+from skillkit.agent.cli.drawn_lines import DrawnLines
 from skillkit.agent.telemetry import Step
 from skillkit.core.text import escape_hidden, one_line, strip_hidden
 
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
 
 _MAX_LINE = 200
 _FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+_NEW_BLOCK = re.compile(r"\n\n+(?=\S)")
+"""An empty line and what begins at the margin; what is set in belongs to a list above it."""
+_PAUSE, _SHARE = 0.05, 5
+"""Seconds between two drawings, and how many times as long as the last one took."""
 
 
 class AnswerScreen:
@@ -23,14 +29,28 @@ class AnswerScreen:
 
     def __init__(self) -> None:
         self._live: Live | None = None
+        self._drawn = DrawnLines(output.console())
         self._activity = ""
         self._since = 0.0
         self._unfinished = ""
+        self._next_drawing = 0.0
+        self._later: asyncio.TimerHandle | None = None
 
     def activity(self, text: str) -> None:
         """Say what is being done, for as long as nothing is written."""
+        self._finish_paragraphs(everything=True)
         self._activity, self._since = one_line(text)[:_MAX_LINE], time.monotonic()
-        self._draw()
+        if self._live is None:
+            from rich.live import Live
+
+            self._live = Live(
+                get_renderable=self._sign_of_life,
+                console=output.console(),
+                transient=True,
+                refresh_per_second=8,
+            )
+            self._live.start()
+        self._live.refresh()
 
     def step(self, step: Step) -> None:
         """Leave a quiet line for a tool that was called."""
@@ -42,43 +62,44 @@ class AnswerScreen:
         output.console().print(_one_line(escape_hidden(line)))
 
     def text(self, piece: str) -> None:
-        self._activity = ""
+        self._stop_activity()
         self._unfinished += strip_hidden(piece)
         self._finish_paragraphs()
-        self._draw()
+        wait = self._next_drawing - time.monotonic()
+        if wait <= 0:
+            self._draw()
+        elif self._later is None:
+            self._later = asyncio.get_running_loop().call_later(wait, self._draw)
 
     def finish(self) -> None:
         """Leave the whole answer on the screen."""
         self._finish_paragraphs(everything=True)
-        self.stop()
+        self._stop_activity()
 
     def stop(self) -> None:
         """Clear what is drawn anew, for a question or a message."""
+        self._stop_activity()
+        self._stop_drawing()
+        self._drawn.clear()
+
+    def _stop_activity(self) -> None:
         if self._live is not None:
             self._live.stop()
             self._live = None
 
+    def _stop_drawing(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
+
     def _draw(self) -> None:
-        from rich.live import Live
-
-        if self._live is None:
-            screen = output.console()
-            self._live = Live(
-                get_renderable=self._current, console=screen, transient=True, refresh_per_second=8
-            )
-            self._live.start()
-        else:
-            self._live.refresh()
-
-    def _current(self) -> "RenderableType":
-        from rich.console import Group
-
-        parts: list[RenderableType] = []
-        if self._unfinished.strip():
-            parts.append(_markdown(self._unfinished))
-        if self._activity:
-            parts.append(self._sign_of_life())
-        return Group(*parts)
+        """Draw the paragraph that is being written; less often the longer that takes."""
+        self._stop_drawing()
+        if self._unfinished.strip() and not output.console().is_dumb_terminal:
+            began = time.monotonic()
+            self._drawn.draw(_markdown(self._unfinished))
+            ended = time.monotonic()
+            self._next_drawing = ended + max(_PAUSE, _SHARE * (ended - began))
 
     def _sign_of_life(self) -> "Text":
         seconds = int(time.monotonic() - self._since)
@@ -87,14 +108,17 @@ class AnswerScreen:
         return _one_line(f"{mark} {escape_hidden(self._activity)}", waited)
 
     def _finish_paragraphs(self, *, everything: bool = False) -> None:
-        """Print for good what will not change any more: all up to the last empty line outside of code."""
-        end = len(self._unfinished) if everything else self._unfinished.rfind("\n\n")
-        done, rest = self._unfinished[: max(end, 0)], self._unfinished[max(end, 0) :]
-        if not done.strip() or (not everything and len(_FENCE.findall(done)) % 2):
+        """Print for good what will not change any more: all up to the last block outside of code."""
+        blocks = [found.start() for found in _NEW_BLOCK.finditer(self._unfinished)]
+        whole = (end for end in reversed(blocks) if not len(_FENCE.findall(self._unfinished[:end])) % 2)
+        end = len(self._unfinished) if everything else next(whole, 0)
+        done, self._unfinished = self._unfinished[:end], self._unfinished[end:].lstrip("\n")
+        if not done.strip():
             return
-        self.stop()
-        output.console().print(_markdown(done))
-        self._unfinished = rest.lstrip("\n")
+        self._stop_activity()
+        self._stop_drawing()
+        self._drawn.draw(_markdown(done))
+        self._drawn.keep()
         if not everything:
             output.console().print()
 
