@@ -4,7 +4,7 @@ import json
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -39,7 +39,17 @@ class Fail:
     code: str | None = None
 
 
-Reply = Say | CallTool | Fail
+@dataclass(frozen=True)
+class Raw:
+    """Answer with these bytes, as a service may that is old, new or no model at all."""
+
+    body: bytes
+    status: int = 200
+    kind: str = "text/event-stream"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Reply = Say | CallTool | Fail | Raw
 
 
 class Recorded(ABC):
@@ -150,6 +160,8 @@ class ModelServer(ABC):
         if isinstance(reply, Fail):
             waiting = {} if reply.wait is None else {"retry-after-ms": f"{reply.wait * 1000:.0f}"}
             _send(handler, reply.status, self.failure(reply), waiting)
+        elif isinstance(reply, Raw):
+            _write(handler, reply.status, reply.body, {"Content-Type": reply.kind, **reply.headers})
         elif self.streams(request):
             handler.send_response(200)
             handler.send_header("Content-Type", "text/event-stream")
@@ -193,11 +205,15 @@ def words(text: str) -> list[str]:
 def _send(
     handler: BaseHTTPRequestHandler, status: int, body: dict[str, Any], headers: dict[str, str] | None = None
 ) -> None:
-    data = json.dumps(body).encode()
+    _write(
+        handler, status, json.dumps(body).encode(), {"Content-Type": "application/json", **(headers or {})}
+    )
+
+
+def _write(handler: BaseHTTPRequestHandler, status: int, data: bytes, headers: dict[str, str]) -> None:
     handler.send_response(status)
-    handler.send_header("Content-Type", "application/json")
     handler.send_header("Content-Length", str(len(data)))
-    for name, value in (headers or {}).items():
+    for name, value in headers.items():
         handler.send_header(name, value)
     handler.end_headers()
     handler.wfile.write(data)

@@ -10,6 +10,7 @@ from model_server import (
     CallTool,
     Fail,
     ModelServer,
+    Raw,
     Recorded,
     Reply,
     Say,
@@ -18,7 +19,7 @@ from model_server import (
     words,
 )
 
-__all__ = ["CallTool", "Fail", "OpenAIServer", "Recorded", "Reply", "Say"]
+__all__ = ["CallTool", "Fail", "OpenAIServer", "Raw", "Recorded", "Reply", "Say"]
 
 USAGE = {
     "prompt_tokens": USAGE_IN,

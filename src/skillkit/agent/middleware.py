@@ -75,6 +75,12 @@ class RequestTracer(ChatMiddleware):
                     instructions="\n\n".join([instructions, *inserted]),
                     request=asked[-1] if asked else "",
                     result=response.text,
+                    calls=tuple(
+                        str(content.name)
+                        for message in response.messages
+                        for content in message.contents
+                        if content.type == "function_call"
+                    ),
                 )
             )
 

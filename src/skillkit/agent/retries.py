@@ -6,13 +6,18 @@ from typing import Any
 
 from agent_framework import ChatContext, ChatMiddleware, ChatResponse, ChatResponseUpdate, ResponseStream
 
-from skillkit.agent.models.failures import headers_of, is_out_of_quota, is_unreachable, status_of
+from skillkit.agent.models.failures import is_out_of_quota, is_unreachable, seconds_until_retry, status_of
 from skillkit.agent.telemetry import Next
 
 ATTEMPTS = 3
 MOST_SECONDS = 60.0
 """A service that wants a longer pause is not waited for."""
-_BUSY = {408: "is slow", 429: "limits how often it can be asked"}
+_BUSY = {
+    408: "is slow",
+    429: "limits how often it can be asked",
+    503: "is overloaded",
+    529: "is overloaded",
+}
 
 
 class RetryingRequests(ChatMiddleware):
@@ -45,7 +50,7 @@ class RetryingRequests(ChatMiddleware):
         status = status_of(error)
         if status is not None:
             reason = _BUSY.get(status, f"has a problem of its own ({status})")
-            self.report(f"{self.provider} {reason}, waiting {seconds:.3g} s")
+            self.report(f"{self.provider} {reason}, waiting {seconds:.2g} s")
         await asyncio.sleep(seconds)
 
 
@@ -89,9 +94,7 @@ def _pause_after(error: Exception, attempt: int) -> float | None:
         return None
     if status is not None and status not in _BUSY and status < 500:
         return None
-    headers = headers_of(error)
-    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
-        value = headers.get(name, "")
-        if value.replace(".", "", 1).isdecimal():
-            return float(value) / unit
+    asked_for = seconds_until_retry(error)
+    if asked_for is not None:
+        return asked_for
     return None if is_out_of_quota(error) else 0.5 * 2.0**attempt

@@ -20,7 +20,7 @@ from skillkit.agent.named_files import find_named_files
 from skillkit.agent.remedies import advise
 from skillkit.agent.settings import Settings, SettingsFile
 from skillkit.agent.telemetry import Step, Trace, span
-from skillkit.agent.unfinished import UnsavedTurn, refuse_unfinished
+from skillkit.agent.unfinished import UnsavedTurn
 from skillkit.core.authority import Requester
 from skillkit.core.disk import agent_home
 from skillkit.core.exceptions import SkillsUseError
@@ -146,16 +146,17 @@ class AgentRuntime:
             self.observers.activity("matching skills")
             session = AgentSession(session_id=self.conversation.id)
             stream = agent.run(text, session=session, stream=True)
-            speaking = None
+            interrupted = False
             async for update in stream:
                 if update.text:
-                    if speaking not in (None, update.message_id):
+                    if interrupted and self._unsaved.shown:
                         yield "\n\n"
-                    speaking = update.message_id
+                    interrupted = False
                     self._unsaved.add(update.text)
                     yield update.text
-            finished = await stream.get_final_response()
-            refuse_unfinished(finished.finish_reason, bool(finished.text.strip()), self.provider)
+                # Not by the ids of messages: some services give all the same.
+                interrupted |= any(content.type == "function_call" for content in update.contents)
+            await stream.get_final_response()
         except BaseException as error:
             self._unsaved.keep(self.conversation, stopped=not isinstance(error, Exception))
             if isinstance(error, SkillsUseError) or not isinstance(error, Exception):
@@ -286,8 +287,10 @@ class AgentRuntime:
         from skillkit.agent.middleware import RequestTracer, ToolTracer
         from skillkit.agent.retries import RetryingRequests
         from skillkit.agent.tool_errors import ToolErrors
+        from skillkit.agent.whole_responses import WholeResponses
 
         return [
+            WholeResponses(self.provider),
             RequestTracer(self.trace, self._skills_text, self.observers.activity),
             ToolTracer(self.trace, self.observers.activity),
             ToolErrors(),

@@ -52,6 +52,8 @@ class Step:
     arguments: str = ""
     """What a tool was called with."""
     result: str = ""
+    calls: tuple[str, ...] = ()
+    """The tools that a model called, also those that there are not."""
     price: str | None = None
     """What a million tokens cost where they were asked for, `READ/WRITTEN`."""
 

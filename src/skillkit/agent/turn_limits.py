@@ -23,7 +23,7 @@ class TurnLimits(ChatMiddleware):
 
     async def process(self, context: ChatContext, call_next: Next) -> None:
         steps = self.trace.steps[self._first :]
-        calls = Counter(step.name for step in steps if step.kind == "tool")
+        calls = Counter(name for step in steps for name in step.calls)
         if calls.total() >= self.tool_calls:
             [(name, times)] = calls.most_common(1)
             raise UnfinishedAnswerError(

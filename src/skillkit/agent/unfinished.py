@@ -1,29 +1,11 @@
-"""Answers that are not whole: telling them from whole ones, and keeping what there is of them."""
+"""Answers that are not whole: keeping what there is of them."""
 
 from dataclasses import dataclass, field
 
 from skillkit.agent.conversations import SavedConversation, text_message, text_of
-from skillkit.agent.exceptions import UnfinishedAnswerError
-from skillkit.agent.models.provider import ChatProvider
 
 STOPPED = "[The user stopped this answer.]"
 FAILED = "[This answer failed before it was whole.]"
-
-
-def refuse_unfinished(finish_reason: object, has_text: bool, provider: ChatProvider) -> None:
-    """Raise when the model did not come to an end of its own."""
-    match finish_reason:
-        case "length":
-            why = "it became longer than the model may write. Ask for the rest, or for something shorter"
-        case "content_filter":
-            why = "the provider's filter stopped it. Say it in other words"
-        case None if provider.marks_end:
-            why = "the connection ended before its end mark came. Try again"
-        case _ if not has_text:
-            why = "it is empty. Try again, or choose another model: --model NAME"
-        case _:
-            return
-    raise UnfinishedAnswerError(f"The answer of the provider '{provider.name}' is not whole: {why}")
 
 
 @dataclass

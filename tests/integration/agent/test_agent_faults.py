@@ -19,7 +19,7 @@ UNFINISHED = 5
     [
         ("length", "longer than the model may write"),
         ("content_filter", "filter stopped it"),
-        (None, "ended before its end mark"),
+        (None, "stopped without its end mark"),
     ],
 )
 def test_an_answer_that_is_not_whole_is_shown_and_told(agent, online, finish: str | None, words: str) -> None:

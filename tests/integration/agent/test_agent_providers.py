@@ -164,8 +164,9 @@ def test_a_network_that_is_down_is_one_line_too(ask, provider: str) -> None:
     if provider == "ollama":
         assert one_line(err) == f"Error: Ollama does not answer at {address}. Start it with: ollama serve"
     else:
+        path = "/v1" if provider == "openai" else ""
         assert one_line(err) == (
-            f"Error: The provider '{provider}' cannot be reached. "
+            f"Error: The provider '{provider}' cannot be reached at {address}{path}. "
             "Check the network, or work without it: --provider local"
         )
 

@@ -2,6 +2,7 @@
 
 import gc
 import sys
+import warnings
 
 
 def main() -> None:
@@ -9,6 +10,8 @@ def main() -> None:
     # What a command makes at first, modules and skills, lives to its end: looking through it for garbage
     # every 700 objects is a tenth of the time that `agent skill list` takes.
     gc.set_threshold(50_000)
+    if not sys.warnoptions:  # what libraries say to programmers, unless PYTHONWARNINGS asks for it
+        warnings.simplefilter("ignore")
     try:
         from skillkit.agent.cli.app import app
         from skillkit.agent.cli.outcome import run

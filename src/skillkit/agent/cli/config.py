@@ -51,10 +51,13 @@ def show(json: Json = False) -> None:
         )
         return
     output.say(f"Settings in {file.path}")
-    rows = [
-        (name, "used" if name == used else "", settings.of(name).model or "-", problems[name] or "ready")
-        for name in PROVIDERS
-    ]
+    rows = []
+    for name, problem in problems.items():
+        model, state = settings.of(name).model or "-", problem
+        if problem is None:
+            ready = provider_named(name, settings)
+            model, state = ready.model, f"ready{ready.shown_address}"
+        rows.append((name, "used" if name == used else "", model, state))
     output.table(("Provider", "Now", "Model", "State"), rows, flexible="State")
     output.say(
         f"memory: {'on' if settings.memory else 'off'}, verbose: {'on' if settings.verbose else 'off'}"

@@ -16,6 +16,7 @@ class AnthropicProvider(ChatProvider):
 
     name: ClassVar[str] = "anthropic"
     key: ClassVar[str | None] = KEY
+    address_variable: ClassVar[str | None] = "ANTHROPIC_BASE_URL"
     marks_end: ClassVar[bool] = True
     options: ClassVar[RequestOptions] = {"max_tokens": MOST_TOKENS}
 
@@ -31,7 +32,7 @@ class AnthropicProvider(ChatProvider):
     def client(self) -> ChatClient:
         from agent_framework.anthropic import AnthropicClient
 
-        client = AnthropicClient(api_key=self.api_key, model=self.model, base_url=self.settings.base_url)
+        client = AnthropicClient(api_key=self.api_key, model=self.model, base_url=self.address)
         client.anthropic_client = client.anthropic_client.with_options(timeout=self.timeout, max_retries=0)
         return client
 

@@ -16,6 +16,7 @@ class AzureProvider(ChatProvider):
 
     name: ClassVar[str] = "azure"
     key: ClassVar[str | None] = KEY
+    address_variable: ClassVar[str | None] = ENDPOINT
     marks_end: ClassVar[bool] = True
 
     @property
@@ -24,7 +25,7 @@ class AzureProvider(ChatProvider):
 
     def problem(self) -> str | None:
         missing = self.missing_key()
-        if missing is None and not self._endpoint:
+        if missing is None and not self.address:
             missing = f"The provider 'azure' needs an endpoint: export {ENDPOINT}=…"
         if missing is None and not self.model:
             missing = f"The provider 'azure' needs a deployment: export {DEPLOYMENT}=…"
@@ -33,10 +34,6 @@ class AzureProvider(ChatProvider):
     def client(self) -> ChatClient:
         from agent_framework.openai import OpenAIChatCompletionClient
 
-        client = OpenAIChatCompletionClient(self.model, api_key=self.api_key, azure_endpoint=self._endpoint)
+        client = OpenAIChatCompletionClient(self.model, api_key=self.api_key, azure_endpoint=self.address)
         client.client = with_timeout(client.client, self.timeout)
         return client
-
-    @property
-    def _endpoint(self) -> str | None:
-        return self.settings.base_url or os.environ.get(ENDPOINT)

@@ -4,6 +4,9 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from skillkit.agent.exceptions import AgentError, ProviderError
@@ -12,12 +15,23 @@ from skillkit.journal.sensitive import redacted
 
 _MAX_SAID = 400
 _TOO_LONG = re.compile(
-    r"context.{0,3}(?:length|window|size)|maximum (?:context|prompt)|prompt is too long"
+    r"context.{0,3}(?:length|window|size|limit)|maximum (?:context|prompt)|prompt is too long"
     r"|too many (?:input )?tokens|input token count|request too large",
     re.IGNORECASE,
 )
 _QUOTA = re.compile(r"quota|billing|credit|balance|spend", re.IGNORECASE)
+_NO_CREDIT = re.compile(r"credit balance|insufficient (?:balance|credit|funds)", re.IGNORECASE)
+_STATUS_OF_KIND = {
+    "overloaded_error": 529,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "api_error": 500,
+    "server_error": 500,
+}
+"""What a service calls an error in a stream that began well, and the status it would have had before."""
 _MARKUP = re.compile(r"<(style|script)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+_RETRY_DELAY = re.compile(r'"retryDelay": "([0-9.]+)s"')
 _CHECK_KEY = "refused the key. Check the variable that holds it: agent config show"
 
 
@@ -28,22 +42,24 @@ def friendly(error: BaseException, provider: ChatProvider) -> AgentError:
         if isinstance(link, AgentError):
             return link
     said = redacted(" ".join(_own_words(chain).split()))[:_MAX_SAID]
-    text = _by_status(status_of(error), said, provider) or _by_kind(chain, said, provider)
+    quota = is_out_of_quota(error)
+    text = _by_status(status_of(error), said, provider, quota=quota) or _by_kind(chain, said, provider)
     return ProviderError(f"The provider '{provider.name}' {text}")
 
 
-def _by_status(status: int | None, said: str, provider: ChatProvider) -> str | None:
+def _by_status(status: int | None, said: str, provider: ChatProvider, *, quota: bool) -> str | None:
     it_says = f"It says: {said}"
     match status:
         case 400 if "api key" in said.lower():  # how Gemini says it
             return _CHECK_KEY
         case 401 | 403:
             return f"{_CHECK_KEY}. {it_says}"
-        case 404:
+        case 404 if "model" in said.lower():
             return f"does not know the model '{provider.model}'. Choose another: --model NAME. {it_says}"
-        case 402:
-            return f"says that the quota is used up. Choose another: --provider NAME. {it_says}"
-        case 429 if _QUOTA.search(said):
+        case 404:
+            at = provider.shown_address and f", or there is no such service{provider.shown_address}"
+            return f"does not know the model '{provider.model}'{at}. Choose another: --model NAME. {it_says}"
+        case 400 | 402 | 429 if quota or status == 402 or _NO_CREDIT.search(said):
             return f"says that the quota is used up. Choose another: --provider NAME. {it_says}"
         case 429:
             return f"limits how often it can be asked. Wait, or choose another: --provider NAME. {it_says}"
@@ -68,27 +84,50 @@ def _too_long(it_says: str) -> str:
 
 def _by_kind(chain: list[BaseException], said: str, provider: ChatProvider) -> str:
     if is_silent(chain[0]):
-        return f"sent nothing for {provider.timeout:g} s. Try again, or wait longer: {provider.name}.timeout"
+        longer = f"agent config set {provider.name}.timeout SECONDS"
+        return f"sent nothing for {provider.timeout:g} s. Try again, or wait longer: {longer}"
     if any(_is_kind(link, "RemoteProtocolError", "ReadError", "IncompleteRead") for link in chain):
         return "lost the connection before the answer was whole"
     if is_unreachable(chain[0]):
-        return "cannot be reached. Check the network, or work without it: --provider local"
+        at = provider.shown_address
+        return f"cannot be reached{at}. Check the network, or work without it: --provider local"
+    if isinstance(chain[-1], TypeError | AttributeError | LookupError | ValueError):
+        return f"sent something that is no answer of a model: {said or type(chain[-1]).__name__}"
     return f"failed: {said or type(chain[0]).__name__}"
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status that an exception or one of its causes carries."""
+    """Return the HTTP status that an exception or one of its causes carries.
+
+    An error that comes after the answer has begun stands in the stream, with the status of success.
+    """
     for link in _chain(error):
-        for name in ("status_code", "code"):
-            code = getattr(link, name, None)
-            if isinstance(code, int) and 100 <= code < 600:
+        codes = [getattr(link, name, None) for name in ("status_code", "code")]
+        for code in (*codes, _status_in(getattr(link, "body", None))):
+            if isinstance(code, int) and 400 <= code < 600:
                 return code
     return None
 
 
+def _status_in(body: Any) -> int | None:
+    match body:
+        case {"error": {**inner}}:
+            return _status_in(inner)
+        case {"code": int(code)}:
+            return code
+        case {"code": str(kind)} | {"type": str(kind)} if kind in _STATUS_OF_KIND:
+            return _STATUS_OF_KIND[kind]
+        case {"type": str(kind)}:
+            return _STATUS_OF_KIND.get(kind)
+        case _:
+            return None
+
+
 def is_out_of_quota(error: BaseException) -> bool:
     """Whether a service refuses because nothing is left to be used up, which no waiting changes."""
-    return status_of(error) in (402, 429) and _QUOTA.search(_own_words(list(_chain(error)))) is not None
+    if status_of(error) not in (402, 429) or _retry_delay(error) is not None:
+        return False
+    return _QUOTA.search(_own_words(list(_chain(error)))) is not None
 
 
 def headers_of(error: BaseException) -> Mapping[str, str]:
@@ -98,6 +137,28 @@ def headers_of(error: BaseException) -> Mapping[str, str]:
         if headers is not None:
             return {str(name).lower(): str(value) for name, value in headers.items()}
     return {}
+
+
+def seconds_until_retry(error: BaseException) -> float | None:
+    """Return the seconds after which a service wants to be asked again, where it says so."""
+    headers = headers_of(error)
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        value = headers.get(name, "")
+        if value.replace(".", "", 1).isdecimal():
+            return float(value) / unit
+    with suppress(ValueError, TypeError):  # a date, with or without the zone that all of them are in
+        until = parsedate_to_datetime(headers.get("retry-after", ""))
+        return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    return _retry_delay(error)
+
+
+def _retry_delay(error: BaseException) -> float | None:
+    """Return what Gemini says in the body; it names a delay even for the quota of a day."""
+    for link in _chain(error):
+        details = json.dumps(getattr(link, "details", None), default=str)
+        if "PerDay" not in details and (found := _RETRY_DELAY.search(details)):
+            return float(found[1])
+    return None
 
 
 def is_silent(error: BaseException) -> bool:

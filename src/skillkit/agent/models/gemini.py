@@ -1,9 +1,12 @@
 """Gemini, through the framework's own client."""
 
 import os
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from skillkit.agent.models.provider import ChatClient, ChatProvider
+
+if TYPE_CHECKING:
+    from agent_framework import ChatResponse
 
 DEFAULT_MODEL = "gemini-2.5-flash"
 KEY = "GEMINI_API_KEY"
@@ -14,6 +17,7 @@ class GeminiProvider(ChatProvider):
 
     name: ClassVar[str] = "gemini"
     key: ClassVar[str | None] = KEY
+    address_variable: ClassVar[str | None] = "GOOGLE_GEMINI_BASE_URL"
     marks_end: ClassVar[bool] = True
 
     @property
@@ -30,11 +34,19 @@ class GeminiProvider(ChatProvider):
         connection = genai.Client(
             api_key=self.api_key,
             vertexai=False,
-            http_options=genai.types.HttpOptions(
-                base_url=self.settings.base_url, timeout=int(self.timeout * 1000)
-            ),
+            http_options=genai.types.HttpOptions(base_url=self.address, timeout=int(self.timeout * 1000)),
         )
         return GeminiChatClient(model=self.model, client=connection)
+
+    def refusal(self, response: "ChatResponse[Any]") -> str | None:
+        """The service does not answer a request that its filter stopped: it has no candidate then."""
+        raw = response.raw_representation
+        for part in raw if isinstance(raw, list) else [raw]:
+            feedback = getattr(part, "prompt_feedback", None)
+            if feedback is not None and feedback.block_reason is not None:
+                reason = getattr(feedback.block_reason, "name", feedback.block_reason)
+                return f"the provider's filter stopped the request ({reason}). Say it in other words"
+        return None
 
     async def close(self, client: ChatClient) -> None:
         await client._genai_client.aio.aclose()

@@ -1,7 +1,6 @@
 """Models of an Ollama that runs on this machine or another; it speaks OpenAI's protocol too."""
 
 import json
-import os
 from typing import ClassVar
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -16,6 +15,7 @@ class OllamaProvider(ChatProvider):
     """Any model that Ollama has; without a choice, the first one it lists."""
 
     name: ClassVar[str] = "ollama"
+    address_variable: ClassVar[str | None] = "OLLAMA_HOST"
     marks_end: ClassVar[bool] = True
 
     @property
@@ -25,7 +25,7 @@ class OllamaProvider(ChatProvider):
     def models(self) -> list[str] | None:
         """Return the models that Ollama has; None when it cannot be reached."""
         try:
-            with urlopen(f"{self._address}/api/tags", timeout=SECONDS) as response:
+            with urlopen(f"{self.address}/api/tags", timeout=SECONDS) as response:
                 return [str(entry["name"]) for entry in json.load(response)["models"]]
         except (URLError, OSError, ValueError, KeyError, TypeError):
             return None
@@ -33,7 +33,7 @@ class OllamaProvider(ChatProvider):
     def problem(self) -> str | None:
         models = self.models()
         if models is None:
-            return f"Ollama does not answer at {self._address}. Start it with: ollama serve"
+            return f"Ollama does not answer at {self.address}. Start it with: ollama serve"
         if not models and not self.settings.model:
             return "Ollama has no model. Fetch one with: ollama pull qwen3"
         return self.missing_package("agent_framework_openai", "skillkit[ollama]")
@@ -42,12 +42,12 @@ class OllamaProvider(ChatProvider):
         return self.problem() is None
 
     def client(self) -> ChatClient:
-        address = f"{self._address}/v1"
+        address = f"{self.address}/v1"
         return completions_client(self.model, api_key="ollama", base_url=address, timeout=self.timeout)
 
     @property
-    def _address(self) -> str:
-        address = self.settings.base_url or os.environ.get("OLLAMA_HOST") or "127.0.0.1:11434"
+    def address(self) -> str:
+        address = super().address or "127.0.0.1:11434"
         if "://" not in address:
             address = f"http://{address}"
         return address.rstrip("/").removesuffix("/v1")

@@ -20,6 +20,7 @@ class OpenAIProvider(ChatProvider):
 
     name: ClassVar[str] = "openai"
     key: ClassVar[str | None] = KEY
+    address_variable: ClassVar[str | None] = "OPENAI_BASE_URL"
     marks_end: ClassVar[bool] = True
 
     @property
@@ -37,7 +38,7 @@ class OpenAIProvider(ChatProvider):
         return completions_client(
             self.model,
             api_key=self.api_key,
-            base_url=self.settings.base_url or os.environ.get("OPENAI_BASE_URL"),
+            base_url=self.address,
             timeout=self.timeout,
         )
 

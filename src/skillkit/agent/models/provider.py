@@ -2,13 +2,17 @@
 
 import importlib.util
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from skillkit.agent.exceptions import ProviderError
 from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
+
+if TYPE_CHECKING:
+    from agent_framework import ChatResponse
 
 ChatClient = Any
 """A `SupportsChatGetResponse` of Agent Framework; its type parameters differ by provider."""
@@ -30,6 +34,8 @@ class ChatProvider(ABC):
     name: ClassVar[str]
     key: ClassVar[str | None] = None
     """The environment variable that usually holds the key; None for a provider without one."""
+    address_variable: ClassVar[str | None] = None
+    """The environment variable that names another address of the service."""
     options: ClassVar[RequestOptions] = NO_OPTIONS
     """What every request says besides messages and tools."""
     small: ClassVar[bool] = False
@@ -61,6 +67,10 @@ class ChatProvider(ABC):
         if connection is not None:
             await connection.close()
 
+    def refusal(self, response: "ChatResponse[Any]") -> str | None:
+        """Return why a response has no answer, where the framework's client does not hand that on."""
+        return None
+
     def effort_options(self, effort: str) -> RequestOptions:
         """Return the options of a request for the `effort` that a skill asks for; none where the model has
         no such thing."""
@@ -73,6 +83,17 @@ class ChatProvider(ABC):
     def reporting(self, advance: Advance, report: Report) -> "ChatProvider":
         """Return the provider that tells how far it is with what takes long before the first request."""
         return self
+
+    @property
+    def address(self) -> str | None:
+        """Where the service is, where somebody has said so."""
+        variable = self.address_variable
+        return self.settings.base_url or (os.environ.get(variable) if variable else None) or None
+
+    @property
+    def shown_address(self) -> str:
+        """` at ADDRESS` for a message, without a password in it; nothing for the usual one."""
+        return f" at {re.sub('//[^/@]*@', '//', self.address)}" if self.address else ""
 
     @property
     def timeout(self) -> float:
