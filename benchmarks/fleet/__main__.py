@@ -6,11 +6,13 @@ python3 -m benchmarks.fleet [--short]     a head and two machines of four slots,
 import asyncio
 import json
 import os
+import random
 import resource
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +40,11 @@ def main(arguments: list[str]) -> int:
     with running_fleet("127.0.0.2", "127.0.0.3") as fleet:
         for address in ("127.0.0.2", "127.0.0.3"):
             fleet.start_worker(address)
-        print(json.dumps(measure(fleet, 40 if short else 200, 100 if short else 500), indent=1))
+        print(json.dumps(measure(fleet, 300 if short else 1000, 100 if short else 500), indent=1))
     return 0
 
 
-def measure(fleet: Fleet, turns: int, batch: int) -> dict[str, Any]:
+def measure(fleet: Fleet, pairs: int, batch: int) -> dict[str, Any]:
     local, ray = LocalRunner(fleet.folder / "local", concurrency=SLOTS, sandbox="bwrap"), fleet.runner()
     trivial = fleet.request("print(1)", write_paths=())
     large = fleet.request("print('x' * (1 << 20))", write_paths=())
@@ -50,21 +52,19 @@ def measure(fleet: Fleet, turns: int, batch: int) -> dict[str, Any]:
         for runner in (local, ray):
             for _ in range(8):
                 assert runner.run(request).outcome is Outcome.EXITED
-    times = {"local": latency(local, trivial, 0), "fleet": latency(ray, trivial, 0)}
-    mebibyte = {"local": latency(local, large, 0), "fleet": latency(ray, large, 0)}
+    times = in_turns(local, ray, trivial, pairs)
+    mebibyte = in_turns(local, ray, large, 12)
     speed: dict[str, list[float]] = {"local": [], "fleet": []}
-    for _ in range(4):  # in turns, so that both meet the same load
+    for _ in range(4):
         for name, runner in (("local", local), ("fleet", ray)):
-            times[name] += latency(runner, trivial, turns // 4)
-            mebibyte[name] += latency(runner, large, 3)
             speed[name].append(asyncio.run(throughput(runner, trivial, batch // 4)))
-    p50 = {name: statistics.median(found) for name, found in times.items()}
-    p99 = {name: sorted(found)[int(0.99 * (len(found) - 1))] for name, found in times.items()}
     found = {
-        "p50_ms": p50,
-        "p99_ms": p99,
-        "added_p50_ms": p50["fleet"] - p50["local"],
-        "added_p99_ms": p99["fleet"] - p99["local"],
+        "pairs": pairs,
+        "p50_ms": {name: quantile(each, 0.5) for name, each in times.items()},
+        "p99_ms": {name: quantile(each, 0.99) for name, each in times.items()},
+        "added_p50_ms": added(times, 0.5),
+        "added_p99_ms": added(times, 0.99),
+        "added_after_a_pause_ms": added(in_turns(local, ray, trivial, pairs // 50, pause=3.0), 0.5),
         "runs_a_second": {name: statistics.median(each) for name, each in speed.items()},
         "throughput_ratio": statistics.median(speed["fleet"]) / statistics.median(speed["local"]),
         "mebibyte_ratio": statistics.median(mebibyte["fleet"]) / statistics.median(mebibyte["local"]),
@@ -76,13 +76,38 @@ def measure(fleet: Fleet, turns: int, batch: int) -> dict[str, Any]:
     return found
 
 
-def latency(runner: ScriptRunner, request: ScriptRequest, count: int) -> list[float]:
-    found = []
-    for _ in range(count):
-        began = time.perf_counter()
-        runner.run(request)
-        found.append((time.perf_counter() - began) * 1000)
+def in_turns(
+    local: ScriptRunner, fleet: ScriptRunner, request: ScriptRequest, pairs: int, pause: float = 0.0
+) -> dict[str, list[float]]:
+    """Return the milliseconds of so many runs here and there, one of each after the other.
+
+    A machine has slow moments that last longer than a run: both meet the same ones this way.
+    """
+    found: dict[str, list[float]] = {"local": [], "fleet": []}
+    for _ in range(pairs):
+        for name, runner in (("local", local), ("fleet", fleet)):
+            time.sleep(pause)
+            began = time.perf_counter()
+            runner.run(request)
+            found[name].append((time.perf_counter() - began) * 1000)
     return found
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    return sorted(values)[int(share * (len(values) - 1))]
+
+
+def added(times: dict[str, list[float]], share: float) -> dict[str, float]:
+    """Return how much later this quantile is on the fleet, and where 95 % of resampled pairs put it."""
+    chance = random.Random(1)
+
+    def difference(pairs: list[tuple[float, float]]) -> float:
+        local, fleet = zip(*pairs, strict=True)
+        return quantile(fleet, share) - quantile(local, share)
+
+    pairs = list(zip(times["local"], times["fleet"], strict=True))
+    drawn = [difference(chance.choices(pairs, k=len(pairs))) for _ in range(1000)]
+    return {"ms": difference(pairs), "from": quantile(drawn, 0.025), "to": quantile(drawn, 0.975)}
 
 
 async def throughput(runner: ScriptRunner, request: ScriptRequest, count: int) -> float:
