@@ -20,8 +20,9 @@ from skillkit.fleet.cluster import (
     find_dispatchers,
     ray_value,
 )
-from skillkit.fleet.sealing import FleetKeys
+from skillkit.fleet.sealing import FleetKeys, keys_path
 from skillkit.fleet.worker import Worker, WorkerOptions
+from skillkit.scripts.selection import SETTING as SANDBOX
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 
 _AGAIN = 1.0
@@ -50,13 +51,13 @@ async def serve(
     say(f"Sandbox: {check_machine(home, sandbox, keys)}")
     ray = await in_daemon_thread(connect, address)
     node = ray.get_runtime_context().get_node_id()
-    options = WorkerOptions(
+    options = WorkerOptions(  # settings as this program has them: the worker's environment is Ray's
         name="",
         slots=slots or max(4, 2 * (os.cpu_count() or 1)),
         place=f"{node}/{uuid.uuid4().hex[:8]}",
-        home=None if home is None else str(home),
-        sandbox=sandbox,
-        keys=None if keys is None else str(keys),
+        home=str(home or agent_home() / "fleet"),
+        sandbox=sandbox or os.environ.get(SANDBOX),
+        keys=str(keys or keys_path()),
         trees=trees,
     )
     stopping = asyncio.Event()
@@ -84,7 +85,8 @@ async def _serve_once(
         say(f"Ended: {await serving}")
         return True
     except ray.exceptions.RayError as error:
-        say(f"The worker died ({type(error).__name__})")
+        said = str(error).strip().splitlines() or [""]
+        say(f"The worker died ({type(error).__name__}): {said[-1].strip()}")
         for dispatcher in (await in_daemon_thread(find_dispatchers, ray)).values():
             dispatcher.retire.remote(options.name)
         return stopping.is_set()
