@@ -15,7 +15,7 @@ from skillkit.core.pinned_trees import ChangedTreeError
 from skillkit.core.threads import in_daemon_thread
 from skillkit.fleet.cluster import NAMESPACE, FleetError, get_dispatcher, number_of, ray_value
 from skillkit.fleet.envelopes import pack_request
-from skillkit.fleet.link import DispatcherLink, Lease, NotStartedError
+from skillkit.fleet.link import DispatcherLink, NotStartedError
 from skillkit.fleet.packing import pack_tree
 from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL, SILENCE
 from skillkit.fleet.sealing import FleetKeys, Label, SealError
@@ -37,6 +37,10 @@ _FIRST_PATIENCE = 30.0
 
 class WorkerLostError(FleetError):
     """The worker went away with a run; its script may have run."""
+
+
+class _ElsewhereError(FleetError):
+    """The worker takes no runs any more; the script was not started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +72,17 @@ class FleetClient:
 
     async def execute(self, request: ScriptRequest, options: RunOptions) -> ScriptResult:
         """Return what came of a request, whatever happens to the machines; cancelling it kills the script."""
-        run = uuid.uuid4().hex
+        retries = _RETRIES if request.retry_safe else 0
         try:
-            for left in range(_RETRIES, -1, -1):
+            while True:
                 try:
-                    return await self._execute_once(run, request, options)
+                    return await self._execute_once(uuid.uuid4().hex, request, options)
+                except _ElsewhereError:
+                    continue
                 except WorkerLostError:
-                    if not request.retry_safe or left == 0:
+                    if not retries:
                         raise
-                    run = uuid.uuid4().hex
-            raise AssertionError("unreachable")
+                    retries -= 1
         except WorkerLostError as error:
             return ScriptResult(Outcome.LOST, BACKEND, message=str(error))
         except (ChangedTreeError, LinkedPathError) as error:
@@ -118,6 +123,11 @@ class FleetClient:
             raise FleetError(f"There is no result of {run}, or not any more")
         return self._open(sealed, run)
 
+    async def give_back(self) -> None:
+        """Keep no slot in which nothing runs."""
+        for link in self._links.values():
+            await link.give_back()
+
     async def close(self) -> None:
         """Say goodbye to the dispatchers."""
         for link in self._links.values():
@@ -134,11 +144,22 @@ class FleetClient:
             if options.on_start is not None:
                 options.on_start(f"{lease.worker}/{run}")
             content = pack_request(request)
-            kind, value = await self._send(worker, lease, request.digest, content, options)
+            label = Label(
+                run,
+                lease.tenant,
+                request.digest,
+                lease.worker,
+                lease.slot,
+                keep=options.keep,
+                follow=options.follow is not None,
+            )
+            kind, value = await self._send(worker, label, content, lease.lost, options.follow)
             if kind == "tree":
                 await self._give_tree(worker, request)
-                kind, value = await self._send(worker, lease, request.digest, content, options)
-        except WorkerLostError:
+                kind, value = await self._send(worker, label, content, lease.lost, options.follow)
+            if kind == "finishing":
+                raise _ElsewhereError
+        except (WorkerLostError, _ElsewhereError):
             link.release(lease, lost=True)
             raise
         finally:
@@ -149,22 +170,18 @@ class FleetClient:
         raise NotStartedError(str(reason))
 
     async def _send(
-        self, worker: Any, lease: Lease, digest: str, content: bytes, options: RunOptions
+        self,
+        worker: Any,
+        label: Label,
+        content: bytes,
+        lost: "asyncio.Future[None]",
+        follow: Callable[[str], None] | None,
     ) -> tuple[str, Any]:
-        label = Label(
-            lease.run,
-            lease.tenant,
-            digest,
-            lease.worker,
-            keep=options.keep,
-            follow=options.follow is not None,
-        )
-        sealed = self._keys.seal(label, content)
-        running = asyncio.ensure_future(ray_value(worker.run.remote(sealed)))
-        if options.follow is not None:
-            following = asyncio.ensure_future(self._follow(worker, lease.run, running, options.follow))
+        running = asyncio.ensure_future(ray_value(worker.run.remote(self._keys.seal(label, content))))
+        if follow is not None:
+            following = asyncio.ensure_future(self._follow(worker, label.run, running, follow))
         try:
-            await asyncio.wait({running, lease.lost}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({running, lost}, return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
                 raise WorkerLostError(
                     f"The machine that the script was sent to has been silent for {SILENCE:g} s; "
@@ -173,17 +190,17 @@ class FleetClient:
             reply: tuple[str, Any] = await running
             return reply
         except asyncio.CancelledError:
-            worker.cancel.remote(lease.run)
-            await asyncio.wait({running, lease.lost}, return_when=asyncio.FIRST_COMPLETED)
+            worker.cancel.remote(label.run)
+            await asyncio.wait({running, lost}, return_when=asyncio.FIRST_COMPLETED)
             raise
         except self._ray.exceptions.RayError as error:
-            self._workers.pop(lease.worker, None)
+            self._workers.pop(label.worker, None)
             raise WorkerLostError(
                 f"The worker that the script was sent to is gone ({type(error).__name__}); "
                 "the script may have run"
             ) from error
         finally:
-            if options.follow is not None:
+            if follow is not None:
                 await asyncio.wait([following], timeout=HEARTBEAT)
                 following.cancel()
             if not running.done():

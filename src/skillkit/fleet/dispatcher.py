@@ -10,7 +10,7 @@ from skillkit.core.disk import file_stamp
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.fleet.fair_queue import FairQueue, QueueFullError
 from skillkit.fleet.policy import Policy, policy_path, read_policy
-from skillkit.fleet.protocol import CLIENT_SILENCE, HEARTBEAT, PROTOCOL, SILENCE, STRANDED, Message
+from skillkit.fleet.protocol import CLIENT_SILENCE, HEARTBEAT, PROTOCOL, REUSE, SILENCE, STRANDED, Message
 
 _POLL = 2.0
 UNKNOWN: Message = ("unknown", "")
@@ -77,10 +77,11 @@ class Dispatcher:
             elif kind == "withdraw":
                 self._queue.withdraw(run)
                 self._queue.release(run)
+            elif kind == "release":
+                self._queue.release(run, rest[0])
             else:
                 self._queue.release(run)
-                if kind == "lost":
-                    self._suspect(rest[0])
+                self._suspect(rest[0])
         self._grant()
         return self._collect(known)
 
@@ -115,6 +116,8 @@ class Dispatcher:
         member.facts, member.heard = facts, time.monotonic()
         if facts["protocol"] != PROTOCOL:
             member.state = "other version"
+        elif facts.get("finishing"):
+            self._close(worker, "draining")
         elif member.state in ("ready", "suspect", "silent", "other version"):
             if member.state != "ready" or not self._queue.has_worker(worker):
                 self._queue.add_worker(worker, facts["slots"])
@@ -123,10 +126,13 @@ class Dispatcher:
         self._grant()
         return {"state": member.state, "end": ending}
 
-    async def retire(self, worker: str) -> None:
-        """Forget a worker that has ended."""
+    async def retire(self, worker: str, *, ended: bool = False) -> None:
+        """Forget a worker that has died, or has `ended` after what ran there."""
         self._members.pop(worker, None)
-        self._tell_lost(worker)
+        if ended:
+            self._queue.remove_worker(worker)
+        else:
+            self._tell_lost(worker)
 
     async def drain(self, node: str) -> list[str]:
         """Start nothing more on a machine, given by id, name or address; return its workers."""
@@ -136,8 +142,7 @@ class Dispatcher:
             if node in (worker, *(str(member.facts.get(key)) for key in ("node", "host", "address")))
         ]
         for worker in found:
-            self._members[worker].state = "draining"
-            self._queue.close_worker(worker)
+            self._close(worker, "draining")
         return found
 
     async def status(self) -> dict[str, Any]:
@@ -171,7 +176,7 @@ class Dispatcher:
 
     def _submit(self, client: str, run: str, tenant: str, priority: int) -> None:
         if (worker := self._queue.worker_of(run)) is not None:  # the answer that said so did not arrive
-            self._say(client, ("granted", run, worker))
+            self._say(client, ("granted", run, worker, 0.0))
             return
         try:
             self._queue.submit(run, tenant, client, time.monotonic(), priority)
@@ -189,13 +194,26 @@ class Dispatcher:
 
     def _grant(self) -> None:
         for grant in self._queue.grants(time.monotonic()):
-            self._say(grant.client, ("granted", grant.run, grant.worker))
+            seconds = REUSE if grant.reusable else 0.0
+            self._say(grant.client, ("granted", grant.run, grant.worker, seconds))
+        if self._queue.is_short():
+            self._call_back()
+
+    def _call_back(self, worker: str | None = None) -> None:
+        """Let slots be given back as soon as nothing runs in them; one that is idle comes back at once."""
+        for grant in self._queue.call_back(worker):
+            self._say(grant.client, ("wanted", grant.run))
+
+    def _close(self, worker: str, state: str) -> None:
+        """Start nothing more on a worker; what runs there goes on."""
+        self._members[worker].state = state
+        self._queue.close_worker(worker)
+        self._call_back(worker)
 
     def _suspect(self, worker: str) -> None:
         """Start nothing more on a worker that a client could not reach, until it gives a sign of life."""
         if (member := self._members.get(worker)) is not None and member.state == "ready":
-            member.state = "suspect"
-            self._queue.close_worker(worker)
+            self._close(worker, "suspect")
 
     def _replace_older(self, worker: str, facts: dict[str, Any]) -> None:
         """A worker that was started anew on its machine has lost what the one before it ran."""
@@ -260,6 +278,7 @@ class Dispatcher:
         self._policy_seen = seen
         try:
             self._queue.change_policy(read_policy())
+            self._call_back()
             self._policy_error = ""
         except ConfigurationError as error:
             self._policy_error = str(error)

@@ -25,6 +25,8 @@ class Grant:
     run: str
     worker: str
     client: str
+    reusable: bool = False
+    """Whether its client may start further runs in the slot, until it is called back."""
 
 
 @dataclass(slots=True)
@@ -74,6 +76,7 @@ class FairQueue:
         self._tenants: dict[str, _Tenant] = {}
         self._waiting: dict[str, tuple[str, _Waiting]] = {}
         self._running: dict[str, _Running] = {}
+        self._reusable: dict[str, None] = {}
         self._workers: dict[str, _Worker] = {}
         self._levels: list[OrderedDict[str, None]] = [OrderedDict() for _ in range(_LEVELS)]
         self._next: list[tuple[float, int, str]] = []
@@ -171,12 +174,14 @@ class FairQueue:
             self.withdraw(run)
         return dismissed
 
-    def release(self, run: str) -> None:
-        """Give back the slot of a run that ended."""
+    def release(self, run: str, further: int = 0) -> None:
+        """Give back the slot of a run that ended, and of as many `further` ones that were started in it."""
         if (running := self._running.pop(run, None)) is None:
             return
+        self._reusable.pop(run, None)
         tenant = self._tenants[running.tenant]
         tenant.running -= 1
+        tenant.started += further
         self._list(tenant)
         if (worker := self._workers.get(running.worker)) is not None:
             worker.used -= 1
@@ -206,9 +211,22 @@ class FairQueue:
             tenant.tokens -= 1
             self._list(tenant)
             self._running[entry.run] = _Running(tenant.name, worker, entry.client)
+            if reusable := self._is_reusable(tenant, worker):
+                self._reusable[entry.run] = None
             self._workers[worker].used += 1
             self._place(worker)
-            yield Grant(entry.run, worker, entry.client)
+            yield Grant(entry.run, worker, entry.client, reusable)
+
+    def is_short(self) -> bool:
+        """Whether something waits for nothing but a slot, after all `grants` were given."""
+        return bool(self._next)
+
+    def call_back(self, worker: str | None = None) -> list[Grant]:
+        """Return the slots, of one worker or of all, in which no further run may be started from now on."""
+        called = [run for run in self._reusable if worker in (None, self._running[run].worker)]
+        for run in called:
+            del self._reusable[run]
+        return [Grant(run, self._running[run].worker, self._running[run].client) for run in called]
 
     def wakes_at(self) -> float | None:
         """Return when a tenant that is held back by its rate may go on, None if there is none."""
@@ -272,6 +290,11 @@ class FairQueue:
             tenant.listed = True
             heapq.heappush(self._paced, (ready, tenant.name))
         return None
+
+    def _is_reusable(self, tenant: _Tenant, worker: str) -> bool:
+        """In a fleet that is half empty, by whom neither starts nor runs are counted."""
+        state, share = self._workers[worker], tenant.share
+        return 2 * state.used < state.slots and share.running is None and share.rate is None
 
     def _take(self, tenant: _Tenant) -> _Waiting:
         while (entry := heapq.heappop(tenant.queue)[2]).withdrawn:

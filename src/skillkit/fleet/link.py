@@ -1,4 +1,4 @@
-"""A client's line to a dispatcher: asks for slots in batches, and starts over when the dispatcher does."""
+"""A client's line to a dispatcher: asks for slots in batches, keeps them a while, starts over with it."""
 
 import asyncio
 import logging
@@ -40,13 +40,17 @@ class _ForgottenError(FleetError):
 
 @dataclass(slots=True)
 class Lease:
-    """A slot of a worker for one run."""
+    """A slot of a worker, for one run at a time."""
 
-    run: str
+    slot: str
     tenant: str
     worker: str
     lost: "asyncio.Future[None]"
     """Done when the dispatcher says that the worker is lost."""
+    until: float = 0.0
+    """Further runs may start in it before, and when nothing runs in it then, it is given back."""
+    further: int = 0
+    """Runs that were started in it after the one it was granted to."""
 
 
 @dataclass(slots=True)
@@ -54,7 +58,9 @@ class _Asked:
     run: str
     tenant: str
     priority: int
-    answer: "asyncio.Future[str]" = field(repr=False)
+    answer: "asyncio.Future[Lease]" = field(repr=False)
+    called_back: bool = False
+    """Its slot is wanted back, which was heard before it was granted: answers overtake each other."""
 
 
 class DispatcherLink:
@@ -67,6 +73,8 @@ class DispatcherLink:
         self._dispatcher: Any = None
         self._asked: dict[str, _Asked] = {}
         self._leases: dict[str, Lease] = {}
+        self._idle: dict[str, Lease] = {}
+        """Slots in which nothing runs at the moment."""
         self._outbox: list[Message] = []
         self._sending: list[asyncio.Task[None]] = []
         self._listening: asyncio.Task[None] | None = None
@@ -77,29 +85,57 @@ class DispatcherLink:
 
     async def lease(self, run: str, tenant: str, priority: int = 0) -> Lease:
         """Return a slot when it is this run's turn; NotStartedError if it is refused or nobody answers."""
+        if (kept := self._reuse(tenant)) is not None:
+            return kept
         loop = asyncio.get_running_loop()
         asked = self._asked[run] = _Asked(run, tenant, priority, loop.create_future())
         self._say(("submit", run, tenant, priority))
         try:
-            worker = await asked.answer
+            return await asked.answer
         except asyncio.CancelledError:
             self._asked.pop(run, None)
             self._leases.pop(run, None)
             self._say(("withdraw", run))
             raise
-        return self._leases.setdefault(run, Lease(run, tenant, worker, loop.create_future()))
 
     def release(self, lease: Lease, *, lost: bool = False) -> None:
-        """Give a slot back; `lost` says that its worker does not answer any more."""
-        if self._leases.pop(lease.run, None) is None:
+        """Let a slot go after a run; `lost` says that its worker does not take runs any more."""
+        if self._leases.pop(lease.slot, None) is None:
             return
         if lost:
-            self._say(("lost", lease.run, lease.worker))
+            self._say(("lost", lease.slot, lease.worker))
+            for other in [each for each in self._idle.values() if each.worker == lease.worker]:
+                self._give_back(other.slot)
+        elif lease.until > time.monotonic() and not self._asked:
+            self._idle[lease.slot] = lease
         else:
-            self._say(("release", lease.run), after=0.0 if self._asked else _TOGETHER)
+            self._say(("release", lease.slot, lease.further), after=0.0 if self._asked else _TOGETHER)
+
+    def _reuse(self, tenant: str) -> Lease | None:
+        """Return a slot that was kept, the one that was used last: the others come to their end."""
+        now = time.monotonic()
+        for lease in reversed(self._idle.values()):
+            if lease.tenant == tenant and lease.until > now:
+                self._leases[lease.slot] = self._idle.pop(lease.slot)
+                lease.further += 1
+                return lease
+        return None
+
+    def _give_back(self, slot: str) -> None:
+        """Give a slot back, if nothing runs in it."""
+        if (lease := self._idle.pop(slot, None)) is not None:
+            self._say(("release", slot, lease.further))
+
+    async def give_back(self) -> None:
+        """Give every slot back in which nothing runs, and return when the dispatcher knows."""
+        for slot in list(self._idle):
+            self._give_back(slot)
+        self._send_soon()
+        await asyncio.gather(*self._sending)
 
     async def close(self) -> None:
         """Say goodbye."""
+        self._idle.clear()
         for task in (*self._sending, *([self._listening] if self._listening else [])):
             task.cancel()
         if self._dispatcher is not None:
@@ -164,21 +200,37 @@ class DispatcherLink:
         for kind, run, *rest in events:
             if kind == "unknown":
                 raise _ForgottenError("It has forgotten this program, which was silent for too long")
-            asked = self._asked.pop(run, None) if kind != "lost" else None
             if kind == "granted":
-                if run in self._leases:  # said twice, because it was asked for twice
-                    continue
-                if asked is None or asked.answer.done():
-                    self._say(("release", run))
-                    continue
-                lost = asyncio.get_running_loop().create_future()
-                self._leases[run] = Lease(run, asked.tenant, rest[0], lost)
-                asked.answer.set_result(rest[0])
+                self._take_slot(run, *rest)
             elif kind == "refused":
+                asked = self._asked.pop(run, None)
                 if asked is not None and not asked.answer.done():
                     asked.answer.set_exception(NotStartedError(rest[0]))
-            elif run in self._leases and not self._leases[run].lost.done():
-                self._leases[run].lost.set_result(None)
+            elif kind == "wanted":
+                if run in self._asked:
+                    self._asked[run].called_back = True
+                elif run in self._leases:
+                    self._leases[run].until = 0.0
+                else:
+                    self._give_back(run)
+            else:
+                self._idle.pop(run, None)
+                if run in self._leases and not self._leases[run].lost.done():
+                    self._leases[run].lost.set_result(None)
+
+    def _take_slot(self, run: str, worker: str, seconds: float) -> None:
+        asked = self._asked.pop(run, None)
+        if run in self._leases or run in self._idle:  # said twice, because it was asked for twice
+            return
+        if asked is None or asked.answer.done():
+            self._say(("release", run, 0))
+            return
+        loop, seconds = asyncio.get_running_loop(), 0.0 if asked.called_back else seconds
+        lease = Lease(run, asked.tenant, worker, loop.create_future(), time.monotonic() + seconds)
+        self._leases[run] = lease
+        asked.answer.set_result(lease)
+        if seconds:
+            loop.call_later(seconds, self._give_back, run)
 
     async def _start_over(self, generation: int, error: Exception) -> None:
         """After the dispatcher was lost: ask again for what waits (it never started), tell it what runs."""
@@ -194,10 +246,16 @@ class DispatcherLink:
         self._dispatcher = None
         if now - self._failing_since > _GIVES_UP:
             self._refuse_all(f"No dispatcher of the fleet answers ({type(error).__name__})")
+        for lease in self._leases.values():
+            lease.until = 0.0
+        ended = [message for message in self._outbox if message[0] not in ("adopt", "submit")]
         self._outbox = [
-            *(("adopt", lease.run, lease.tenant, lease.worker) for lease in self._leases.values()),
+            *ended,
+            *(("release", lease.slot, lease.further) for lease in self._idle.values()),
+            *(("adopt", lease.slot, lease.tenant, lease.worker) for lease in self._leases.values()),
             *(("submit", asked.run, asked.tenant, asked.priority) for asked in self._asked.values()),
         ]
+        self._idle.clear()
         await asyncio.sleep(_AGAIN)
         if self._outbox:
             self._send_soon()

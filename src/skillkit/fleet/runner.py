@@ -1,9 +1,11 @@
 """A ScriptRunner whose scripts run on the machines of a Ray cluster."""
 
 import asyncio
+import atexit
 import os
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,8 @@ from skillkit.scripts.pinned_run import LOCALE
 
 T = TypeVar("T")
 TREES = "SKILLKIT_FLEET_TREES"
+_GOODBYE = 0.5
+"""Seconds that the end of a program may take for its slots."""
 
 
 class RayRunner:
@@ -166,8 +170,15 @@ class _Connection:
         self.loop = asyncio.new_event_loop()
         self._thread = Thread(target=self.loop.run_forever, name="skillkit-fleet", daemon=True)
         self._thread.start()
+        atexit.register(self._give_back)
+
+    def _give_back(self) -> None:
+        """Let a program that ends without closing its runner keep no slot; what runs ends as if it died."""
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(self.client.give_back(), self.loop).result(_GOODBYE)
 
     def close(self) -> None:
+        atexit.unregister(self._give_back)
         asyncio.run_coroutine_threadsafe(self._end(), self.loop).result()
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()

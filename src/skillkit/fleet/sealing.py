@@ -40,6 +40,8 @@ class Label:
     digest: str
     worker: str
     """The one worker process that may open it; a restarted one has another name."""
+    slot: str = ""
+    """By which the dispatcher knows where it runs."""
     kind: str = "request"
     keep: float = 0.0
     """Seconds for which the result is kept when the client is gone; 0 ends the run with its client."""

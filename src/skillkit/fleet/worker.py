@@ -31,7 +31,8 @@ from skillkit.scripts.runner import LocalRunner
 logger = logging.getLogger(__name__)
 
 Reply = tuple[str, Any]
-"""`("result", sealed)`, `("tree", digest)` for a tree that is wanted, `("failed", why it did not start)`."""
+"""`("result", sealed)`, `("tree", digest)` for a tree that is wanted, `("finishing", "")` for a run that has
+to start elsewhere, `("failed", why it did not start)`."""
 _RARELY = 10
 _MAX_KEPT = 1000
 _MAX_FOLLOWED = 1 << 20
@@ -78,7 +79,6 @@ class Worker:
         self._followed: dict[int, str] = {}
         self._kept: dict[str, tuple[float, bytes]] = {}
         self._finishing = asyncio.Event()
-        self._ended = asyncio.Event()
         self._dispatcher: Any = None
 
     async def serve(self) -> str:
@@ -96,14 +96,19 @@ class Worker:
             "sandbox": self._sandbox,
             "pid": os.getpid(),
         }
-        count = 0
-        while not self._ended.is_set():
-            if self._finishing.is_set() and not self._runs:
-                self._ended.set()
-            await self._beat(ray, {**facts, "trees": self._runner.trees.count()}, rarely=count % _RARELY == 0)
+        count, finishing = 0, False
+        while self._runs or not finishing:
+            finishing = self._finishing.is_set()
+            changing = {"trees": self._runner.trees.count(), "finishing": finishing}
+            await self._beat(ray, {**facts, **changing}, rarely=count % _RARELY == 0)
             count += 1
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), HEARTBEAT)
+            if finishing:  # stays for a while to say so to those who have been sent here before
+                await asyncio.sleep(HEARTBEAT)
+            else:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._finishing.wait(), HEARTBEAT)
+        if self._dispatcher is not None:
+            self._dispatcher.retire.remote(self._options.name, ended=True)
         return "drained"
 
     async def run(self, sealed: bytes) -> Reply:
@@ -114,7 +119,7 @@ class Worker:
                 return "failed", request
             label, asked = request
             if self._finishing.is_set():
-                return "failed", "The worker is being drained and starts nothing more"
+                return "finishing", ""
             if not self._holds(asked.digest) and not await self._fetch(asked.digest):
                 return "tree", asked.digest
             result = await self._execute(label, asked)
@@ -276,9 +281,9 @@ class Worker:
             logger.info("No dispatcher at the moment: %s", type(error).__name__)
             self._dispatcher = None
             return
-        for run in answer["end"]:
-            if run in self._runs and not self._runs[run].label.keep:
-                await self.cancel(run)
+        for run in list(self._runs.values()):
+            if run.label.slot in answer["end"] and not run.label.keep:
+                await self.cancel(run.label.run)
 
     def _find_dispatcher(self, ray: Any) -> Any:
         first = get_dispatcher(ray)

@@ -1,38 +1,15 @@
 """A client and a dispatcher that lose sight of each other: nothing waits for ever, nothing starts twice."""
 
 import asyncio
-from types import SimpleNamespace
 
 import pytest
+from dispatcher_actor import RAY, Actor, beat
 
+from skillkit.fleet import dispatcher as dispatchers
 from skillkit.fleet import link as links
 from skillkit.fleet.client import FleetClient
-from skillkit.fleet.dispatcher import Dispatcher
 from skillkit.fleet.link import DispatcherLink
-from skillkit.fleet.protocol import CLIENT_SILENCE, PROTOCOL
-
-RAY = SimpleNamespace(exceptions=SimpleNamespace(RayError=ConnectionError))
-
-
-class Actor:
-    """The real dispatcher, reached as Ray's handle of an actor is; `drop` loses one answer of a method."""
-
-    def __init__(self):
-        self.real, self.calls, self.drop = Dispatcher(0), [], set()
-
-    def __getattr__(self, method):
-        return SimpleNamespace(remote=lambda *arguments: self._call(method, *arguments))
-
-    def _call(self, method, *arguments):
-        async def answer():
-            self.calls.append(method)
-            found = await getattr(self.real, method)(*arguments)
-            if method in self.drop:
-                self.drop.discard(method)
-                await asyncio.Event().wait()
-            return found
-
-        return asyncio.ensure_future(answer())
+from skillkit.fleet.protocol import CLIENT_SILENCE
 
 
 @pytest.fixture
@@ -49,8 +26,10 @@ async def link(actor):
     await found.close()
 
 
-def beat(actor):
-    return actor.real.beat("worker", {"protocol": PROTOCOL, "slots": 1, "place": "here"})
+@pytest.fixture(autouse=True)
+def asks_for_every_run(monkeypatch):
+    """Slots that are kept for further runs have their own tests."""
+    monkeypatch.setattr(dispatchers, "REUSE", 0.0)
 
 
 async def test_a_client_that_was_forgotten_says_again_what_it_waits_for(actor, link):

@@ -139,13 +139,14 @@ from pathlib import Path
 from skillkit.fleet.runner import RayRunner
 folder = Path(sys.argv[1])
 runner = RayRunner(sys.argv[2], keys=folder / "keys", shared_paths=[folder])
-runner.run(pickle.loads((folder / "request").read_bytes()))
+for request in pickle.loads((folder / "requests").read_bytes()):
+    runner.run(request)
 """
 
 
 def test_a_client_that_is_killed_ends_its_runs(fleet, machines):
-    request = fleet.request(SLEEPS)
-    (fleet.folder / "request").write_bytes(pickle.dumps(request))
+    first, request = fleet.request(), fleet.request(SLEEPS)  # the second runs in the slot of the first
+    (fleet.folder / "requests").write_bytes(pickle.dumps([first, request]))
     client = subprocess.Popen([sys.executable, "-c", CLIENT, str(fleet.folder), ADDRESS])
     fleet.wait_for_start(request)
     wait_until(lambda: script_processes(request))

@@ -3,8 +3,10 @@
 import asyncio
 import os
 import pickle
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from ray_cluster import processes, wait_until
 from skillkit.core.grants import Limits
 from skillkit.fleet.cluster import FleetError, get_dispatcher
 from skillkit.fleet.envelopes import pack_request
+from skillkit.fleet.operations import drain_machine
 from skillkit.fleet.packing import pack_tree
 from skillkit.fleet.runner import RayRunner
 from skillkit.fleet.sealing import FleetKeys, Label, add_key
@@ -209,6 +212,32 @@ async def test_a_drained_machine_finishes_and_a_rolling_change_loses_no_run(flee
     assert [fleet.starts(request) for request in requests] == [1] * 16
 
 
+@pytest.mark.parametrize("how", ["drain", "signal"])
+def test_a_machine_leaves_while_runs_come_and_none_is_lost(fleet, machines, how):
+    environment = {
+        **os.environ,
+        "SKILLKIT_FLEET_KEYS": str(fleet.keys),
+        "AGENT_HOME": str(fleet.folder / "leaving"),
+    }
+    agent = os.path.join(os.path.dirname(sys.executable), "agent")
+    serving = subprocess.Popen([agent, "fleet", "worker", "--address", ADDRESS], env=environment)
+    (name,) = wait_until(lambda: set(fleet.status()) - set(machines.values()), 60, "the machine")
+    started, request = [], fleet.request("import time; time.sleep(0.1)")
+    runner = fleet.runner(on_start=started.append)
+    with ThreadPoolExecutor(6) as pool:
+        first = [pool.submit(runner.run, request) for _ in range(20)]
+        wait_until(lambda: any(each.startswith(name) for each in started))
+        if how == "drain":
+            assert drain_machine(ADDRESS, name, 60) == [name]
+        else:
+            serving.send_signal(signal.SIGTERM)
+        second = [pool.submit(runner.run, request) for _ in range(40)]
+        assert {each.result().outcome for each in first + second} == {Outcome.EXITED}
+    assert serving.wait(30) == 0
+    assert fleet.starts(request) == 60
+    assert set(fleet.status()) == set(machines.values())
+
+
 def test_without_a_key_and_without_a_fleet_the_answer_says_what_to_do(fleet, tmp_path):
     assert (
         "make it once, copy it"
@@ -245,15 +274,24 @@ RayRunner(
     keys=folder / "keys",
     shared_paths=[folder],
     keep_results=float(sys.argv[3]),
+    tenant=sys.argv[4],
     on_start=(folder / "marks" / "kept").write_text,
 ).run(pickle.loads((folder / "request").read_bytes()))
 """
 
 
+def test_a_program_that_ends_without_a_word_keeps_no_slot(fleet):
+    request = fleet.request()
+    (fleet.folder / "request").write_bytes(pickle.dumps(request))
+    subprocess.run([sys.executable, "-c", CLIENT, str(fleet.folder), ADDRESS, "0", "ends"], check=True)
+    status = fleet.ray.get(get_dispatcher(fleet.ray).status.remote())["tenants"]["ends"]
+    assert (fleet.starts(request), status["started"], status["running"]) == (1, 1, 0)
+
+
 def test_a_kept_result_outlives_its_client(fleet):
     request = fleet.request("import time; time.sleep(1); print('kept')")
     (fleet.folder / "request").write_bytes(pickle.dumps(request))
-    client = subprocess.Popen([sys.executable, "-c", CLIENT, str(fleet.folder), ADDRESS, "60"])
+    client = subprocess.Popen([sys.executable, "-c", CLIENT, str(fleet.folder), ADDRESS, "60", "keeps"])
     fleet.wait_for_start(request)
     client.kill()
     client.wait()
