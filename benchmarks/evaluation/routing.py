@@ -11,10 +11,11 @@ from time import process_time
 from benchmarks.matching import data
 from benchmarks.measure import duration, table
 from skillkit.core.models import SkillMetadata
-from skillkit.evaluation.cases import Case, Routing
-from skillkit.evaluation.report import GOOD, Result
+from skillkit.evaluation.cases import Case, Routing, Suite
+from skillkit.evaluation.discovery import FoundSuites
+from skillkit.evaluation.report import GOOD, Report, Result
 from skillkit.evaluation.routing import RoutedCase, routed_cases, run_routing
-from skillkit.evaluation.tester import skills_in
+from skillkit.evaluation.tester import SkillTester, skills_in
 from skillkit.matching import SkillMatcher
 
 DEFECTS = 20
@@ -74,33 +75,47 @@ def _rate(results: list[Result]) -> float:
 
 
 def cost(folder: Path, count: int = 1000) -> None:
-    """Routing of as many cases as there are skills, against reading the files of the skills in three ways.
+    """The routing tier of as many cases as there are skills, against reading the files of the skills.
 
-    Processor time, so that what else the machine does counts little. Routing once: a second round would find
-    words that the first one remembers. It has the files in memory too, so the strictest of the ratios is the
-    one of the bytes.
+    All that the tier does is counted: finding the skills, their index, every request in the library and of
+    its skill alone, other wordings. Processor time, so that what else the machine does counts little; once,
+    since a second round would find words that the first one remembers.
     """
-    paths = sorted(folder.rglob("SKILL.md"))
-    skills = skills_in([folder]).list_skills()[:count]
-    cases = routed_cases(
-        [
+    found = skills_in([folder]).list_skills()[:count]
+    suite = Suite(
+        folder / "cases.jsonl",
+        "jsonl",
+        tuple(
             Case(str(number), (" ".join(skill.description.split()[:12]),), routing=Routing((skill.name,)))
-            for number, skill in enumerate(skills)
-        ],
-        None,
+            for number, skill in enumerate(found)
+        ),
     )
+    paths = sorted(folder.rglob("SKILL.md"))
     readings = {
-        "bytes": min(_spent(lambda: [path.read_bytes() for path in paths]) for _ in range(5)),
-        "text": min(_spent(lambda: [path.read_text(encoding="utf-8") for path in paths]) for _ in range(5)),
+        "found and read": min(_spent(lambda: _found_and_read(folder)) for _ in range(5)),
+        "bytes at known places": min(_spent(lambda: [path.read_bytes() for path in paths]) for _ in range(5)),
+        "text at known places": min(
+            _spent(lambda: [path.read_text(encoding="utf-8") for path in paths]) for _ in range(5)
+        ),
     }
     if hasattr(os, "posix_fadvise"):
         readings["bytes that are not in memory"] = _spent_from_disk(paths)
-    routing = _spent(lambda: run_routing(SkillMatcher(skills, mode="lexical"), cases))
+    routing = _spent(lambda: _routed(folder, suite))
     rows = [
-        (str(len(skills)), how, duration(reading), duration(routing), f"{routing / reading:.0f}")
+        (str(len(found)), how, duration(reading), duration(routing), f"{routing / reading:.0f}")
         for how, reading in readings.items()
     ]
-    table("Cost of routing", ("skills and cases", "files read as", "reading", "routing", "ratio"), rows)
+    table("Cost of routing", ("skills and cases", "files", "reading", "routing", "ratio"), rows)
+
+
+def _routed(folder: Path, suite: Suite) -> Report:
+    among = skills_in([folder]).list_skills()
+    return SkillTester((), FoundSuites((suite,)), among, mode="lexical").run_routing()
+
+
+def _found_and_read(folder: Path) -> int:
+    """Read every file beneath a folder whose places are not known yet."""
+    return sum(len(Path(parent, name).read_bytes()) for parent, _, names in os.walk(folder) for name in names)
 
 
 def _spent_from_disk(paths: list[Path]) -> float:

@@ -55,6 +55,8 @@ def strip_hidden(text: str) -> str:
 
 def one_line(text: str) -> str:
     """`text` for a list: white space collapsed, nothing hidden."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     return _WHITE_SPACE.sub(" ", strip_hidden(_WHITE_SPACE.sub(" ", text))).strip()
 
 

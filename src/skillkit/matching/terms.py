@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 from importlib import resources
+from itertools import chain
 
 from skillkit.matching.porter import stem
 
@@ -67,9 +68,9 @@ def fold(text: str) -> str:
 
 def terms(text: str) -> list[str]:
     """The search terms of `text` in order, repeated as often as they occur."""
-    found: list[str] = []
-    for word in _WORD.findall(text):
-        found.extend(_terms_of_word(word))
+    if text.isalpha() and text.isascii():  # one word, as each is that a request is made of
+        return list(_terms_of_word(text))
+    found = list(chain.from_iterable(map(_terms_of_word, _WORD.findall(text))))
     if "." in text:
         found.extend(name.lower() for name in _FILE.findall(text))
     return found

@@ -42,6 +42,8 @@ class WordIndex:
     """What each of the terms of a text is worth in it."""
     _weighed: dict[str, float] = field(default_factory=dict)
     """What was computed since the library last changed."""
+    _rarest: float = 0.0
+    """What a term that is nowhere says, of which the others are a share; 0 until it is asked for."""
     _texts: dict[str, frozenset[int]] = field(default_factory=dict)
     """The texts of terms that are not common and were asked for since then."""
 
@@ -106,9 +108,11 @@ class WordIndex:
             library = len(self._terms) + settings.prior
             if term in self._new:
                 self._settle(term)
-            occurs = self._occurs[term] if term in self._occurs else len(self._few.get(term, _NOWHERE)[0])
+            found = self._few.get(term)
+            occurs = len(found[0]) if found else self._occurs.get(term, 0)
             imagined = settings.prior * self.usual.get(term, 0.0)
-            rarity = math.log(1 + library / (occurs + imagined + 0.5)) / math.log(1 + library / 0.5)
+            rarest = self._rarest = self._rarest or math.log(1 + library / 0.5)
+            rarity = math.log(1 + library / (occurs + imagined + 0.5)) / rarest
             known = rarity * (1 - settings.commonness * commonness(term))
             self._weighed[term] = known
         return known
@@ -177,6 +181,7 @@ class WordIndex:
     def _forget(self) -> None:
         self._weighed.clear()
         self._texts.clear()
+        self._rarest = 0.0
 
     @property
     def _unit(self) -> float:
@@ -189,12 +194,14 @@ class WordIndex:
         """Put the texts that came since a term was last asked for where requests look for them."""
         new = self._new.pop(term)
         if term not in self._many:
-            keys, values = self._few.setdefault(term, (array("I"), array("H")))
-            keys.extend([each >> _BITS for each in new])
-            values.extend([each & _STEPS for each in new])
+            keys = array("I", [each >> _BITS for each in new])
+            values = array("H", [each & _STEPS for each in new])
+            if known := self._few.get(term):
+                keys, values = known[0] + keys, known[1] + values
             if len(keys) <= COMMON:
+                self._few[term] = keys, values
                 return
-            del self._few[term]
+            self._few.pop(term, None)
             self._many[term], self._occurs[term] = array("H"), 0
             new = [key << _BITS | value for key, value in zip(keys, values, strict=True)]
         row = self._many[term]
@@ -205,4 +212,3 @@ class WordIndex:
 
 
 _NONE: frozenset[int] = frozenset()
-_NOWHERE: tuple["array[int]", "array[int]"] = (array("I"), array("H"))
