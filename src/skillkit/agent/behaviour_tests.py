@@ -43,6 +43,8 @@ class BehaviourOptions:
     baseline: bool = True
     replay: bool = False
     resume: bool = False
+    ask_again: bool = False
+    """Run again what an outside program was at work on when an earlier test was killed."""
     accept_stale: bool = False
     recordings: Path | None = None
     max_calls: int | None = None
@@ -86,7 +88,9 @@ def run_behaviour(
 
 def _executor(options: BehaviourOptions) -> Executor:
     if options.program is not None:
-        return ProgramExecutor.named(_command(options.program), options.model or "")
+        return ProgramExecutor.named(
+            _command(options.program), options.model or "", ask_again=options.ask_again
+        )
     return _agent(options.provider, options.model)
 
 

@@ -1,6 +1,9 @@
 """Runs with and without a skill, by a real program: recorded, replayed, resumed, bounded, graded."""
 
 import json
+import os
+import select
+import subprocess
 import sys
 
 import pytest
@@ -101,6 +104,52 @@ def test_an_interrupted_run_is_resumed_without_asking_again(case, program, tmp_p
     assert resumed.estimate(case().behaviour_cases()).recorded == 1
     assert case().run_behaviour(resumed).results[0].outcome is CaseOutcome.PASSED
     assert log.read_text() == "x" * 6
+
+
+def test_a_program_that_was_at_work_when_the_test_was_killed_is_asked_again_only_when_told(
+    case, tmp_path, log
+):
+    """Nor does it go on when nobody waits for it any more, or what it started."""
+    fifo = tmp_path / "started"
+    os.mkfifo(fifo)
+    file = tmp_path / "program.sh"
+    file.write_text(
+        f"echo x >> {log}\n[ $(wc -l < {log}) = 1 ] && {{ sleep 600 & echo $$ $! > {fifo}; wait; }}\necho 7\n"
+    )
+    folder = case().skills[0].base_dir
+    command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", "skill", "test", folder]
+    command += ["--tier", "behaviour", "--no-baseline", "--yes", "--json", "--recordings", tmp_path / "rec"]
+    command += ["--with", f"sh {file} {{prompt}}"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as started:
+        watched = [os.pidfd_open(int(number)) for number in fifo.read_text().split()]
+        started.kill()
+    for descriptor in watched:
+        assert select.select([descriptor], [], [], 60)[0], "still running"
+        os.close(descriptor)
+
+    def resumed(*more):
+        done = subprocess.run([*command, "--resume", *more], capture_output=True, text=True, check=False)
+        (result,) = json.loads(done.stdout)["results"]
+        return result["outcome"], result["message"]
+
+    for _ in range(2):
+        outcome, message = resumed()
+        assert (outcome, "nobody said to ask again" in message) == ("error", True), message
+        assert log.read_text() == "x\n"
+    outcome, message = resumed("--ask-again")
+    assert (outcome, log.read_text()) == ("failed", "x\nx\n"), message
+    assert not list((tmp_path / "rec").rglob("unfinished"))
+
+
+def test_a_program_is_found_where_the_user_stands(case, tmp_path, monkeypatch, log):
+    script = tmp_path / "answer.sh"
+    script.write_text("#!/bin/sh\necho Total: 7\n")
+    script.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    program = ProgramExecutor.named(["./answer.sh"])
+    runner = BehaviourRunner(Recordings(tmp_path / "rec"), program, baseline=False)
+    (result,) = case().run_behaviour(runner).results
+    assert result.data["with"][0]["answer"] == "Total: 7"
 
 
 def test_a_budget_ends_a_run_and_keeps_what_is_done(case, program, tmp_path, log):

@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -13,9 +11,16 @@ from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
 from skillkit.evaluation.behaviour.executor import Task
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
+from skillkit.install.sources.process import run
 
 PROMPT = "{prompt}"
 MOST_OUTPUT = 4 << 20
+"""Of what it says so much is read, and of a program that says more than the next no more."""
+MOST_SAID = 256 << 20
+
+
+class UnknownOutcomeError(ConfigurationError):
+    """A run that was begun before and killed: what it asked and did is not known."""
 
 
 class ProgramExecutor:
@@ -27,12 +32,15 @@ class ProgramExecutor:
         skills_folder: str = ".agents/skills",
         model: str = "",
         paid: bool = True,
+        ask_again: bool = False,
     ) -> None:
         self.command = command
         """With `{prompt}` where the request goes; at the end if it is nowhere."""
         self.skills_folder = skills_folder
         self.model = model
         self.paid = paid
+        self.ask_again = ask_again
+        """Run a task again that was under way when an earlier test was killed."""
 
     @property
     def tells_cost(self) -> bool:
@@ -44,15 +52,18 @@ class ProgramExecutor:
         return Path(self.command[0]).name
 
     @classmethod
-    def named(cls, command: Sequence[str], model: str = "") -> "ProgramExecutor":
+    def named(cls, command: Sequence[str], model: str = "", *, ask_again: bool = False) -> "ProgramExecutor":
         """A known program by its name, or a whole command."""
         known = PRESETS.get(command[0]) if len(command) == 1 else None
         chosen = known or cls(tuple(command))
-        if shutil.which(chosen.command[0]) is None:
+        place = shutil.which(chosen.command[0])
+        if place is None:
             raise ConfigurationError(f"The program '{chosen.command[0]}' is not installed")
-        return cls(chosen.command, chosen.skills_folder, model or chosen.model, chosen.paid)
+        whole = (os.path.abspath(place), *chosen.command[1:])  # it starts in another folder
+        return cls(whole, chosen.skills_folder, model or chosen.model, chosen.paid, ask_again)
 
     def run(self, task: Task) -> Transcript:
+        self._begin(task)
         if task.skill is not None:
             target = task.folder / self.skills_folder / task.skill.base_dir.name
             shutil.copytree(
@@ -76,32 +87,37 @@ class ProgramExecutor:
             timed_out,
         )
 
+    def _begin(self, task: Task) -> None:
+        """Leave a mark until the run is recorded; whoever finds one does not ask a model twice unasked."""
+        if task.calls is None:
+            return
+        if task.calls.exists() and not self.ask_again:
+            raise UnknownOutcomeError(
+                f"{self.name} was at work on this when an earlier test ended: "
+                "its answer is not known, and nobody said to ask again"
+            )
+        task.calls.parent.mkdir(parents=True, exist_ok=True)
+        task.calls.write_text(f"{json.dumps({'begun': self.name})}\n", encoding="utf-8")
+
     def _start(self, prompt: str, task: Task) -> tuple[str, str, bool]:
         """The output, why it did not come to its end, and whether that was for its time."""
         command = [part.replace(PROMPT, prompt) for part in self.command]
         if command == list(self.command):
             command.append(prompt)
-        with subprocess.Popen(
+        done = run(
             command,
+            environment=os.environ,
             cwd=task.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        ) as process:
-            try:
-                out, err = process.communicate(timeout=task.seconds)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                out, _ = process.communicate()
-                text = out.decode("utf-8", "replace")[:MOST_OUTPUT]
-                return text, f"took longer than {task.seconds:g} s", True
-            except BaseException:
-                os.killpg(process.pid, signal.SIGKILL)
-                raise
-        text = out.decode("utf-8", "replace")[:MOST_OUTPUT]
-        said = err.decode("utf-8", "replace").strip()[-300:]
-        return text, f"ended with code {process.returncode}: {said}" if process.returncode else "", False
+            send=b"",
+            limit=MOST_SAID,
+            timeout=task.seconds,
+            memory=None,
+        )
+        text = done.output.decode("utf-8", "replace")[:MOST_OUTPUT]
+        if done.timed_out:
+            return text, f"took longer than {task.seconds:g} s", True
+        said = done.stopped or done.complaint.strip()[-300:]
+        return text, f"ended with code {done.code}: {said}" if done.code else "", False
 
 
 PRESETS = {

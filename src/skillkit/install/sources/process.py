@@ -52,6 +52,7 @@ class ProgramOutput:
     complaint: str
     code: int
     stopped: str = ""
+    timed_out: bool = False
 
 
 def run(
@@ -62,12 +63,17 @@ def run(
     send: bytes,
     limit: int,
     timeout: float,
-    watched: FolderLimit,
-    stop: threading.Event,
+    watched: FolderLimit | None = None,
+    stop: threading.Event | None = None,
+    memory: int | None = MAX_MEMORY,
 ) -> ProgramOutput:
-    """Run `command` within limits of time, memory, answer and disk; nothing it started outlives it."""
+    """Run `command` within limits of time, memory, answer and disk; nothing it started outlives it or us."""
     answer = ProgramOutput(b"", "", -1)
-    with _running(command, environment, cwd) as process:
+
+    def too_large() -> bool:
+        return watched is not None and watched.exceeded()
+
+    with _running(command, environment, cwd, memory) as process:
         output = _Reader(process.stdout, limit)
         complaint = _Reader(process.stderr, 64 * 1024)
         writer = threading.Thread(target=_send, args=(process.stdin, send), daemon=True)
@@ -76,16 +82,16 @@ def run(
         while process.poll() is None and not answer.stopped:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(0.2)
-            if output.overflow or watched.exceeded():
+            if output.overflow or too_large():
                 break
             if time.monotonic() > deadline:
-                answer.stopped = f"no end after {timeout:.0f} seconds"
-            elif stop.is_set():
+                answer.stopped, answer.timed_out = f"no end after {timeout:.0f} seconds", True
+            elif stop is not None and stop.is_set():
                 answer.stopped = "it was interrupted"
     answer.output, answer.complaint = output.result(), complaint.result().decode("utf-8", "replace")
     if output.overflow:
         answer.stopped = f"more than {limit:,} bytes were sent"
-    elif watched.exceeded():
+    elif watched is not None and watched.exceeded():
         answer.stopped = f"it is larger than {watched.limit:,} bytes"
     answer.code = process.returncode
     return answer
@@ -93,7 +99,7 @@ def run(
 
 @contextmanager
 def _running(
-    command: Sequence[str], environment: Mapping[str, str], cwd: Path
+    command: Sequence[str], environment: Mapping[str, str], cwd: Path, memory: int | None
 ) -> "Iterator[subprocess.Popen[bytes]]":
     """Whatever happens, the program and what it started are gone afterwards.
 
@@ -102,7 +108,8 @@ def _running(
     started: list[subprocess.Popen[bytes]] = []
     failed: list[OSError] = []
     watched, held = os.pipe()
-    limits = ["/bin/sh", "-c", _STARTER, "sh", str(MAX_MEMORY // 1024), str(watched)]
+    most = "unlimited" if memory is None else str(memory // 1024)
+    limits = ["/bin/sh", "-c", _STARTER, "sh", most, str(watched)]
 
     def start() -> None:
         try:

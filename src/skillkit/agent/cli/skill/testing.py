@@ -127,6 +127,13 @@ def run_tests(
     resume: Annotated[
         bool, typer.Option("--resume", help="Use what an earlier run recorded, and run the rest.")
     ] = False,
+    ask_again: Annotated[
+        bool,
+        typer.Option(
+            "--ask-again",
+            help="With --resume: run again what the program of --with did when a test was killed.",
+        ),
+    ] = False,
     accept_stale: Annotated[
         bool, typer.Option("--accept-stale", help="Use recordings of an earlier version of the skill.")
     ] = False,
@@ -170,8 +177,8 @@ def run_tests(
     with Progress() as progress:
         tester.progress = progress
         options = BehaviourOptions(
-            provider, model, program, judge, runs, baseline, replay, resume, accept_stale, recordings,
-            max_calls, max_tokens, max_cost,
+            provider, model, program, judge, runs, baseline, replay, resume, ask_again, accept_stale,
+            recordings, max_calls, max_tokens, max_cost,
         )  # fmt: skip
         found = _run(tester, wanted, Asker(progress, yes=yes), options, update=update)
     _record(found)
