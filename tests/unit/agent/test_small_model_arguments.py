@@ -304,3 +304,15 @@ def test_a_whole_department_is_nobody_with_a_name():
         )
     kept = Call("greet_all", {"names": ["Ann"]})
     assert check_arguments(kept, [MANY], Spoken(said)) == kept
+
+
+def test_a_number_behind_a_word_that_was_said_makes_no_name() -> None:
+    spec = ToolSpec(
+        "wave_at_all",
+        "Wave.",
+        {"properties": {"names": {"type": "array", "items": {"type": "string"}}}, "required": ["names"]},
+    )
+    call = Call("wave_at_all", {"names": ["Friend1", "Friend2"]})
+    assert isinstance(check_arguments(call, [spec], Spoken("Can you wave at my friends?")), MadeUp)
+    said = Spoken("wave at Friend1 and Friend2")
+    assert check_arguments(call, [spec], said) == call

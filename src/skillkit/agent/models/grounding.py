@@ -380,7 +380,10 @@ class _Words:
         return bool(parts) and all(map(self._was_said, parts))
 
     def _was_said(self, word: str) -> bool:
-        """Whether a word was said, in this form or another: election and elections, French and France."""
-        if word in self._words or word[:_STEM] in self._stems:
+        """Whether a word was said, in this form or another: election and elections, French and France.
+
+        One with a number in it has no other form: nobody is called Friend1 in `greet my friends`.
+        """
+        if word in self._words or (word.isalpha() and word[:_STEM] in self._stems):
             return True
-        return len(word) >= _STEM and bool(get_close_matches(word, self._words, 1, _ALIKE))
+        return word.isalpha() and len(word) >= _STEM and bool(get_close_matches(word, self._words, 1, _ALIKE))

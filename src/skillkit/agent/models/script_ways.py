@@ -14,6 +14,7 @@ from skillkit.agent.models.identifiers import (
     count_parts,
     example_identifiers,
 )
+from skillkit.agent.models.request_kinds import words_of_patterns
 from skillkit.agent.models.script_requests import Narrowed, choosing, content_words, fill, is_option
 from skillkit.agent.models.spoken_times import clock_time, spoken_time
 from skillkit.agent.models.unsupported import refusal
@@ -313,8 +314,7 @@ def _choosing_words(tool: ToolSpec, words: Sequence[str]) -> ToolSpec:
 def trigger_words(skill: SkillMetadata) -> set[str]:
     """Return the words of what a skill declares to be wanted for, those in its patterns too."""
     triggers = skill.triggers
-    in_patterns = re.findall(r"[^\W\d_]{3,}", " ".join(triggers.patterns))
-    return set(terms(" ".join((*triggers.keywords, *triggers.verbs, *in_patterns))))
+    return set(terms(" ".join((*triggers.keywords, *triggers.verbs, words_of_patterns(triggers.patterns)))))
 
 
 def _spelled(text: str) -> set[str]:

@@ -50,7 +50,6 @@ from skillkit.agent.models.skill_answers import (
     is_named,
     may_be_about_skills,
     named_skill,
-    only_subject,
     spoken_of,
 )
 from skillkit.agent.models.skill_text import sentences_about
@@ -189,11 +188,6 @@ class SkillUse:
             )
         if isinstance(known, Call) and is_repeated(known, messages):
             return None
-        if known is None and named is not None:
-            names = " ".join((*self.scripts.get(named, ()), *(tool.name for tool in tools)))
-            of_use = words_of_use(examples, skills).union(terms(names.replace("_", " ")))
-            if only_subject(spoken.request, named, of_use):
-                return self._told(named, spoken)
         loads = all(tool.name == LOAD for tool in self._callable(tools, spoken))
         if known is None and named is not None and loads:
             return self._told(named, spoken)
