@@ -166,7 +166,7 @@ def merge(first: Report, second: Report) -> Report:
         first,
         results=(*first.results, *second.results),
         skills=tuple(skills.values()),
-        unreadable=(*first.unreadable, *second.unreadable),
+        unreadable=tuple(dict.fromkeys((*first.unreadable, *second.unreadable))),
         notes=tuple(dict.fromkeys((*first.notes, *second.notes))),
         metrics={**first.metrics, **second.metrics},
     )

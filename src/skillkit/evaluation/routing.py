@@ -1,7 +1,7 @@
 """The routing tier: which requests bring a skill, which must not, and who won instead."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skillkit.core.models import SkillMetadata
@@ -31,6 +31,12 @@ class RoutedCase:
     @property
     def implied(self) -> bool:
         return self.case.routing is not None and self.case.routing.implied
+
+    def renamed(self, names: Mapping[str, str]) -> "RoutedCase":
+        """The same about skills that are called otherwise."""
+        skill, *others = (names.get(name, name) for name in (self.skill, *self.wanted, *self.unwanted))
+        wanted, unwanted = others[: len(self.wanted)], others[len(self.wanted) :]
+        return replace(self, skill=skill, wanted=tuple(wanted), unwanted=tuple(unwanted))
 
 
 def routed_cases(cases: Iterable[Case], skill: str | None, suite: Path | str = "") -> list[RoutedCase]:

@@ -226,7 +226,20 @@ class SkillTester:
         found: list[RoutedCase] = []
         for suite in self.suites.suites:
             found.extend(routed_cases(suite.cases, self.skill_of(suite), suite.path))
-        return found
+        names = self._by_folder()
+        return [case.renamed(names) for case in found] if names else found
+
+    def _by_folder(self) -> dict[str, str]:
+        """The name of a folder → the name of the one skill in such a folder, where no skill is called so."""
+        known = {skill.canonical_name for skill in self.library}
+        places: dict[str, set[str]] = {}
+        for skill in self.library:
+            places.setdefault(canonical(skill.base_dir.name), set()).add(skill.canonical_name)
+        return {
+            place: next(iter(names))
+            for place, names in places.items()
+            if len(names) == 1 and place not in known
+        }
 
     def unassigned(self) -> list[str]:
         """Files with cases of which nobody knows what skill they are about."""

@@ -70,6 +70,24 @@ def test_lines_with_the_names_of_skills(tmp_path):
     assert [case.routing for case in suite.cases] == [Routing(("x/image",)), Routing()]
 
 
+def test_a_request_for_none_of_the_skills_that_others_in_its_file_name(tmp_path):
+    cases = [
+        {"query": "a", "should_trigger": True, "expect_skill": "x"},
+        {"query": "b", "should_trigger": False},
+    ]
+    suite = read_cases_file(written(tmp_path, {"evals": cases}))
+    assert [case.routing for case in suite.cases] == [Routing(("x",)), Routing((), ())]
+
+
+@pytest.mark.parametrize("key", ["exit_code", "expected_exit", "expected_exit_code"])
+def test_a_script_that_should_fail_in_every_spelling(tmp_path, key):
+    test = {"id": "usage", "script": "sum.py", key: 2, "stdout_contains": ["usage"], "stderr_contains": ["x"]}
+    suite = read_cases_file(written(tmp_path, {"tests": [test]}))
+    (case,) = suite.cases
+    assert (case.script.exit_code, case.script.stdout) == (2, ("usage",))
+    assert suite.notes == ("stderr_contains is not judged",)
+
+
 def test_the_official_form_with_assertions_of_every_kind(tmp_path):
     item = {
         "id": 7,

@@ -1,6 +1,7 @@
 """A report is plain data that reads back, compares, and becomes JUnit XML and annotations."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,7 +12,7 @@ from skillkit.evaluation import CaseOutcome, Problem, Report, Result, Tier, comp
 from skillkit.evaluation.rendering.annotations import github_annotations
 from skillkit.evaluation.rendering.html import html_page
 from skillkit.evaluation.rendering.junit import junit_xml
-from skillkit.evaluation.report import SkillUnderTest
+from skillkit.evaluation.report import SkillUnderTest, merge
 
 
 def result(identity, outcome, **more):
@@ -34,6 +35,12 @@ def test_a_report_reads_back_as_it_was_written():
     data = json.loads(json.dumps(REPORT.as_data()))
     assert Report.from_data(data) == REPORT
     assert (data["version"], data["counts"]["failed"], data["pass_rate"]) == (1, 1, 0.6667)
+
+
+def test_what_two_tiers_could_not_read_is_said_once():
+    part = replace(REPORT, unreadable=(Problem("holds no cases", "evals/x.json"),), notes=("n",))
+    whole = merge(part, part)
+    assert (len(whole.unreadable), whole.notes, len(whole.results)) == (1, ("n",), 8)
 
 
 @pytest.mark.parametrize(

@@ -94,3 +94,12 @@ def test_cases_of_nobody_are_told_and_not_guessed(tester, tmp_path):
     report = tester(file).run_routing()
     assert report.results == ()
     assert "do not say which skill" in report.notes[0]
+
+
+def test_a_skill_is_meant_by_its_folder_where_none_has_that_name(tester, write_skill):
+    folder = write_skill("ledger-skill", header="name: ledger\ndescription: Adds up ledgers of shops.")
+    (folder / "evals").mkdir()
+    cases = [{"query": "add up the ledgers of my shops", "should_trigger": True}]
+    (folder / "evals" / "triggers.json").write_text(json.dumps(cases))
+    (result,) = tester().run_routing().results
+    assert (result.skill, result.outcome) == ("ledger", CaseOutcome.PASSED), result.message

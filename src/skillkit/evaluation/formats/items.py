@@ -15,7 +15,7 @@ from skillkit.evaluation.formats.document import (
     text_of,
     texts_of,
 )
-from skillkit.evaluation.formats.script_items import identity_of, script_call
+from skillkit.evaluation.formats.script_items import identity_of, not_judged, script_call
 
 LIST_KEYS = (
     "evals", "cases", "queries", "tests", "test_cases", "testCases", "content_evals", "trigger_evals",
@@ -53,6 +53,9 @@ _NO = frozenset(
     {"false", "no", "should_not_trigger", "negative", "no_trigger", "none", "should-not-trigger", "0",
      "not_trigger", "anti-trigger", "anti_trigger", "near_miss", "near-miss"}
 )  # fmt: skip
+_NAMED_KEYS = (
+    "expected_skill", "expected_skills", "expect_skill", "expect_skills", "expectedSkill", "relevant",
+)  # fmt: skip
 _NO_SKILL = frozenset({"", "none", "null", "no_skill", "no-skill", "n/a"})
 _RESULT_KEYS = frozenset(
     {"predicted_trigger", "selected", "passed", "run_summary", "assertion_results", "runs"}
@@ -64,16 +67,27 @@ def read_items(document: object, path: Path, skill: str | None) -> Suite:
     top = mapping_of(document)
     about = text_of(top, *SKILL_KEYS) or next(iter(texts_of(top.get("skills"))), None) or skill
     cases: list[Case] = []
+    notes: dict[str, None] = {}
     alone = bool(top) and bool(_prompts(top, path))  # the file is one case
     for item, should, split in [(document, None, "")] if alone else (*_items(document), *_by_skill(top)):
         case = _case(item, len(cases) + 1, about, should, path)
         if case is not None:
             cases.append(replace(case, split=split) if split and not case.split else case)
+            if case.script is not None:
+                notes.update(dict.fromkeys(f"{key} is not judged" for key in not_judged(mapping_of(item))))
     if not cases:
         raise FormatError(_why_not(document), invalid_path=str(path))
     routed = all(case.routing and not case.routing.implied and not case.checks for case in cases)
     kind = "scripts" if all(case.script for case in cases) else "triggers" if routed else "evals"
-    return Suite(path, kind, tuple(cases), about)
+    return Suite(path, kind, tuple(_of_library(cases, about)), about, tuple(notes))
+
+
+def _of_library(cases: list[Case], about: str | None) -> list[Case]:
+    """Where each case names its own skill, one that should bring none is about all of them."""
+    if about is not None or not any(case.routing and any(case.routing.wanted) for case in cases):
+        return cases
+    none_named, none_wanted = Routing((), ("",)), Routing((), ())
+    return [replace(case, routing=none_wanted) if case.routing == none_named else case for case in cases]
 
 
 Should = Literal["yes", "no"] | None
@@ -203,12 +217,12 @@ def _prompt_file(file: Path, within: Path) -> str:
 
 
 def _routing(item: Mapping[str, object], skill: str | None, should: Should) -> Routing | None:
-    named = item.get("expected_skill", item.get("expected_skills", item.get("relevant")))
+    named = next((item[key] for key in _NAMED_KEYS if key in item), None)
     unwanted = texts_of(item.get("negative_for"))
     forbidden = item.get("should_not_trigger")
     if isinstance(forbidden, str | list):
         unwanted += texts_of(forbidden)
-    if any(key in item for key in ("expected_skill", "expected_skills", "relevant", "negative_for")):
+    if any(key in item for key in (*_NAMED_KEYS, "negative_for")):
         wanted = tuple(name for name in texts_of(named) if name.strip().lower() not in _NO_SKILL)
         if _said(item) == "no" and wanted:
             return Routing((), (*wanted, *unwanted))
