@@ -68,6 +68,17 @@ def text_of(message: dict[str, Any]) -> str:
     return "\n".join(part["text"] for part in contents if part.get("type") == "text" and part.get("text"))
 
 
+def latest_exchange(conversation: SavedConversation) -> tuple[str, str]:
+    """The last question and what was said to it; empty where nothing was asked."""
+    answer: list[str] = []
+    for message in reversed(conversation.messages):
+        if message.get("role") == "user":
+            return text_of(message), "\n\n".join(reversed(answer))
+        if message.get("role") == "assistant" and text_of(message):
+            answer.append(text_of(message))
+    return "", ""
+
+
 def text_message(role: str, text: str) -> dict[str, Any]:
     """A message that says `text`, as it is saved."""
     return {"type": "message", "role": role, "contents": [{"type": "text", "text": text}]}

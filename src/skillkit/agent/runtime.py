@@ -146,12 +146,12 @@ class AgentRuntime:
             self.observers.activity("matching skills")
             session = AgentSession(session_id=self.conversation.id)
             stream = agent.run(text, session=session, stream=True)
-            interrupted = False
+            interrupted, end = False, ""
             async for update in stream:
                 if update.text:
-                    if interrupted and self._unsaved.shown:
-                        yield "\n\n"
-                    interrupted = False
+                    if interrupted and end:
+                        yield "\n\n"[len(end) - len(end.rstrip("\n")) :]
+                    interrupted, end = False, (end + update.text)[-2:]
                     self._unsaved.add(update.text)
                     yield update.text
                 # Not by the ids of messages: some services give all the same.

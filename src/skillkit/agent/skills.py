@@ -16,7 +16,6 @@ from skillkit.agent.approvals import (
     ScriptQuestion,
     ToolQuestion,
 )
-from skillkit.agent.models.grounding import mentions_tool
 from skillkit.agent.models.spelling import correct_spelling
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.authority import Authority, Requester
@@ -100,6 +99,8 @@ class BasicTools:
     def tools(self, session: SkillSession) -> Sequence[Tool]:
         if self.said is None:
             return self.own
+        from skillkit.agent.models.grounding import mentions_tool  # costly, and for small models only
+
         said = "" if session.active_ids else self.said()
         return [tool for tool in self.own if mentions_tool(said, tool.name, tool.description)]
 

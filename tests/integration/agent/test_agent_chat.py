@@ -8,14 +8,16 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from openai_server import CallTool, OpenAIServer, Say
+from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from skillkit.agent.cli.terminal import SlashCompleter, Terminal
+from skillkit.agent.cli.terminal import RequestCompleter, Terminal
 from skillkit.agent.conversations import ConversationStore
 
 READY, WHERE = "\x1b[?2004h", "\x1b[6n"  # the prompt takes keys; it asks where the cursor is
@@ -143,10 +145,20 @@ async def test_several_lines_history_and_an_answer_to_a_question(home) -> None:
 
 
 def test_completion_knows_commands_and_skills() -> None:
-    completer = SlashCompleter(lambda: ["/help", "/hello-extended", "/cost"])
+    completer = RequestCompleter(lambda: ["/help", "/hello-extended", "/cost"])
     found = completer.get_completions(Document("/he"), None)  # type: ignore[arg-type]
     assert [completion.text for completion in found] == ["/help", "/hello-extended"]
     assert list(completer.get_completions(Document("hello"), None)) == []  # type: ignore[arg-type]
+
+
+def test_completion_knows_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("notes.md", "other.md"):
+        Path(name).touch()
+    completer = RequestCompleter(list)
+    found = completer.get_completions(Document("Explain @no"), CompleteEvent())
+    assert [completion.text for completion in found] == ["tes.md"]
+    assert list(completer.get_completions(Document("ada@no"), CompleteEvent())) == []
 
 
 def test_at_a_terminal_a_script_is_asked_about_and_a_status_line_shown(

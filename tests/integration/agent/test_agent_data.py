@@ -91,6 +91,31 @@ def test_data_without_a_request_is_a_usage_error(agent, home, arguments: list[st
     assert agent(*arguments).code == 2
 
 
+def test_an_error_before_the_first_event_is_an_event_too(agent, online, monkeypatch) -> None:
+    monkeypatch.setenv("AGENT_SKILLS", "all,kalshi-markets")
+    done = agent("--stream-json", "-p", "Hello")
+    end = json.loads(done.stdout)
+    assert (done.code, end["type"], end["complete"]) == (1, "end", False)
+    assert "'all' stands alone" in end["error"]
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(online: OpenAIServer) -> None:
+    online.replies = [Say("word " * 50_000)]
+    command = [sys.executable, "-c", PROGRAM, "-p", "hi"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stdout.read(4) == b"word"
+        program.stdout.close()
+        assert program.wait(60) == 0
+
+
+@pytest.mark.parametrize("options", [[], ["--provider", "openai", "-v"]])
+def test_a_question_without_p_leads_to_it_and_keeps_the_options(agent, home, options: list[str]) -> None:
+    done = agent(*options, "What is", "2+2?")
+    assert done.code == 2
+    assert " ".join(["agent", *options, "-p 'What is 2+2?'"]) in done.stderr
+
+
 @pytest.mark.parametrize(("arguments", "closed"), [([], "<&-"), (["-p", "hi"], ">&-"), (["-p", "hi"], "<&-")])
 def test_a_closed_stream_is_no_traceback(online: OpenAIServer, arguments: list[str], closed: str) -> None:
     done = run(*arguments, shell=closed)

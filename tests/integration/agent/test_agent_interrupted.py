@@ -85,6 +85,36 @@ def test_what_was_done_before_it_is_kept(home: Path, slow: OpenAIServer) -> None
     assert slow.requests[-1].spoken[4][1] == f"one two\n\n{STOPPED}"
 
 
+@pytest.fixture
+def waiter(home: Path, online: OpenAIServer, write_skill, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+    """A model that wants to run a script that never ends, of a skill of the user's own."""
+    folder = write_skill("waiter", "Run the script wait.", description="Waits", into=home / "skills")
+    (folder / "scripts").mkdir()
+    script = "import time\nprint('begun', flush=True)\nwhile True: time.sleep(9)\n"
+    (folder / "scripts" / "wait.py").write_text(script)
+    monkeypatch.setenv("AGENT_SKILLS", "waiter")
+    online.replies = [CallTool("script_run", {"skill_name": "waiter", "script_name": "wait"})]
+    return online
+
+
+def test_at_a_question_it_ends_the_answer_and_ctrl_d_says_no(waiter: OpenAIServer) -> None:
+    waiter.replies *= 2
+    chat = start()
+    chat.at_prompt().press("/waiter go\r").expect("Run it?").at_prompt().press(CTRL_C).expect("Stopped.")
+    assert len(waiter.requests) == 1, "the model is not asked to go on"
+    chat.at_prompt().press("again\r").expect("Run it?").at_prompt().press(CTRL_D).expect("OK")
+    chat.at_prompt().press(CTRL_D)
+    assert chat.end() == 0
+
+
+def test_after_a_question_it_still_ends_the_answer(waiter: OpenAIServer) -> None:
+    chat = start()
+    chat.at_prompt().press("/waiter go\r").expect("Run it?").at_prompt().press("o\r").expect("begun")
+    chat.press(CTRL_C).expect("Stopped.").at_prompt().press(CTRL_D)
+    assert chat.end() == 0
+    assert len(waiter.requests) == 1, "the script that it ended is no result to go on with"
+
+
 def test_at_the_prompt_it_does_nothing(home: Path, online: OpenAIServer) -> None:
     chat = start()
     chat.at_prompt().press(f"half a thought{CTRL_C}")

@@ -62,6 +62,16 @@ def test_words_are_shown_though_the_next_ones_wait(chat: Terminal, online: OpenA
     assert chat.end() == 0
 
 
+def test_a_conversation_that_goes_on_shows_where_it_was_left(agent, online: OpenAIServer, open_chat) -> None:
+    online.replies = [Say("The **first** answer."), Say("The **second** answer.")]
+    agent("-p", "first question")
+    agent("--continue", "-p", "second question")
+    chat = open_chat("--continue").expect("> second question").expect("The second answer.")
+    chat.at_prompt().press(CTRL_D)
+    assert chat.end() == 0
+    assert "The first answer." not in chat.text
+
+
 def test_only_what_differs_is_written() -> None:
     from io import StringIO
 

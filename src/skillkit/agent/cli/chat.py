@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,14 +16,15 @@ from skillkit.agent.cli import commands, output
 from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
 from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.screen import AnswerScreen
-from skillkit.agent.cli.turns import LATEST, Options, TurnTree, runtime_for
+from skillkit.agent.cli.turns import LATEST, MAX_SHOWN, Options, TurnTree, runtime_for
 from skillkit.agent.cli.typed_ahead import silent_keys
 from skillkit.agent.cli.usage import TokenTotals
+from skillkit.agent.conversations import latest_exchange
 from skillkit.agent.providers import PROVIDERS
 from skillkit.agent.runtime import AgentRuntime, Observers
 from skillkit.agent.telemetry import Step, Stopwatch
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.text import escape_hidden, strip_hidden
+from skillkit.core.text import escape_hidden, shortened, strip_hidden
 
 if TYPE_CHECKING:
     from skillkit.agent.cli.terminal import Terminal
@@ -48,6 +49,7 @@ class Chat:
         self.interactive = sys.stdin.isatty() and sys.stdout.isatty()
         self.screen = AnswerScreen() if self.interactive else None
         self.terminal: Terminal | None = None
+        self._answering: asyncio.Task[None] | None = None
         self.failure: SkillsUseError | None = None
         """The last error that ended a turn."""
         self.runtime = self._open(options)
@@ -59,6 +61,7 @@ class Chat:
 
             self.terminal = Terminal(self._completions, self.status)
             output.remark(f"{self.status()}\n{WELCOME}")
+            self._show_latest()
         try:
             with silent_keys() if self.interactive else nullcontext():
                 async for line in self._lines():
@@ -94,16 +97,20 @@ class Chat:
         """Answer; Ctrl-C ends the answer and not the program."""
         watch = Stopwatch()
         self.switches.before_turn()
-        task = asyncio.create_task(self._say(text))
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        self._answering = asyncio.create_task(self._say(text))
+        self._stop_on_ctrl_c()
         try:
-            await task
+            await self._answering
         except asyncio.CancelledError:
             output.remark("\nStopped.")
         finally:
-            loop.remove_signal_handler(signal.SIGINT)
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+            self._answering = None
             self.tree.finish(watch.seconds, self.runtime.conversation.id)
+
+    def _stop_on_ctrl_c(self) -> None:
+        if self._answering is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._answering.cancel)
 
     async def _say(self, text: str) -> None:
         self.runtime.name_files(text)
@@ -159,6 +166,15 @@ class Chat:
     async def _continue(self, identity: str) -> None:
         await self._switch(replace(self.options, continued=identity or LATEST))
         output.say(f"Going on with: {escape_hidden(self.runtime.conversation.title)}")
+        self._show_latest()
+
+    def _show_latest(self) -> None:
+        """Show a person where a conversation that goes on was left."""
+        question, answer = latest_exchange(self.runtime.conversation)
+        if question and self.screen is not None:
+            output.say(f"> {shortened(question, MAX_SHOWN)}", "dim")
+            self.screen.text(answer)
+            self.screen.finish()
 
     async def _retry(self) -> None:
         question = commands.undo(self.runtime)
@@ -254,15 +270,22 @@ class Chat:
         return await self._answer(title, rows, "Call it? [y]es, [n]o:") in ("y", "yes")
 
     async def _answer(self, title: str, rows: Sequence[tuple[str, str, str]], prompt: str) -> str:
-        """Show the facts of a question and return what is typed; nothing where the user ends it."""
+        """Show the facts of a question and return what is typed; Ctrl-C ends the answer, Ctrl-D says no."""
         assert self.terminal is not None
         if self.screen is not None:
             self.screen.stop()
         sys.stdout.flush()
         output.remark(f"\n{title}", "bold")
         output.facts_on_stderr(rows)
-        with suppress(EOFError, KeyboardInterrupt):
+        try:
             return (await self.terminal.ask(f"{output.flowing(prompt)} ")).strip().lower()
+        except KeyboardInterrupt:
+            if self._answering is not None:
+                self._answering.cancel()
+        except EOFError:
+            pass
+        finally:
+            self._stop_on_ctrl_c()  # the prompt has taken Ctrl-C for itself and leaves it to nobody
         return ""
 
 

@@ -150,6 +150,9 @@ def show_help() -> None:
 
 def compact(runtime: "AgentRuntime") -> None:
     before, after = runtime.compact_now()
+    if before == after:
+        output.say(f"Nothing can be left out of the {before:,} tokens of earlier messages.")
+        return
     output.say(f"{before:,} tokens of earlier messages were sent, now {after:,} are.")
 
 
@@ -218,6 +221,9 @@ def undo(runtime: "AgentRuntime") -> str | None:
 
 
 def export(runtime: "AgentRuntime", name: str) -> None:
+    if not runtime.conversation.messages:
+        output.say("There is nothing to export.")
+        return
     path = Path(os.path.expanduser(name or f"conversation-{runtime.conversation.id}.md"))
     if path.exists():
         raise SkillsUseError(f"{path} exists already. Name another file: /export FILE")

@@ -1,6 +1,7 @@
 """How a command ends: exit codes, and errors as one readable message."""
 
 import io
+import json
 import os
 import re
 import shlex
@@ -39,7 +40,9 @@ def run(program: Callable[..., object], arguments: Sequence[str]) -> int:
         _silence_stdout()
         return OK
     except OSError as error:
-        message = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+        message = error.strerror or str(error)
+        if error.filename:
+            message = f"{message}: {error.filename}"
         with suppress(OSError):  # stdout itself may be what failed
             _as_json(arguments, "os", message)
             sys.stdout.flush()
@@ -79,18 +82,22 @@ def _silence_stdout() -> None:
 def _run(program: Callable[..., object], arguments: Sequence[str]) -> int:
     try:
         if _is_question(arguments):
-            words = shlex.quote(" ".join(arguments))
-            message = f"There is no command '{arguments[0]}'. To ask the model: agent -p {words}"
+            message = f"There is no command '{arguments[0]}'. {_how_to_ask(arguments, 0)}"
             complain(message)
             _as_json(arguments, "usage", message)
             return USAGE
         program(_with_latest(arguments), prog_name="agent", standalone_mode=True)
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # which the parser of the command line takes for 1
+            raise end.__context__ from None
         # What the parser of the command line refused was shown already; programs are told as well.
         if (explained := getattr(end.__context__, "format_message", None)) is not None:
             _as_json(arguments, "usage", explained())
-            if explained() == f"No such command '{arguments[0]}'.":
-                remark(f"To ask the model: agent -p {shlex.quote(' '.join(arguments))}")
+            context = getattr(end.__context__, "ctx", None)
+            for place, word in enumerate(arguments):
+                if explained() == f"No such command {word!r}." and getattr(context, "parent", None) is None:
+                    remark(_how_to_ask(arguments, place))
+                    break
         return end.code if isinstance(end.code, int) else ERROR if end.code else OK
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted.\n")
@@ -106,6 +113,8 @@ def _as_json(arguments: Sequence[str], code: str, message: str) -> None:
     """Say an error on stdout too where programs read it."""
     if "--json" in arguments:
         print_json({"error": {"code": code, "message": message}})
+    elif "--stream-json" in arguments:
+        sys.stdout.write(json.dumps({"type": "end", "complete": False, "error": message}) + "\n")
 
 
 def error_code(error: Exception) -> str:
@@ -139,6 +148,12 @@ def _handling(numbers: Sequence[signal.Signals], handler: Callable[[int, object]
     finally:
         for number, handled in before.items():
             signal.signal(number, handled)
+
+
+def _how_to_ask(arguments: Sequence[str], place: int) -> str:
+    """Say how the words from `place` on are asked of the model; the options before them stay."""
+    question = " ".join(arguments[place:])
+    return f"To ask the model: {shlex.join(['agent', *arguments[:place], '-p', question])}"
 
 
 def _is_question(arguments: Sequence[str]) -> bool:

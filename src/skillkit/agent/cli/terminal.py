@@ -1,10 +1,11 @@
 """Reading what a person types: history, several lines, completion, a status line."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.input import Input
@@ -15,6 +16,7 @@ from prompt_toolkit.output import Output
 from skillkit.agent.cli.typed_ahead import discard_typed_ahead
 from skillkit.core.disk import agent_home, open_private
 
+_FILE = re.compile(r"(?:^|\s)@(\S*)$")
 NEW_LINE = (("escape", "enter"), ("c-j",))
 
 
@@ -34,7 +36,7 @@ class Terminal:
         self._session: PromptSession[str] = PromptSession(
             "> ",
             history=_history(agent_home()),
-            completer=SlashCompleter(words),
+            completer=RequestCompleter(words),
             complete_while_typing=False,
             bottom_toolbar=status,
             key_bindings=bindings,
@@ -63,14 +65,18 @@ def _history(home: Path) -> History:
     return FileHistory(str(path))
 
 
-class SlashCompleter(Completer):
-    """Commands and names of skills, after a slash at the beginning of a line."""
+class RequestCompleter(Completer):
+    """Commands and names of skills, after a slash at the beginning; files, after an @."""
 
     def __init__(self, words: Callable[[], list[str]]) -> None:
         self.words = words
+        self._paths = PathCompleter(expanduser=True)
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         text = document.text_before_cursor
+        if (named := _FILE.search(text)) is not None:
+            yield from self._paths.get_completions(Document(named[1]), complete_event)
+            return
         if not text.startswith("/") or " " in text:
             return
         for word in self.words():
