@@ -6,6 +6,7 @@ from typing import ClassVar
 from skillkit.agent.models.provider import ChatClient, ChatProvider, RequestOptions
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
+ADDRESS = "ANTHROPIC_BASE_URL"
 KEY = "ANTHROPIC_API_KEY"
 MOST_TOKENS = 8192
 """Of an answer: the service wants to be told, and the client's own 1,024 cut answers short."""
@@ -16,7 +17,7 @@ class AnthropicProvider(ChatProvider):
 
     name: ClassVar[str] = "anthropic"
     key: ClassVar[str | None] = KEY
-    address_variable: ClassVar[str | None] = "ANTHROPIC_BASE_URL"
+    address_variable: ClassVar[str | None] = ADDRESS
     marks_end: ClassVar[bool] = True
     options: ClassVar[RequestOptions] = {"max_tokens": MOST_TOKENS}
 

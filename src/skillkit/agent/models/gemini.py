@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from agent_framework import ChatResponse
 
 DEFAULT_MODEL = "gemini-2.5-flash"
+ADDRESS = "GOOGLE_GEMINI_BASE_URL"
 KEY = "GEMINI_API_KEY"
 
 
@@ -17,7 +18,7 @@ class GeminiProvider(ChatProvider):
 
     name: ClassVar[str] = "gemini"
     key: ClassVar[str | None] = KEY
-    address_variable: ClassVar[str | None] = "GOOGLE_GEMINI_BASE_URL"
+    address_variable: ClassVar[str | None] = ADDRESS
     marks_end: ClassVar[bool] = True
 
     @property

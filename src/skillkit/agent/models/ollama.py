@@ -8,6 +8,7 @@ from urllib.request import urlopen
 from skillkit.agent.models.openai import completions_client
 from skillkit.agent.models.provider import ChatClient, ChatProvider
 
+ADDRESS = "OLLAMA_HOST"
 SECONDS = 0.5
 
 
@@ -15,7 +16,7 @@ class OllamaProvider(ChatProvider):
     """Any model that Ollama has; without a choice, the first one it lists."""
 
     name: ClassVar[str] = "ollama"
-    address_variable: ClassVar[str | None] = "OLLAMA_HOST"
+    address_variable: ClassVar[str | None] = ADDRESS
     marks_end: ClassVar[bool] = True
 
     @property

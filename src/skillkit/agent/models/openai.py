@@ -12,6 +12,7 @@ from skillkit.agent.models.provider import (
 )
 
 DEFAULT_MODEL = "gpt-5-mini"
+ADDRESS = "OPENAI_BASE_URL"
 KEY = "OPENAI_API_KEY"
 
 
@@ -20,7 +21,7 @@ class OpenAIProvider(ChatProvider):
 
     name: ClassVar[str] = "openai"
     key: ClassVar[str | None] = KEY
-    address_variable: ClassVar[str | None] = "OPENAI_BASE_URL"
+    address_variable: ClassVar[str | None] = ADDRESS
     marks_end: ClassVar[bool] = True
 
     @property
