@@ -1,13 +1,14 @@
 """Between the framework and the outside: each request and each call of a tool is noted."""
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from agent_framework import (
     ChatContext,
     ChatMiddleware,
     ChatResponse,
+    ChatResponseUpdate,
     FunctionInvocationContext,
     FunctionMiddleware,
     FunctionTool,
@@ -86,9 +87,27 @@ class RequestTracer(ChatMiddleware):
 
         await call_next()
         if isinstance(context.result, ResponseStream):
-            context.result = context.result.with_result_hook(note)
+            stream = context.result.with_result_hook(note)
+            context.result = ResponseStream(
+                _noting_what_came(stream, note), finalizer=lambda updates: stream.get_final_response()
+            )
         elif isinstance(context.result, ChatResponse):
             note(context.result)
+
+
+async def _noting_what_came(
+    stream: ResponseStream[ChatResponseUpdate, ChatResponse[Any]], note: Callable[[ChatResponse[Any]], None]
+) -> AsyncIterator[ChatResponseUpdate]:
+    """The stream; one that is stopped or fails on its way has cost what came until then."""
+    came: list[ChatResponseUpdate] = []
+    try:
+        async for update in stream:
+            came.append(update)
+            yield update
+    except BaseException:
+        if came:
+            note(ChatResponse.from_updates(came))
+        raise
 
 
 class ToolTracer(FunctionMiddleware):

@@ -42,6 +42,16 @@ def test_every_model_request_is_a_line_with_its_tokens(agent, home, online, monk
     assert len({(event.conversation, event.turn) for event in events}) == 1
 
 
+def test_a_request_whose_answer_was_cut_counts_as_far_as_it_came(agent, home, online, monkeypatch) -> None:
+    monkeypatch.setenv("LOG_LEVEL", "trace")
+    online.chunked = True  # the connection is lost at the end
+    online.replies = [Say("one two three four", finish=None)]
+    assert agent("-p", "Count").code == 5
+    (cut,) = log_of(home)
+    assert cut["tokens"]["output"] >= 4
+    assert cut["tokens"]["estimated"] is True
+
+
 def test_an_irrelevant_request_has_fewer_tokens_in_the_log(agent, home, online, monkeypatch) -> None:
     monkeypatch.setenv("LOG_LEVEL", "trace")
     online.replies = [Say("4", usage=False)]
