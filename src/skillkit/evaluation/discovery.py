@@ -78,13 +78,17 @@ def _candidates(places: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
                 return
             known = folders | (inside & _FOLDERS)
             name = path.name.lower()
-            if name in _NEVER or name.endswith(".schema.json") or known & _RESULT_FOLDERS:
+            if name in _NEVER or name.endswith(".schema.json") or any(map(_holds_results, known)):
                 continue
             hinted = bool(_WORDS & set(re.split(r"[^a-z]+", name)))
             if hinted or known & _FOLDERS:
                 yield path, hinted or path.parent.name.lower() in _FOLDERS
             elif known & _MAYBE_FOLDERS or path.parent == place:
                 yield path, False
+
+
+def _holds_results(folder: str) -> bool:
+    return folder in _RESULT_FOLDERS or "results" in re.split(r"[^a-z]+", folder)
 
 
 def _walk(

@@ -79,6 +79,17 @@ def test_a_request_for_none_of_the_skills_that_others_in_its_file_name(tmp_path)
     assert [case.routing for case in suite.cases] == [Routing(("x",)), Routing((), ())]
 
 
+def test_the_name_of_a_skill_in_the_place_of_a_verdict(tmp_path):
+    wanted = {"a": "peer-review", "b": "none", "c": None}
+    cases = [{"query": query, "should_trigger": value} for query, value in wanted.items()]
+    suite = read_cases_file(written(tmp_path, cases))
+    assert [case.routing for case in suite.cases] == [
+        Routing(("peer-review",)),
+        Routing((), ()),
+        Routing((), ()),
+    ]
+
+
 @pytest.mark.parametrize("key", ["exit_code", "expected_exit", "expected_exit_code"])
 def test_a_script_that_should_fail_in_every_spelling(tmp_path, key):
     test = {"id": "usage", "script": "sum.py", key: 2, "stdout_contains": ["usage"], "stderr_contains": ["x"]}

@@ -217,12 +217,12 @@ def _prompt_file(file: Path, within: Path) -> str:
 
 
 def _routing(item: Mapping[str, object], skill: str | None, should: Should) -> Routing | None:
-    named = next((item[key] for key in _NAMED_KEYS if key in item), None)
+    named = next((item[key] for key in _NAMED_KEYS if key in item), _named_as_verdict(item))
     unwanted = texts_of(item.get("negative_for"))
     forbidden = item.get("should_not_trigger")
     if isinstance(forbidden, str | list):
         unwanted += texts_of(forbidden)
-    if any(key in item for key in (*_NAMED_KEYS, "negative_for")):
+    if named is not None or any(key in item for key in (*_NAMED_KEYS, "negative_for")):
         wanted = tuple(name for name in texts_of(named) if name.strip().lower() not in _NO_SKILL)
         if _said(item) == "no" and wanted:
             return Routing((), (*wanted, *unwanted))
@@ -234,9 +234,20 @@ def _routing(item: Mapping[str, object], skill: str | None, should: Should) -> R
     return Routing((skill,), unwanted) if verdict == "yes" else Routing((), (skill, *unwanted))
 
 
+def _named_as_verdict(item: Mapping[str, object]) -> str | None:
+    """The skill that stands where others say whether one should come: `"should_trigger": "peer-review"`."""
+    for key in ("should_trigger", "shouldTrigger", "expected_trigger"):
+        value = item.get(key)
+        if isinstance(value, str) and value.strip().lower() not in _YES | _NO and len(value.split()) == 1:
+            return value.strip()
+    return None
+
+
 def _said(item: Mapping[str, object]) -> Should:
     for key in _WANTED_KEYS:
         value = item.get(key)
+        if value is None and key in item and key in ("should_trigger", "shouldTrigger"):
+            return "no"
         if isinstance(value, bool) and key not in ("type", "kind", "category"):
             return "yes" if value else "no"
         if isinstance(value, str):
