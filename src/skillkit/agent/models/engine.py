@@ -108,6 +108,7 @@ class LocalEngine:
         parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads()
         parameters.no_extra_bufts = True  # repacked weights would double the memory
         parameters.warmup = False
+        parameters.fit_params = False  # it would read the file once more to see what fits on which device
         parameters.verbosity = -1
         # The library listens on loopback; without this key nobody else on the machine gets an answer.
         parameters.api_keys = [self._key]

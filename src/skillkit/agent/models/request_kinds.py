@@ -143,7 +143,7 @@ def _word(word: str, place: int, stems: Collection[str]) -> str:
         return word
     if word.isdigit():
         return _NUMBER
-    if not set(terms(word)).isdisjoint(stems):
+    if stems and not set(terms(word)).isdisjoint(stems):
         return _USE
     if place and word[0].isupper() and word not in ("I", "OK") and not word.startswith(("I'", "I’")):
         return _NAME
