@@ -3,28 +3,18 @@
     python3 dev.py bench agent [--set NAME] [--only KIND] [--limit N] [--rows] [--again]
     python3 dev.py bench agent --requests FILE --skills FOLDER [...]
 
-Three groups of requests, by who wrote them and when:
+Three groups of requests, each of which can be named in place of its sets:
 
-- written by the program's authors before the prompts were tuned: `before-tuning`, which was looked at while
-  tuning, and `kept-back`, which was not;
-- written after: `after-tuning`; `fresh-first` and `fresh-second`, before and after what the first of them
-  showed was mended; `apart-first` and `apart-second`, apart from the prompts, the second of them asked once;
-  `unseen-first` and `unseen-second` likewise, with typing mistakes, other languages and indirect wording;
-  `another-author-first` and `another-author-second`, both by another author of the project before reading
-  the prompts, asked before and after what the first showed was mended, and `another-author-third`, by the
-  same after reading them; `labelled-first` to `labelled-fourth`, by an author who had read the skills, the
-  options of the scripts and nothing else of the program: the first and third were looked at while the rules
-  were written, the second and fourth were asked once of a program that was not changed for them;
-  `labelled-fifth` to `labelled-seventh`, by another author, who had read the skills with their examples and
-  triggers, the options of the scripts and one set before: the fifth was asked before what it showed was
-  mended, the sixth and seventh once of the program after that;
-  `ordinary`, by whoever wrote the prompts; and `other-skills`, about skills of strangers that nothing was
-  tuned for;
-- `generated` from the evaluation files that skills of strangers bring along: is the skill put to use?
+- `before`, written before the program learned from `request_kinds.txt`: `labelled-fifth`, `labelled-sixth`
+  and `labelled-seventh`, by an author who had read the skills with their examples and triggers, and the
+  options of their scripts. What they ask about skills is in that file now.
+- `after`: `blind-first` and `blind-second`, by an author who had read the skills' text and the options of
+  their scripts, and not the program. What the first showed is mended; the second was never looked at.
+- `strangers`: `other-skills`, about skills of strangers that nothing was tuned for, and `generated` from the
+  evaluation files that skills of strangers bring along: is the skill put to use?
 
-`earlier` has the requests that earlier prompts were tuned and measured on. Scripts are not run: what would
-run is recorded, and the sandbox has its own tests. Each result is kept in the cache folder, so that a run
-which was cut goes on where it was; a change of the program begins anew.
+Scripts are not run: what would run is recorded, and the sandbox has its own tests. Each result is kept in the
+cache folder, so that a run which was cut goes on where it was; a change of the program begins anew.
 """
 
 import argparse
@@ -43,31 +33,12 @@ from benchmarks.agent.foreign import generated_rows, unpack_by_name
 from benchmarks.agent.judging import is_right
 from benchmarks.agent.labels import fits_label
 
-SETS = (
-    "before-tuning",
-    "kept-back",
-    "after-tuning",
-    "fresh-first",
-    "fresh-second",
-    "apart-first",
-    "apart-second",
-    "unseen-first",
-    "unseen-second",
-    "another-author-first",
-    "another-author-second",
-    "another-author-third",
-    "labelled-first",
-    "labelled-second",
-    "labelled-third",
-    "labelled-fourth",
-    "labelled-fifth",
-    "labelled-sixth",
-    "labelled-seventh",
-    "ordinary",
-    "other-skills",
-    "generated",
-    "earlier",
-)
+GROUPS = {
+    "before": ("labelled-fifth", "labelled-sixth", "labelled-seventh"),
+    "after": ("blind-first", "blind-second"),
+    "strangers": ("other-skills", "generated"),
+}
+SETS = tuple(name for names in GROUPS.values() for name in names)
 BUNDLED = "hello-extended,kalshi-markets"
 PROGRAM = Path(__file__).parents[2] / "src" / "skillkit"
 DECIDES = (
@@ -84,7 +55,7 @@ Row = dict[str, Any]
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench agent", description=__doc__.splitlines()[0])
-    parser.add_argument("--set", choices=SETS, default="kept-back", dest="name")
+    parser.add_argument("--set", choices=(*GROUPS, *SETS), default="after", dest="name")
     parser.add_argument("--requests", type=Path, help="a file of requests instead of a set")
     parser.add_argument("--skills", type=Path, help="the folder of the skills that these are about")
     parser.add_argument("--only", help="a kind of request")
@@ -92,13 +63,21 @@ def main() -> None:
     parser.add_argument("--rows", action="store_true", help="show every request and what came of it")
     parser.add_argument("--again", action="store_true", help="forget what was measured before")
     options = parser.parse_args()
-    results = Results(options.requests.stem if options.requests else options.name, again=options.again)
+    names = (options.requests.stem,) if options.requests else GROUPS.get(options.name, (options.name,))
+    for name in names:
+        print(f"\n{name}")
+        ask_set(name, options)
+
+
+def ask_set(name: str, options: argparse.Namespace) -> None:
+    """Ask what of a set was not asked before, and report it by kind."""
+    results = Results(name, again=options.again)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         skills = Path(home) / "skills"
         skills.mkdir()
-        found = read_rows(options.requests) if options.requests else rows_of_set(options.name, skills)
+        found = read_rows(options.requests) if options.requests else rows_of_set(name, skills)
         rows = list(chosen(found, options.only, options.limit))
-        foreign = options.skills is not None or options.name in ("other-skills", "generated")
+        foreign = options.skills is not None or name in GROUPS["strangers"]
         skills = options.skills or skills
         os.environ.update(AGENT_HOME=home, AGENT_SKILLS=_skills(rows, foreign=foreign))
         missing = [row for row in rows if row["request"] not in results.known]
@@ -231,7 +210,7 @@ def record_instead_of_running(tools: Any) -> None:
 def report(rows: list[Row], results: Results) -> None:
     asked = Counter(row["kind"] for row in rows)
     right = Counter(row["kind"] for row in rows if results.known[row["request"]]["right"])
-    print(f"\n{'kind':15} right   of")
+    print(f"{'kind':15} right   of")
     for kind, count in asked.items():
         print(f"{kind:15} {right[kind]:5} {count:4}")
     print(f"{'all':15} {right.total():5} {len(rows):4}   {right.total() / len(rows):.1%}")
