@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,8 @@ def run_behaviour(
     """Run the behaviour tier; `agree` is asked before a paid model is called more than a handful of times."""
     cases = tester.behaviour_cases()
     if not cases:
-        return tester.report((), {})
+        report = tester.report((), {})
+        return replace(report, notes=(*report.notes, *tester.without_checks()))
     executor = None if options.replay else _executor(options)
     try:
         if options.max_cost is not None and executor is not None and not executor.tells_cost:

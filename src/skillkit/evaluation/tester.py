@@ -162,6 +162,19 @@ class SkillTester:
             if case.prompts and (case.checks or case.expected_output)
         ]
 
+    def without_checks(self) -> list[str]:
+        """Files with requests that say nothing of what should come of them, so that they are not run."""
+        found = []
+        for suite in self.suites.suites:
+            asked = [
+                case for case in suite.cases if case.prompts and not (case.checks or case.expected_output)
+            ]
+            count = sum(case.routing is None or case.routing.implied for case in asked)
+            if count:
+                cases = "1 case says" if count == 1 else f"{count} cases say"
+                found.append(f"{suite.path}: {cases} nothing that could be judged: not run")
+        return found
+
     def tests(self, behaviour: BehaviourRunner | None = None) -> Iterator[SkillTest]:
         """Every case of every tier by its name, none of which has run yet."""
         for found in map(_unloadable, self.unloadable):
@@ -204,7 +217,7 @@ class SkillTester:
             "judge": runner.agreement(),
         }
         report = self.report(results, {Tier.BEHAVIOUR.value: measured} if results else {})
-        notes = list(report.notes)
+        notes = [*report.notes, *self.without_checks()]
         if runner.stopped:
             notes.append(f"Not every case was run: {runner.stopped}")
         if runner.recordings.stale:

@@ -46,6 +46,16 @@ def test_routing_of_one_skill_from_a_file_of_triggers(run_agent, library, cases)
     )
 
 
+def test_requests_without_anything_to_judge_are_told(run_agent, library):
+    (library / "translate" / "evals").mkdir()
+    cases = {"evals": [{"id": 1, "prompt": "Translate this"}, {"id": 2, "prompt": "And that"}]}
+    (library / "translate" / "evals" / "evals.json").write_text(json.dumps(cases))
+    answer = run_agent("skill", "test", library, "--tier", "behaviour", "--with", "true")
+    assert answer.returncode == 1
+    assert "2 cases say nothing that could be judged: not run" in answer.stderr
+    assert "Nothing was tested" in answer.stderr
+
+
 @pytest.mark.parametrize(("given", "meant"), [("0.9", "90"), ("1", "100")])
 def test_a_fraction_is_no_share_in_percent(run_agent, library, given, meant):
     answer = run_agent("skill", "test", library, "--fail-under", given)

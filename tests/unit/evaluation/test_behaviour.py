@@ -84,7 +84,7 @@ def test_a_recording_of_another_version_is_refused_unless_accepted(case, program
     manifest = skills_dir / "sales" / "SKILL.md"
     manifest.write_text(manifest.read_text() + "More.\n")
     (refused,) = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec", replay=True))).results
-    assert (refused.outcome, "another skill" in refused.message) == (CaseOutcome.ERROR, True)
+    assert (refused.outcome, "another version of the skill" in refused.message) == (CaseOutcome.ERROR, True)
     stale = Recordings(tmp_path / "rec", replay=True, accept_stale=True)
     report = case().run_behaviour(BehaviourRunner(stale))
     assert report.results[0].outcome is CaseOutcome.PASSED

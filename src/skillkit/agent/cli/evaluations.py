@@ -74,6 +74,8 @@ def show_report(found: Report) -> None:
         output.remark(escape_hidden(note))
     for problem in found.unreadable:
         output.warn(f"{problem.path} {problem.message}")
+    if not found.results:
+        output.warn("Nothing was tested: there is no case of that kind.")
     if not bad and found.results and found.complete:
         output.say("\nNothing failed.", "green")
 

@@ -167,7 +167,11 @@ class Recordings:
         """What a recording depends on that is different now; in a replay there is no model to compare."""
         kept = data.get("key")
         recorded = kept if isinstance(kept, Mapping) else {}
-        compared = {"skill": ["skill_digest"], "prompt": ["prompt_digest"], "model": ["executor", "model"]}
+        compared = {
+            "version of the skill": ["skill_digest"],
+            "prompt": ["prompt_digest"],
+            "model": ["executor", "model"],
+        }
         return [
             label
             for label, names in compared.items()
