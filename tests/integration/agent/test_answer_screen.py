@@ -45,6 +45,17 @@ def test_a_long_block_is_seen_to_its_end_and_not_drawn_again_and_again(
     assert len(chat.raw) < 40_000, "about ten times the text: colours, and what changed"
 
 
+def test_a_block_without_end_is_drawn_in_parts_and_stays_code(chat: Terminal, online: OpenAIServer) -> None:
+    lines = [f"    value_{number}  =  {number}" for number in range(1_500)]
+    online.replies = [Say("\n".join(["```python", *lines, "```", "", "Done."]))]
+    chat.at_prompt().press("Show me\r").expect("value_1499").expect("Done.")
+    chat.at_prompt().press(CTRL_D)
+    assert chat.end() == 0
+    shown = dict.fromkeys(re.findall(r"^ {5,}(value_\d+  =  \d+)", chat.text, re.MULTILINE))
+    whole = [line for line in shown if line.split("_")[1].split()[0] == line.split()[-1]]
+    assert whole == [line.strip() for line in lines], "set in and spaced as code is"
+
+
 def test_what_belongs_to_a_point_of_a_list_is_no_code(chat: Terminal, online: OpenAIServer) -> None:
     online.replies = [Say(STEPS)]
     chat.at_prompt().press("Show me\r").expect("• a point of the second step").expect("Done.")

@@ -20,6 +20,8 @@ _MAX_LINE = 200
 _FENCE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 _NEW_BLOCK = re.compile(r"\n\n+(?=\S)")
 """An empty line and what begins at the margin; what is set in belongs to a list above it."""
+_MAX_BLOCK = 16_000
+"""Characters of a block that is drawn as one; drawing all of a longer one again would take its time."""
 _PAUSE, _SHARE = 0.05, 5
 """Seconds between two drawings, and how many times as long as the last one took."""
 
@@ -113,6 +115,8 @@ class AnswerScreen:
         whole = (end for end in reversed(blocks) if not len(_FENCE.findall(self._unfinished[:end])) % 2)
         end = len(self._unfinished) if everything else next(whole, 0)
         done, self._unfinished = self._unfinished[:end], self._unfinished[end:].lstrip("\n")
+        if not done.strip() and len(self._unfinished) > _MAX_BLOCK:
+            done, self._unfinished = _cut(self._unfinished)
         if not done.strip():
             return
         self._stop_activity()
@@ -121,6 +125,14 @@ class AnswerScreen:
         self._drawn.keep()
         if not everything:
             output.console().print()
+
+
+def _cut(block: str) -> tuple[str, str]:
+    """Cut a long block between words; code goes on as code."""
+    end = max(block.rfind("\n"), 0) or max(block.rfind(" "), 0) or len(block)
+    fences = [found.group().strip() for found in _FENCE.finditer(block[:end])]
+    again = f"{fences[-1]}\n" if len(fences) % 2 else ""
+    return block[:end], again + block[end:].lstrip("\n")
 
 
 def _one_line(text: str, end: str = "") -> "Text":
