@@ -126,7 +126,12 @@ class Memory:
                     yield database
             finally:
                 database.close()
-        except (sqlite3.DatabaseError, OSError) as error:
+        except OSError as error:
+            why = error.strerror or error
+            raise AgentError(
+                f"The memory {self.path} cannot be used ({why}). Choose another AGENT_HOME"
+            ) from error
+        except sqlite3.DatabaseError as error:
             raise AgentError(
                 f"The memory {self.path} cannot be used ({error}). Move the file away to start afresh"
             ) from error

@@ -104,7 +104,7 @@ class AgentRuntime:
         self._agent: Agent[Any] | None = None
         self._skills: ProgramSkills | None = None
         self._unsaved = UnsavedTurn("")
-        self._save_problem = ""
+        self._save_problem = self._memory_problem = ""
         self._examples: dict[str, list[Example]] = {}
         self._reported: set[str] = set()
         self._files: dict[Path, None] = {}
@@ -175,9 +175,12 @@ class AgentRuntime:
         self.trace.session = conversation.id
         self._skills = self._agent = None
 
+    def _note_memory_problem(self, problem: str) -> None:
+        self._memory_problem = problem
+
     def _report_unsaved(self) -> None:
         """Say once what could not be written; it is no reason to withhold an answer."""
-        for problem in (self._save_problem, self.trace.problem):
+        for problem in (self._save_problem, self._memory_problem, self.trace.problem):
             if problem and problem not in self._reported:
                 self._reported.add(problem)
                 self.observers.problem(problem)
@@ -210,9 +213,8 @@ class AgentRuntime:
             try:
                 self.store.save(self.conversation)
             except OSError as error:
-                self._save_problem = (
-                    f"The conversation could not be saved: {error}. Choose another AGENT_HOME"
-                )
+                why = f"{error.strerror or error} ({self.home})"
+                self._save_problem = f"The conversation could not be saved: {why}. Choose another AGENT_HOME"
 
     def saved_messages(self, messages: Sequence[dict[str, Any]]) -> None:
         """Take up messages that the model has finished."""
@@ -262,7 +264,7 @@ class AgentRuntime:
         skills = self.skills
         providers: list[Any] = [ConversationHistory(self), skills]
         if self.memory is not None:
-            providers.append(Recollection(self.memory, self.observers.problem))
+            providers.append(Recollection(self.memory, self._note_memory_problem))
         self.client = self.client or ready(self.provider).client()
         describe_tool_errors(self.client, self.settings.tool_calls)
         if hasattr(self.client, "examples"):

@@ -96,7 +96,7 @@ class Trace:
             try:
                 self._write(step)
             except OSError as error:
-                self.problem = f"The trace could not be written: {error}"
+                self.problem = f"The trace could not be written: {error.strerror or error} ({self.log})"
 
     def _event(self, step: Step) -> Event:
         data: dict[str, Json] = {"model": step.name, "duration_ms": round(step.seconds * 1000)}
