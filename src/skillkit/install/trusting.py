@@ -66,8 +66,8 @@ class TrustingInspector(InstallInspector):
         if remote and digest not in self.registry.consents.digests(ConsentKind.REMOTE):
             server = (skill.source_label or "").removeprefix("mcp-")
             raise ConsentError(
-                f"'{skill.name}' is announced by the MCP server '{server}' and not fetched. Add the server "
-                f"again and agree to it: agent skill source add {server} …"
+                f"'{skill.name}' is announced by the MCP server '{server}' and not fetched: "
+                "add that source again and agree to what is fetched"
             )
 
     @reporting_disk_errors()
