@@ -26,6 +26,8 @@ _QUOTED = re.compile(r"(?<!\w)(?:'[^'\n]+'|‘[^’\n]+’|\"[^\"\n]+\"|“[^”
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|\?")
 _SMOOTHING = 0.1
 """What a kind is credited with for a word that none of its requests has."""
+_ENOUGH = 1.5
+"""How much likelier than any other a kind has to be, as a logarithm."""
 _NONE: Counter[str] = Counter()
 _PAIR = 0.7
 """What two words in a row count beside one: a pair says more, and its words are counted already."""
@@ -74,10 +76,11 @@ class RequestKinds:
         return score
 
 
-def kind_of(request: str, skills: Sequence[SkillMetadata]) -> str:
-    """Return the kind of a request in which skills are called SKILL."""
+def kind_of(request: str, skills: Sequence[SkillMetadata]) -> str | None:
+    """Return the kind of a request in which skills are called SKILL; None where its words say too little."""
     scores = _known().scores(_words(request, _use_of(skills)))
-    return max(scores, key=lambda kind: scores[kind])
+    kind = max(scores, key=lambda kind: scores[kind])
+    return kind if scores[kind] >= _ENOUGH else None
 
 
 def speaks_of_more(request: str, kind: str) -> bool:
