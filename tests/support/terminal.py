@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from fcntl import ioctl
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r")
 _TAKES_KEYS = "\x1b[?2004h"  # what the chat's prompt begins with
@@ -92,3 +92,9 @@ class Terminal:
             return False
         self.raw += data.decode("utf-8", "replace")
         return bool(data)
+
+
+def start(*arguments: str, **more: Any) -> Terminal:
+    """The program at a terminal of its own, here and with the variables of the test."""
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    return Terminal(*arguments, cwd=Path.cwd(), environment={**environment, "TERM": "xterm"}, **more)

@@ -1,5 +1,6 @@
 """The agent against a model server on loopback, or against the embedded model for real."""
 
+import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from openai_server import OpenAIServer
-from terminal import Terminal
 
 KEY = "sk-test-0123456789abcdef"
 BUNDLED = "hello-extended,kalshi-markets"
@@ -54,18 +54,6 @@ def online(home: Path, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture
-def open_chat(home: Path) -> Callable[..., Terminal]:
-    """The chat in a process of its own at a terminal: `open_chat("--model", "test", columns=40)`."""
-
-    def start(*arguments: str, columns: int = 80, **variables: str) -> Terminal:
-        environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-        environment |= {"TERM": "xterm", **variables}
-        return Terminal(*arguments, cwd=Path.cwd(), environment=environment, columns=columns)
-
-    return start
-
-
-@pytest.fixture
 def agent(home: Path, capsys: pytest.CaptureFixture[str]) -> Agent:
     """The program, in this process: `agent("-p", "Hello")`."""
     from skillkit.agent.cli import output
@@ -77,5 +65,16 @@ def agent(home: Path, capsys: pytest.CaptureFixture[str]) -> Agent:
         code = run(app, arguments)
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def talk(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Agent:
+    """The chat with lines from a pipe."""
+
+    def call(*lines: str, options: tuple[str, ...] = ()) -> Outcome:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        return agent(*options)
 
     return call

@@ -1,6 +1,5 @@
 """Talking to the agent: commands, streaming, several lines, completion, and a Ctrl-C that ends one answer."""
 
-import io
 import json
 import os
 import pty
@@ -11,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from openai_server import CallTool, OpenAIServer, Say
+from openai_server import CallTool, Fail, OpenAIServer, Say
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.input import create_pipe_input
@@ -22,17 +21,6 @@ from skillkit.agent.conversations import ConversationStore
 
 READY, WHERE = "\x1b[?2004h", "\x1b[6n"  # the prompt takes keys; it asks where the cursor is
 PROGRAM = "from skillkit.agent.cli import main; main()"
-
-
-@pytest.fixture
-def talk(agent, monkeypatch: pytest.MonkeyPatch):
-    """The chat with lines from a pipe."""
-
-    def call(*lines: str, options: tuple[str, ...] = ()):
-        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-        return agent(*options)
-
-    return call
 
 
 def test_a_conversation_goes_on_from_line_to_line(talk, online: OpenAIServer) -> None:
@@ -142,6 +130,12 @@ async def test_several_lines_history_and_an_answer_to_a_question(home) -> None:
         keys.send_text("always\r")
         assert await terminal.ask("Run it? ") == "always"
     assert (home / "history").exists()
+
+
+def test_what_an_error_advises_can_be_typed_in_the_chat(talk, online: OpenAIServer) -> None:
+    online.replies = [Fail(404, "no such model")]
+    said = " ".join(talk("hello").stderr.split())
+    assert "Choose another: /model NAME." in said
 
 
 def test_completion_knows_commands_and_skills() -> None:

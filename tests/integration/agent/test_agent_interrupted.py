@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from openai_server import CallTool, OpenAIServer, Say
-from terminal import CTRL_C, CTRL_D, Terminal
+from terminal import CTRL_C, CTRL_D, Terminal, start
 
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, cache_folder
 from skillkit.agent.unfinished import STOPPED
@@ -38,10 +38,6 @@ def sessions(home: Path) -> list[dict]:
     """Every saved conversation; a file that is half written could not be read."""
     files = sorted((home / "sessions").glob("*")) if (home / "sessions").exists() else []
     return [json.loads(path.read_text()) for path in files]
-
-
-def start(*arguments: str, **more: object) -> Terminal:
-    return Terminal(*arguments, cwd=Path.cwd(), environment={**os.environ, "TERM": "xterm"}, **more)
 
 
 def computed(program: Terminal) -> float:

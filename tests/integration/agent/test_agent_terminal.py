@@ -1,13 +1,12 @@
 """The chat at a real terminal: consent, signs of life, commands; at 80 and at 40 columns."""
 
-import os
 import threading
 from pathlib import Path
 
 import pytest
 from openai_server import CallTool, OpenAIServer, Say
 from rich.cells import cell_len
-from terminal import CTRL_C, CTRL_D, Terminal
+from terminal import CTRL_C, CTRL_D, start
 
 from skillkit.agent.cli.chat import quoted
 from skillkit.core.disk import agent_home
@@ -16,12 +15,6 @@ IMITATION = "x\n  gets       nothing at all\n  digest sha256:0"
 RUN = CallTool("script_run", {"skill_name": "adder", "script_name": "add", "args": ["2", IMITATION]})
 
 AT_THE_TOP = "\x1b[1;1R"  # what a terminal says about its cursor, without which no status line is drawn
-
-
-def start(*arguments: str, columns: int = 80) -> Terminal:
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    environment["TERM"] = "xterm"
-    return Terminal(*arguments, cwd=Path.cwd(), environment=environment, columns=columns)
 
 
 @pytest.fixture
@@ -98,18 +91,6 @@ def test_no_line_is_wider_than_the_terminal_and_none_are_glued(
     assert chat.end() == 0
     printed = chat.text.partition("Command")[2].splitlines()
     assert all(len(line) <= columns for line in printed if not line.startswith(">")), printed
-
-
-@pytest.fixture
-def talk(agent, monkeypatch: pytest.MonkeyPatch):
-    """The chat with lines from a pipe."""
-    import io
-
-    def call(*lines: str):
-        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-        return agent()
-
-    return call
 
 
 def test_a_question_is_undone_and_asked_again(talk, online: OpenAIServer) -> None:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 from openai_server import OpenAIServer, Say
-from terminal import CTRL_D, Terminal
+from terminal import CTRL_D, Terminal, start
 
 from skillkit.agent.cli.drawn_lines import DrawnLines
 
@@ -26,8 +26,8 @@ Done."""
 
 
 @pytest.fixture
-def chat(online: OpenAIServer, open_chat) -> Terminal:
-    return open_chat()
+def chat(online: OpenAIServer) -> Terminal:
+    return start()
 
 
 def test_a_long_block_is_seen_to_its_end_and_not_drawn_again_and_again(
@@ -73,11 +73,11 @@ def test_words_are_shown_though_the_next_ones_wait(chat: Terminal, online: OpenA
     assert chat.end() == 0
 
 
-def test_a_conversation_that_goes_on_shows_where_it_was_left(agent, online: OpenAIServer, open_chat) -> None:
+def test_a_conversation_that_goes_on_shows_where_it_was_left(agent, online: OpenAIServer) -> None:
     online.replies = [Say("The **first** answer."), Say("The **second** answer.")]
     agent("-p", "first question")
     agent("--continue", "-p", "second question")
-    chat = open_chat("--continue").expect("> second question").expect("The second answer.")
+    chat = start("--continue").expect("> second question").expect("The second answer.")
     chat.at_prompt().press(CTRL_D)
     assert chat.end() == 0
     assert "The first answer." not in chat.text

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -29,6 +30,8 @@ from skillkit.core.text import escape_hidden, shortened, strip_hidden
 if TYPE_CHECKING:
     from skillkit.agent.cli.terminal import Terminal
 
+_OPTION = re.compile(r"--(?:model|provider) (\w+)")
+"""What an error advises for the command line; in a chat there is a command for it."""
 WELCOME = "Type a message, /help for commands, Ctrl-C to stop an answer, Ctrl-D to leave."
 
 
@@ -77,7 +80,7 @@ class Chat:
                 await self._turn(commands.with_files(text))
         except SkillsUseError as error:
             self.failure = error
-            output.complain(str(error))
+            output.complain(_OPTION.sub(r"/model \1", str(error)))
 
     def status(self) -> str:
         """Model, active skills, tokens used; what has no space is left out whole, the tokens last."""

@@ -87,7 +87,7 @@ def _by_kind(chain: list[BaseException], said: str, provider: ChatProvider) -> s
         longer = f"agent config set {provider.name}.timeout SECONDS"
         return f"sent nothing for {provider.timeout:g} s. Try again, or wait longer: {longer}"
     if any(_is_kind(link, "RemoteProtocolError", "ReadError", "IncompleteRead") for link in chain):
-        return "lost the connection before the answer was whole"
+        return "lost the connection before the answer was whole. Try again"
     if is_unreachable(chain[0]):
         at = provider.shown_address
         return f"cannot be reached{at}. Check the network, or work without it: --provider local"
