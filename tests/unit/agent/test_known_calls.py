@@ -273,6 +273,7 @@ DESK, SAILS = (
         ("write a skill that sews", None),
         ("create a skill called pdf-tools", None),
         ("what does the new skill do", "new"),
+        ("What do you put over a sofa in winter?", None),
         ("with sail-maker, how likely is it that it holds?", None),
     ],
 )

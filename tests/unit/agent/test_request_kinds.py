@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillkit.agent.models import request_kinds
-from skillkit.agent.models.request_kinds import RequestKinds, kind_of, read_lines, speaks_of_more
+from skillkit.agent.models.request_kinds import RequestKinds, kind_of, other_words, read_lines
 from skillkit.core.models import SkillMetadata, Triggers
 
 KITES = SkillMetadata(
@@ -53,9 +53,9 @@ def test_words_of_a_skill_and_names_are_the_same_whatever_they_are(
     assert request_kinds._words(request_text, request_kinds._use_of(skills)) == words
 
 
-def test_what_is_asked_about_is_an_ordinary_word_that_no_such_request_has() -> None:
-    assert speaks_of_more("what is SKILL for dinner?", "describe")
-    assert not speaks_of_more("what is SKILL for?", "describe")
+def test_what_else_is_spoken_of_are_ordinary_words_that_no_such_request_has() -> None:
+    assert other_words("what is SKILL for dinner, and xyzzy?", "describe") == ["dinner"]
+    assert other_words("what can you do with a kite?", "list", [KITES]) == []
 
 
 def test_a_kind_is_learned_from_few_lines() -> None:

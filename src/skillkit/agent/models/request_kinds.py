@@ -56,13 +56,15 @@ class RequestKinds:
         features = [feature for feature in _features(words) if feature in self.having]
         return {kind: self._score(kind, features) for kind in self.requests}
 
-    def speaks_of_more(self, words: Iterable[str], kind: str) -> bool:
-        """Return whether an ordinary word is in no request of a kind: it is what is asked about."""
-        return any(
-            not self.having.get(word, _NONE)[kind] and any(map(commonness, terms(word)))
+    def others(self, words: Iterable[str], kind: str) -> list[str]:
+        """Return the ordinary words that are in no request of a kind."""
+        return [
+            word
             for word in words
             if word not in _MARKS
-        )
+            and not self.having.get(word, _NONE)[kind]
+            and any(map(commonness, terms(word)))
+        ]
 
     def _score(self, kind: str, features: Sequence[str]) -> float:
         own, all_of_them = self.requests[kind], self.requests.total()
@@ -83,9 +85,9 @@ def kind_of(request: str, skills: Sequence[SkillMetadata]) -> str | None:
     return kind if scores[kind] >= _ENOUGH else None
 
 
-def speaks_of_more(request: str, kind: str) -> bool:
-    """Return whether a request has an ordinary word that no request of a kind has."""
-    return _known().speaks_of_more(_words(request), kind)
+def other_words(request: str, kind: str, skills: Sequence[SkillMetadata] = ()) -> list[str]:
+    """Return the ordinary words of a request that no request of a kind has: it speaks of something else."""
+    return _known().others(_words(request, _use_of(skills)), kind)
 
 
 @lru_cache(maxsize=1)

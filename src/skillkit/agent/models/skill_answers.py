@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from skillkit.agent.models.constrained import ALL_SKILLS
-from skillkit.agent.models.request_kinds import DESCRIBE, LIST, SKILL, kind_of, speaks_of_more
+from skillkit.agent.models.request_kinds import DESCRIBE, LIST, SKILL, kind_of, other_words
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import one_line
 from skillkit.matching.terms import terms
@@ -12,7 +12,8 @@ from skillkit.matching.terms import terms
 _A_SKILL = re.compile(r"([\w-]+) skill\b", re.IGNORECASE)
 _SKILL_FOR = re.compile(r"\bskill\b.*?\b(?:that|which|for|to|about)\b(.*)", re.IGNORECASE)
 _CALLED = re.compile(
-    r"\b(?:the|an?|on|about) [\"'“‘]?([\w-]+)[\"'”’]? skill\b|\bskill (?:called |named )?[\"'“‘]?([\w-]+)",
+    r"\b(?:the|an?|on|about) [\"'“‘]?([\w-]+)[\"'”’]? skill\b"
+    r"|\bskill (?:(?:called|named) )?[\"'“‘]?(\w+-[\w-]+)|\bskill (?:called|named) [\"'“‘]?(\w+)",
     re.IGNORECASE,
 )
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -71,11 +72,13 @@ def asked_about(skills: Sequence[SkillMetadata], request: str, before: str = "")
     if not named and (next_one := _asked_next(skills, request, before)) is not None:
         return next_one
     loosely, again = _named(skills, request, loosely=True)
-    if not named and loosely and not speaks_of_more(again, DESCRIBE):
+    if not named and loosely and not other_words(again, DESCRIBE):
         named, marked = loosely, again
     if not named and (it := spoken_of(skills, request, before)) is not None:
         named, marked = [it], _IT.sub(SKILL, request, count=1)
     kind = kind_of(marked, skills)
+    if kind == LIST and "skill" not in request.casefold() and len(other_words(marked, LIST, skills)) > 1:
+        return None  # what can you do about it
     if kind == LIST or (kind == DESCRIBE and len(named) > 1):
         return ALL_SKILLS
     if kind != DESCRIBE:
@@ -91,7 +94,7 @@ def _by_function(skills: Sequence[SkillMetadata], request: str) -> str | None:
     if found := _SKILL_FOR.search(request):
         return _nearest(skills, found[1]) or ALL_SKILLS
     called = _CALLED.search(request)
-    return (called[1] or called[2]) if called else None
+    return next(filter(None, called.groups())) if called else None
 
 
 def _nearest(skills: Sequence[SkillMetadata], said: str) -> str | None:
