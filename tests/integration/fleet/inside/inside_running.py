@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fleet_machines import ADDRESS
+from fleet_machines import ADDRESS, name_for
 from ray_cluster import processes, wait_until
 
 from skillkit.core.grants import Limits
@@ -19,6 +19,7 @@ from skillkit.fleet.cluster import FleetError, get_dispatcher
 from skillkit.fleet.envelopes import pack_request
 from skillkit.fleet.operations import drain_machine
 from skillkit.fleet.packing import pack_tree
+from skillkit.fleet.protocol import PROTOCOL
 from skillkit.fleet.runner import RayRunner
 from skillkit.fleet.sealing import FleetKeys, Label, add_key
 from skillkit.fleet.tree_stores import open_tree_store
@@ -164,6 +165,48 @@ async def test_a_run_that_waits_can_be_cancelled_and_never_starts(fleet):
     await asyncio.gather(task, *tasks, return_exceptions=True)
     await asyncio.to_thread(wait_until, lambda: status()["waiting"] == status()["running"] == 0)
     assert fleet.starts(waiting) == 0
+
+
+def test_a_skill_can_be_brought_to_every_machine_before_it_is_asked_for(fleet, machines):
+    request = fleet.request("print('prepared')")
+    assert fleet.runner().prepare(request) == dict.fromkeys(machines.values(), "")
+    assert fleet.starts(request) == 0
+    (request.base_dir / "SKILL.md").unlink()  # the client could not send it any more
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(fleet.runner().run, [request] * 8))
+    assert {result.stdout.data for result in results} == {b"prepared\n"}
+
+
+def test_with_two_dispatchers_each_tenant_and_machine_belongs_to_one(fleet, monkeypatch):
+    fleet.stop_workers()
+    (fleet.folder / "policy").write_text('{"dispatchers": 2}')
+    first = get_dispatcher(fleet.ray)
+    use_policy(first, str(fleet.folder / "policy"))
+    greeting = lambda: fleet.ray.get(first.greet.remote("test", PROTOCOL))  # noqa: E731
+    wait_until(lambda: greeting()["dispatchers"] == 2)
+    monkeypatch.setattr(fleet, "dispatchers", 2, raising=False)
+    tenants = [name_for(number, 2) for number in range(2)]
+    workers = [fleet.start_worker(f"127.0.0.{2 + number}", place=tenants[number]) for number in range(2)]
+    for tenant, worker in zip(tenants, workers, strict=True):
+        started = []
+        runner = fleet.runner(tenant=tenant, on_start=started.append)
+        assert [runner.run(fleet.request()).outcome for _ in range(3)] == [Outcome.EXITED] * 3
+        assert {name.partition("/")[0] for name in started} == {worker}
+    said = [fleet.ray.get(get_dispatcher(fleet.ray, number).status.remote()) for number in range(2)]
+    assert [list(each["workers"]) for each in said] == [[worker] for worker in workers]
+    assert [tenant in each["tenants"] for each in said for tenant in tenants] == [True, False, False, True]
+    fleet.stop_workers()
+    use_policy(first, "")
+    wait_until(lambda: greeting()["dispatchers"] == 1)
+
+
+def use_policy(dispatcher, path):
+    def change(_, path=path):
+        import os
+
+        os.environ["SKILLKIT_FLEET_POLICY"] = path
+
+    dispatcher.__ray_call__.remote(change)
 
 
 def test_a_replayed_an_altered_and_a_foreign_document_are_refused(fleet, machines, tmp_path):
