@@ -90,6 +90,29 @@ def test_the_name_of_a_skill_in_the_place_of_a_verdict(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("document", "routings"),
+    [
+        (
+            [{"prompt": "a", "expected": "lp-plan", "mustNotInvoke": ["lp-go"]}],
+            [Routing(("lp-plan",), ("lp-go",))],
+        ),
+        ([{"prompt": "a", "expectedSkill": "x", "unexpectedSkills": ["y"]}], [Routing(("x",), ("y",))]),
+        (
+            {"skills": [{"name": "x", "positive": ["a"], "negative": [{"prompt": "b", "route": "none"}]}]},
+            [Routing(("x",)), Routing((), ("x",))],
+        ),
+    ],
+)
+def test_libraries_that_name_the_skill_of_each_request(tmp_path, document, routings):
+    assert [case.routing for case in read_cases_file(written(tmp_path, document)).cases] == routings
+
+
+def test_what_is_expected_of_a_skill_that_is_known_is_not_another_one(tmp_path):
+    suite = read_cases_file(written(tmp_path, [{"prompt": "a", "expected": "needs-review"}]), "me")
+    assert suite.cases[0].routing == Routing(("me",), implied=True)
+
+
 @pytest.mark.parametrize("key", ["exit_code", "expected_exit", "expected_exit_code"])
 def test_a_script_that_should_fail_in_every_spelling(tmp_path, key):
     test = {"id": "usage", "script": "sum.py", key: 2, "stdout_contains": ["usage"], "stderr_contains": ["x"]}

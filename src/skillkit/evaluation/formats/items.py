@@ -1,5 +1,6 @@
 """Lists of items: `evals.json` in its official form and its variants, and trigger files in every spelling."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +57,12 @@ _NO = frozenset(
 _NAMED_KEYS = (
     "expected_skill", "expected_skills", "expect_skill", "expect_skills", "expectedSkill", "relevant",
 )  # fmt: skip
+_UNWANTED_KEYS = (
+    "negative_for", "mustNotInvoke", "must_not_invoke", "unexpectedSkills", "unexpected_skills",
+    "forbidden_skills",
+)  # fmt: skip
 _NO_SKILL = frozenset({"", "none", "null", "no_skill", "no-skill", "n/a"})
+_SLUG = re.compile("[a-z0-9]+(?:-[a-z0-9]+)+")
 _RESULT_KEYS = frozenset(
     {"predicted_trigger", "selected", "passed", "run_summary", "assertion_results", "runs"}
 )
@@ -125,8 +131,10 @@ def _items(
 
 
 def _by_skill(top: Mapping[str, object]) -> Iterator[tuple[object, Should, str]]:
-    """The items of a file that has lists of requests under the name of each skill."""
-    for name, value in top.items():
+    """The items of a file that has lists of requests under the name of each skill, or beside it."""
+    listed = top.get("skills")
+    beside = map(mapping_of, listed if isinstance(listed, list) else ())
+    for name, value in (*top.items(), *((text_of(each, "name", *SKILL_KEYS), each) for each in beside)):
         lists = {str(key).lower().replace("-", "_") for key in mapping_of(value)}
         if name in LIST_KEYS or not lists & (_POSITIVE_LISTS | _NEGATIVE_LISTS):
             continue
@@ -217,12 +225,14 @@ def _prompt_file(file: Path, within: Path) -> str:
 
 
 def _routing(item: Mapping[str, object], skill: str | None, should: Should) -> Routing | None:
-    named = next((item[key] for key in _NAMED_KEYS if key in item), _named_as_verdict(item))
-    unwanted = texts_of(item.get("negative_for"))
+    named = next((item[key] for key in _NAMED_KEYS if key in item), _named_as_verdict(item, skill))
+    unwanted = tuple(name for key in _UNWANTED_KEYS for name in texts_of(item.get(key)))
     forbidden = item.get("should_not_trigger")
     if isinstance(forbidden, str | list):
         unwanted += texts_of(forbidden)
-    if named is not None or any(key in item for key in (*_NAMED_KEYS, "negative_for")):
+    if named is not None or any(
+        key in item for key in (*_NAMED_KEYS, "negative_for")
+    ):  # also where both are empty
         wanted = tuple(name for name in texts_of(named) if name.strip().lower() not in _NO_SKILL)
         if _said(item) == "no" and wanted:
             return Routing((), (*wanted, *unwanted))
@@ -234,12 +244,14 @@ def _routing(item: Mapping[str, object], skill: str | None, should: Should) -> R
     return Routing((skill,), unwanted) if verdict == "yes" else Routing((), (skill, *unwanted))
 
 
-def _named_as_verdict(item: Mapping[str, object]) -> str | None:
-    """The skill that stands where others say whether one should come: `"should_trigger": "peer-review"`."""
-    for key in ("should_trigger", "shouldTrigger", "expected_trigger"):
+def _named_as_verdict(item: Mapping[str, object], skill: str | None) -> str | None:
+    """The skill that stands where others say whether one should come: `"should_trigger": "peer-review"`.
+
+    What is `expected` can be anything where the cases are about a skill that is known."""
+    for key in ("should_trigger", "shouldTrigger", "expected_trigger", *(() if skill else ("expected",))):
         value = item.get(key)
         if isinstance(value, str) and value.strip().lower() not in _YES | _NO and len(value.split()) == 1:
-            return value.strip()
+            return value.strip() if key != "expected" or _SLUG.fullmatch(value.strip()) else None
     return None
 
 
