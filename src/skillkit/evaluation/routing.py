@@ -53,8 +53,8 @@ def routed_cases(cases: Iterable[Case], skill: str | None, suite: Path | str = "
 
 
 def canonical(name: str) -> str:
-    """A skill's own name, which may have a library before a slash or a colon."""
-    return canonical_name(name.replace(":", "/").rsplit("/", 1)[-1])
+    """A skill's own name, which may have a library before a slash or a colon, and a remark after it."""
+    return canonical_name(name.partition(" (")[0].replace(":", "/").rsplit("/", 1)[-1])
 
 
 def _resolved(routing: Routing, skill: str | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:

@@ -97,6 +97,7 @@ def test_the_name_of_a_skill_in_the_place_of_a_verdict(tmp_path):
             [{"prompt": "a", "expected": "lp-plan", "mustNotInvoke": ["lp-go"]}],
             [Routing(("lp-plan",), ("lp-go",))],
         ),
+        ([{"prompt": "a", "expected": "none"}], [Routing((), ())]),
         ([{"prompt": "a", "expectedSkill": "x", "unexpectedSkills": ["y"]}], [Routing(("x",), ("y",))]),
         (
             {"skills": [{"name": "x", "positive": ["a"], "negative": [{"prompt": "b", "route": "none"}]}]},

@@ -96,6 +96,15 @@ def test_cases_of_nobody_are_told_and_not_guessed(tester, tmp_path):
     assert "do not say which skill" in report.notes[0]
 
 
+@pytest.mark.parametrize(
+    "name", ["csv-report", "office:CSV_Report", "office/csv-report", "csv-report (the basics)"]
+)
+def test_a_skill_is_known_by_every_way_to_write_its_name(tester, library, name):
+    wrote(library, [{"query": "Make a report of this CSV", "expected_skill": name}])
+    (result,) = tester().run_routing().results
+    assert (result.skill, result.outcome) == ("csv-report", CaseOutcome.PASSED), result.message
+
+
 def test_a_skill_is_meant_by_its_folder_where_none_has_that_name(tester, write_skill):
     folder = write_skill("ledger-skill", header="name: ledger\ndescription: Adds up ledgers of shops.")
     (folder / "evals").mkdir()

@@ -248,11 +248,13 @@ def _named_as_verdict(item: Mapping[str, object], skill: str | None) -> str | No
     """The skill that stands where others say whether one should come: `"should_trigger": "peer-review"`.
 
     What is `expected` can be anything where the cases are about a skill that is known."""
-    for key in ("should_trigger", "shouldTrigger", "expected_trigger", *(() if skill else ("expected",))):
+    for key in ("should_trigger", "shouldTrigger", "expected_trigger"):
         value = item.get(key)
         if isinstance(value, str) and value.strip().lower() not in _YES | _NO and len(value.split()) == 1:
-            return value.strip() if key != "expected" or _SLUG.fullmatch(value.strip()) else None
-    return None
+            return value.strip()
+    expected = text_of(item, "expected") if skill is None else ""
+    named = _SLUG.fullmatch(expected) and expected not in _YES | _NO
+    return expected if named or expected.lower() in _NO_SKILL - {""} else None
 
 
 def _said(item: Mapping[str, object]) -> Should:
