@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -417,3 +418,20 @@ async def test_a_question_that_says_nothing_new_gives_way_to_the_one_about_the_m
     engine = ScriptedEngine('{"tool": "greet", "arguments": {"name": "Bo"}}', '{"ask": "ANNA"}')
     answer = await agent_with(engine, greet).run("greet the friend of ANNA")
     assert answer.text == "Which name do you mean?"
+
+
+async def test_an_answer_to_a_question_back_is_read_with_everything() -> None:
+    engine = ScriptedEngine('{"ask": "Who is it?"}', '{"tool": "greet", "arguments": {"name": "Bo"}}')
+    agent = agent_with(engine, greet)
+    client = agent.client
+    shown = "\n".join(f"say hi to {name} => greet name={name}" for name in ("Ann", "Bo", "Cy"))
+    greeter = replace(GREETER, metadata={"examples": shown})
+    client.examples = lambda: examples_of(greeter, ())  # type: ignore[attr-defined]
+    client.skills = lambda: [greeter]  # type: ignore[attr-defined]
+    session = agent.create_session()
+    await agent.run("say hi to Ann for me", session=session)
+    await agent.run("say hi to Bo", session=session)
+    assert [turns[0]["content"].startswith("Reply to the last message") for turns in engine.read] == [
+        True,
+        False,
+    ]

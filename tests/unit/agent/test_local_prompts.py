@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from agent_framework import Message
 
-from skillkit.agent.models.constrained import turns_before
-from skillkit.agent.models.examples import Example, Examples
+from skillkit.agent.models.constrained import ToolSpec, turns_before
+from skillkit.agent.models.examples import Example, Examples, examples_of, showing
 from skillkit.agent.models.prompt_states import PromptStates, shared_beginning
 from skillkit.agent.models.results import answer_from_result
-from skillkit.agent.models.turns import make_prompt
+from skillkit.agent.models.turns import make_command, make_prompt
+from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.tool_result import ToolResult
 
 
@@ -23,6 +24,39 @@ def test_marks_between_turns_cannot_be_written_by_anybody() -> None:
         examples=Examples([example], [example]),
     )
     assert all("<|" not in turn["content"] for turn in [*prompt.fixed, *prompt.turns])
+
+
+WAVER = SkillMetadata(
+    "waver",
+    "Waves.",
+    Path("waver/SKILL.md"),
+    metadata={
+        "examples": """\
+wave at Ann => wave_at name=Ann
+wave at my team => "Who is in it?"
+Good day! => "Good day to you!"
+a flag for Ann at dawn => flag --name Ann
+wave at Ann and Bo => wave_at_all names=Ann,Bo,
+"""
+    },
+)
+
+
+def test_a_command_is_read_with_its_tools_and_their_examples_alone() -> None:
+    examples = examples_of(WAVER, ["flag"])
+    shown = showing({"wave_at", "wave_at_all"}, examples)
+    assert [example.request for example in shown] == [
+        "wave at Ann",
+        "wave at my team",
+        "wave at Ann and Bo",
+    ]
+    one, many = (ToolSpec(name, "Wave.", {"properties": {}}) for name in ("wave_at", "wave_at_all"))
+    prompt, other = (
+        make_command([Message("user", ["wave at Cy"])], tools, shown) for tools in ([one, many], [many, one])
+    )
+    assert prompt.fixed == other.fixed
+    assert len(prompt.fixed) == 1 + 2 * len(shown)
+    assert prompt.turns == [{"role": "user", "content": "wave at Cy"}]
 
 
 def test_a_conversation_that_is_too_long_loses_its_beginning() -> None:

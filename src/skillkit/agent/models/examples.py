@@ -66,6 +66,16 @@ def choose(request: str, examples: Sequence[Example]) -> Examples:
     return Examples([example for example in examples if example not in rare], shown)
 
 
+def showing(tools: Collection[str], examples: Sequence[Example]) -> list[Example]:
+    """Return the examples that call these tools, and those of the same skills that ask for something."""
+    skills = {example.skill for example in examples if example.tool in tools}
+    return [
+        example
+        for example in examples
+        if example.tool in tools or (example.skill in skills and example.reply.startswith('{"ask"'))
+    ]
+
+
 def speaks_of_script(request: str, examples: Sequence[Example]) -> bool:
     """Return whether a request has a word that only the examples with scripts have, or the name of one."""
     for_script = {

@@ -44,7 +44,7 @@ from skillkit.agent.models.constrained import (
 )
 from skillkit.agent.models.echoes import EchoFilter, is_echo
 from skillkit.agent.models.engine import MAX_ANSWER_TOKENS, LocalEngine, Reply
-from skillkit.agent.models.examples import Example, choose
+from skillkit.agent.models.examples import RUN, Example, choose, showing
 from skillkit.agent.models.given_values import complete, with_said_choices
 from skillkit.agent.models.grounding import (
     MadeUp,
@@ -53,7 +53,7 @@ from skillkit.agent.models.grounding import (
     check_arguments,
 )
 from skillkit.agent.models.identifiers import example_identifiers
-from skillkit.agent.models.reply_choice import Outcome
+from skillkit.agent.models.reply_choice import Choice, Outcome
 from skillkit.agent.models.results import answer_from_result
 from skillkit.agent.models.script_requests import (
     Narrowed,
@@ -69,6 +69,7 @@ from skillkit.agent.models.turns import (
     conversation_text,
     earlier_text,
     latest_request,
+    make_command,
     make_prompt,
     make_talk,
 )
@@ -78,6 +79,8 @@ from skillkit.agent.models.unsupported import (
 from skillkit.core.models import SkillMetadata
 
 MAX_TOOL_CALLS = 6
+ENOUGH_EXAMPLES = 3
+"""So many show a model how tools are called, without the demonstration and the skill's text."""
 TRIES = 2
 """How often the model may reply to a request."""
 
@@ -144,10 +147,7 @@ class LocalChatClient(
             return
         choice = use.choice(tools, spoken, known, required=required, last=last_call(messages))
         talk = choice.is_talk
-        if talk:
-            prompt = make_talk(messages, brief, context=self.engine.context)
-        else:
-            prompt = self._prompt(messages, options)
+        prompt = self._prompt_for(choice, messages, options, brief)
         usage = self.usage(*known.script) if isinstance(known, Narrowed) and known.script else ""
         prompt = prompt.adding(usage)
         completed = partial(complete, examples=self.examples(), usage=self.usage, request=spoken.request)
@@ -200,6 +200,23 @@ class LocalChatClient(
                 return Answer("I cannot do that.")
             case _:
                 return outcome
+
+    def _prompt_for(
+        self, choice: Choice, messages: Sequence[Message], options: Mapping[str, Any], brief: str
+    ) -> Prompt:
+        """Return what the model reads for a choice: no more than that needs."""
+        if choice.is_talk:
+            return make_talk(messages, brief, context=self.engine.context)
+        answers = earlier_text(messages).rstrip().endswith("?")  # what was asked before has to be understood
+        command = self._command(messages, choice.tools) if choice.is_command and not answers else None
+        return command or self._prompt(messages, options)
+
+    def _command(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Prompt | None:
+        """Return what the model reads for a request that these tools are for, if examples show them."""
+        shown = showing({tool.name for tool in tools}, self.examples())
+        if len(shown) < ENOUGH_EXAMPLES:
+            return None
+        return make_command(messages, tools, shown, context=self.engine.context)
 
     def _prompt(self, messages: Sequence[Message], options: Mapping[str, Any]) -> Prompt:
         tools = disclosed(options)
@@ -318,7 +335,10 @@ class PreparingClient(LocalChatClient):
         self, messages: Sequence[Message], options: Mapping[str, Any]
     ) -> AsyncIterator[ChatResponseUpdate]:
         prompt = self._prompt(*with_skills_in_instructions(messages, options))
-        await asyncio.to_thread(self.engine.prepare, prompt.fixed)
+        called = {example.tool for example in self.examples()} - {None, RUN}
+        command = self._command((), [tool for tool in disclosed(options) if tool.name in called])
+        for beginning in (prompt, *((command,) if command is not None else ())):
+            await asyncio.to_thread(self.engine.prepare, beginning.fixed)
         yield self._end(NOTHING_READ, "prepared", Answer("Prepared."))
 
 

@@ -35,6 +35,11 @@ class Choice:
         """Whether only an answer is possible: then the model may write as it is used to."""
         return not self.tools and not self.about and tuple(self.forms) == (ANSWER,)
 
+    @property
+    def is_command(self) -> bool:
+        """Whether the request is for one of these tools, or for a question back."""
+        return bool(self.tools) and not self.about and tuple(self.forms) == (ASK,)
+
     def asking(self, outcome: Outcome, made_up: MadeUp | None = None) -> Outcome:
         """Return a reply; a question that asks nothing asks for what was made up or the first tool needs."""
         if not isinstance(outcome, Question) or re.search(r"[?？؟;]", outcome.text):

@@ -70,6 +70,24 @@ def make_talk(messages: Sequence[Message], instructions: str, *, context: int = 
     return Prompt([], [told, *_conversation(messages, context, len(told["content"]))])
 
 
+_CALLING = """\
+Reply to the last message with one JSON object: a call of one of these tools, or {"ask": QUESTION} where
+a name or value that the tool needs was not said. Give only what was said."""
+
+
+def make_command(
+    messages: Sequence[Message],
+    tools: Sequence[ToolSpec],
+    examples: Sequence[Example],
+    *,
+    context: int = CONTEXT_TOKENS,
+) -> Prompt:
+    """The conversation for a request that these tools are for: with what examples show of them alone."""
+    listed = "\n".join(sorted(tool.line() for tool in tools))
+    fixed = [{"role": "system", "content": _plain(f"{_CALLING}\n{listed}")}, *_shown(examples)]
+    return Prompt(fixed, _conversation(messages, context, _length(fixed)))
+
+
 def _conversation(messages: Sequence[Message], context: int, taken: int) -> list[Turn]:
     """Return the turns of a conversation, the oldest left out where there is no space beside `taken`."""
     names = {
