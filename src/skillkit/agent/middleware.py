@@ -76,12 +76,7 @@ class RequestTracer(ChatMiddleware):
                     instructions="\n\n".join([instructions, *inserted]),
                     request=asked[-1] if asked else "",
                     result=response.text,
-                    calls=tuple(
-                        str(content.name)
-                        for message in response.messages
-                        for content in message.contents
-                        if content.type == "function_call"
-                    ),
+                    calls=called_tools(response),
                 )
             )
 
@@ -93,6 +88,12 @@ class RequestTracer(ChatMiddleware):
             )
         elif isinstance(context.result, ChatResponse):
             note(context.result)
+
+
+def called_tools(response: ChatResponse[Any]) -> tuple[str, ...]:
+    """The names of the tools that a response calls."""
+    contents = [content for message in response.messages for content in message.contents]
+    return tuple(str(content.name) for content in contents if content.type == "function_call")
 
 
 async def _noting_what_came(

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
-from agent_framework import ChatContext, ChatMiddleware
+from agent_framework import ChatContext, ChatMiddleware, ChatResponse, ResponseStream
 
 from skillkit.agent.exceptions import UnfinishedAnswerError
+from skillkit.agent.middleware import called_tools
 from skillkit.agent.telemetry import Next, Trace
 
 
@@ -25,11 +27,7 @@ class TurnLimits(ChatMiddleware):
         steps = self.trace.steps[self._first :]
         calls = Counter(name for step in steps for name in step.calls)
         if calls.total() >= self.tool_calls:
-            [(name, times)] = calls.most_common(1)
-            raise UnfinishedAnswerError(
-                f"The model has called tools {calls.total()} times without an answer, {name} {times} times. "
-                "The turn was ended; the limit is the setting tool_calls: agent config set tool_calls NUMBER"
-            )
+            raise self._endless(calls)
         spent = sum(step.tokens.total + step.tokens.output for step in steps if step.tokens is not None)
         if spent >= self.tokens:
             raise UnfinishedAnswerError(
@@ -37,6 +35,24 @@ class TurnLimits(ChatMiddleware):
                 "the limit is the setting turn_tokens: agent config set turn_tokens NUMBER"
             )
         await call_next()
+
+        def check(response: ChatResponse[Any]) -> None:
+            """Make none of the calls of a response that alone goes beyond the limit."""
+            wanted = calls + Counter(called_tools(response))
+            if wanted.total() > self.tool_calls:
+                raise self._endless(wanted)
+
+        if isinstance(context.result, ResponseStream):
+            context.result = context.result.with_result_hook(check)
+        elif isinstance(context.result, ChatResponse):
+            check(context.result)
+
+    def _endless(self, calls: "Counter[str]") -> UnfinishedAnswerError:
+        [(name, times)] = calls.most_common(1)
+        return UnfinishedAnswerError(
+            f"The model has called tools {calls.total()} times without an answer, {name} {times} times. "
+            "The turn was ended; the limit is the setting tool_calls: agent config set tool_calls NUMBER"
+        )
 
 
 def _tools(calls: "Counter[str]") -> str:

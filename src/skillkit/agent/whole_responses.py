@@ -5,6 +5,7 @@ from typing import Any
 from agent_framework import ChatContext, ChatMiddleware, ChatResponse, ResponseStream
 
 from skillkit.agent.exceptions import UnfinishedAnswerError
+from skillkit.agent.middleware import called_tools
 from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.telemetry import Next
 
@@ -14,7 +15,7 @@ class WholeResponses(ChatMiddleware):
 
     def __init__(self, provider: ChatProvider) -> None:
         self.provider = provider
-        self._called: list[str] = []
+        self._called: tuple[str, ...] = ()
         """The tools that the response before called."""
 
     async def process(self, context: ChatContext, call_next: Next) -> None:
@@ -32,9 +33,8 @@ class WholeResponses(ChatMiddleware):
             raise UnfinishedAnswerError(f"The answer of the provider '{name}' is not whole: {why}")
 
     def _problem(self, response: ChatResponse[Any]) -> str | None:
-        contents = [content for message in response.messages for content in message.contents]
         before = "".join(f" after a call of {name}" for name in self._called[-1:])
-        self._called = [str(content.name) for content in contents if content.type == "function_call"]
+        self._called = called_tools(response)
         empty = not self._called and not response.text.strip()
         match response.finish_reason:
             case "length":

@@ -51,6 +51,19 @@ def test_endless_calls_of_a_tool_that_there_is_not_end_with_its_name(agent, onli
     assert "frobnicate" in done.stderr
 
 
+def test_more_calls_in_one_response_than_a_turn_may_make_are_not_made(agent, online: OpenAIServer) -> None:
+    agent("config", "set", "tool_calls", "3")
+    calls = [
+        {"index": place, "id": f"call {place}", "type": "function", "function": {"name": "hello_world"}}
+        for place in range(5)
+    ]
+    online.replies = [Raw(chunk({"tool_calls": calls}) + chunk({}, "tool_calls"))]
+    done = agent("--json", "-p", "Hello")
+    document = json.loads(done.stdout)
+    assert (done.code, document["tool_calls"], len(online.requests)) == (UNFINISHED, [], 1)
+    assert "called tools 5 times without an answer, hello_world 5 times" in document["error"]
+
+
 def test_text_after_a_tool_begins_a_paragraph_where_all_messages_have_one_id(
     agent, online: OpenAIServer
 ) -> None:
