@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.matching.data import SEED, Case, Library
+from benchmarks.matching.passing import SAID_IN_PASSING
 from benchmarks.matching.scale import named
 from benchmarks.measure import table as print_table
 from skillkit.core.models import SkillMetadata
@@ -30,6 +31,7 @@ COLUMNS = (
     "put in",
     "of it right",
     "without need",
+    "in passing",
     "near misses",
     "in whole libraries",
 )
@@ -41,6 +43,7 @@ class Answers:
     def __init__(self) -> None:
         self.places: dict[str, list[tuple[int, bool, bool, int]]] = {kind: [] for kind in KINDS}
         self.without_need: list[bool] = []
+        self.in_passing: list[bool] = []
         self.near_misses: list[bool] = []
         self.in_whole: list[bool] = []
         """Those of libraries that are there with all skills of their authors: what such a request is really
@@ -64,6 +67,7 @@ class Answers:
             seen = listed or right or any(name in case.relevant for name in shown)
             self.places[case.kind].append((place, seen, right, len(matched)))
         self.without_need.extend(bool(matcher.match(request)) for request in none)
+        self.in_passing.extend(bool(matcher.match(sentence)) for sentence in SAID_IN_PASSING)
 
     def row(self, kinds: Sequence[str]) -> list[str]:
         found = [one for kind in kinds for one in self.places[kind]]
@@ -78,7 +82,7 @@ class Answers:
             f"{100 * precision:.1f}",
             *(
                 f"{100 * np.mean(some):.1f}" if some else "-"
-                for some in (self.without_need, self.near_misses, self.in_whole)
+                for some in (self.without_need, self.in_passing, self.near_misses, self.in_whole)
             ),
         ]
 

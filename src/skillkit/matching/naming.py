@@ -160,14 +160,15 @@ def _matched_to(text: str, tokens: list[tuple[str, int, int]], at: int, name: tu
 
 def _is_ordered(text: str, start: int, end: int) -> bool:
     """Whether these words are meant as the name of a skill to be used."""
+    function_word = text[start:end] in STOP_WORDS  # “yes”, “why?” and “ok, do that” call for nobody
     if text.strip(_AROUND) == text[start:end]:
-        return True
+        return not function_word
     before, after = text[max(0, start - _NEARBY) : start], text[end : end + _NEARBY]
     if before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after:
         return True
     if _CALL.search(before) or _AFTER.match(after) or _BEFORE.search(before):
         return True
-    return not text[:start].strip() and _ADDRESSED.match(after) is not None
+    return not text[:start].strip() and not function_word and _ADDRESSED.match(after) is not None
 
 
 def _is_distinct(name: tuple[str, ...]) -> bool:

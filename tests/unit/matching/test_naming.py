@@ -96,6 +96,13 @@ def test_a_skill_that_is_called_like_a_function_word_does_not_come_with_every_re
     assert names(matcher.match("use the skill “the”"))[:1] == ["the"]
 
 
+@pytest.mark.parametrize("request_", ["yes", "why?", "yes, do that", "Yes: go on", "Why, is it late?"])
+def test_a_function_word_alone_or_at_the_beginning_calls_for_no_skill(make_skill, request_):
+    matcher = matcher_of(make_skill("yes", "Polish brass"), make_skill("why", "Polish glass"))
+    assert matcher.match(request_) == []
+    assert names(matcher.match("/yes")) == ["yes"]
+
+
 def test_an_ordinary_word_does_not_bring_a_skill_that_is_hidden_from_the_model(make_skill):
     hidden = make_skill("image", "Resize pictures", disable_model_invocation=True)
     assert matcher_of(hidden).match("let image look at the login bug") == []
