@@ -52,19 +52,20 @@ class WordIndex:
 
     def add(self, key: int, counts: Mapping[str, float], length: float = 1.0) -> None:
         """Take in a text by how often each term occurs in it; `length` is that of the text to the usual."""
+        place = key << _BITS
         worth = {count: self._worth(count / length) for count in set(counts.values())}
-        self._take(key, tuple(counts), array("H", map(worth.__getitem__, counts.values())))
+        placed = {count: place | value for count, value in worth.items()}
+        worths = array("H", map(worth.__getitem__, counts.values()))
+        self._take(key, tuple(counts), worths, map(placed.__getitem__, counts.values()))
 
     def take_from(self, other: "WordIndex", other_key: int, key: int) -> None:
         """Take in a text of another index with the same weights, which need not be counted again."""
-        self._take(key, other._terms[other_key], other._worths[other_key])
+        place, worths = key << _BITS, other._worths[other_key]
+        self._take(key, other._terms[other_key], worths, [place | worth for worth in worths])
 
-    def _take(self, key: int, terms: tuple[str, ...], worths: "array[int]") -> None:
-        place = key << _BITS
-        placed = {worth: place | worth for worth in set(worths)}
+    def _take(self, key: int, terms: tuple[str, ...], worths: "array[int]", placed: Iterable[int]) -> None:
         # No loop of ours: a library has hundreds of thousands of these.
-        values = map(placed.__getitem__, worths)
-        deque(map(list.append, map(self._new.__getitem__, terms), values), maxlen=0)
+        deque(map(list.append, map(self._new.__getitem__, terms), placed), maxlen=0)
         self._terms[key], self._worths[key] = terms, worths
         self._forget()
 
