@@ -192,12 +192,14 @@ def test_with_two_dispatchers_each_tenant_and_machine_belongs_to_one(fleet, monk
         runner = fleet.runner(tenant=tenant, on_start=started.append)
         assert [runner.run(fleet.request()).outcome for _ in range(3)] == [Outcome.EXITED] * 3
         assert {name.partition("/")[0] for name in started} == {worker}
+        runner.close()  # it would start its dispatcher again
     said = [fleet.ray.get(get_dispatcher(fleet.ray, number).status.remote()) for number in range(2)]
     assert [list(each["workers"]) for each in said] == [[worker] for worker in workers]
     assert [tenant in each["tenants"] for each in said for tenant in tenants] == [True, False, False, True]
     fleet.stop_workers()
     use_policy(first, "")
     wait_until(lambda: greeting()["dispatchers"] == 1)
+    fleet.ray.kill(get_dispatcher(fleet.ray, 1))
 
 
 def use_policy(dispatcher, path):
