@@ -12,7 +12,8 @@ from pathlib import Path
 
 from skillkit.core.disk import replace_file
 
-KEEP = 6
+KEEP = 12
+"""States of 10 to 40 MB: those of the bundled skills, and as many of the user's."""
 _FENCED = re.compile(r"\[([0-9a-f]{16}) begin\]\n(.*?)\n\[\1 end\]", re.DOTALL)
 
 
