@@ -106,6 +106,21 @@ def test_a_tool_call_shows_nothing() -> None:
     assert not stream.started
 
 
+@pytest.mark.parametrize(
+    ("text", "started"),
+    [
+        ('{"tool": "greet", "arguments": {"name": "Al"}}', False),
+        ('{"name": "Al", "age": 3}', True),
+        ("```json\n{}\n```", True),
+        ("Hi", True),
+    ],
+)
+def test_a_call_is_told_from_an_answer_where_no_json_was_asked_for(text: str, started: bool) -> None:
+    stream = AnswerStream(in_json=None)
+    shown = "".join(stream.feed(piece) for piece in text)
+    assert (shown, stream.started) == (text if started else "", started)
+
+
 def test_what_never_changes_comes_first() -> None:
     before = turns_before("Be kind.", [GREET])
     assert before[:-1] == DEMONSTRATION

@@ -155,6 +155,7 @@ def test_of_many_words_the_model_chooses_among_those_that_were_said() -> None:
 def test_a_request_goes_on_from_what_was_said() -> None:
     assert like_example("and its loans?", said="Show the card of BK-5-B") == run("loans", "--book", "BK-5-B")
     assert like_example("And about seals?", last=run("find", "whales")) == run("find", "seals")
+    assert like_example("ok and what about seals?", last=run("find", "whales")) == run("find", "seals")
     assert like_example("And about seals?") is None
 
 

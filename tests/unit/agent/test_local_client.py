@@ -170,6 +170,14 @@ async def test_a_question_that_no_tool_is_for_is_answered_as_the_model_is_used_t
     assert asked == {"role": "user", "content": "What is the capital of Australia?"}
 
 
+async def test_a_call_in_the_place_of_an_answer_is_made_and_never_shown() -> None:
+    call = '{"tool": "greet", "arguments": {"name": "Australia"}}'
+    said = (await agent_with(ScriptedEngine(call), greet).run("What is the capital of Australia?")).text
+    assert said == "Hello, Australia!"
+    said = (await agent_with(ScriptedEngine(call)).run("What is the capital of Australia?")).text
+    assert said == "I cannot do that."
+
+
 async def test_a_live_fact_is_refused_without_asking_the_model() -> None:
     engine = ScriptedEngine()
     said = (await agent_with(engine).run("What's the weather in Berlin right now?")).text

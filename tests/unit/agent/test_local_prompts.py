@@ -8,7 +8,7 @@ from agent_framework import Message
 
 from skillkit.agent.models.constrained import ToolSpec, turns_before
 from skillkit.agent.models.examples import Example, Examples, examples_of, showing
-from skillkit.agent.models.prompt_states import PromptStates, shared_beginning
+from skillkit.agent.models.prompt_states import KEEP, PromptStates, shared_beginning
 from skillkit.agent.models.results import answer_from_result
 from skillkit.agent.models.turns import make_command, make_prompt
 from skillkit.core.models import SkillMetadata
@@ -124,11 +124,11 @@ def test_states_are_found_by_the_beginning_they_share(tmp_path: Path) -> None:
 
 def test_only_the_states_used_last_are_kept(tmp_path: Path) -> None:
     states = PromptStates(tmp_path / "states", "engine")
-    for number in range(9):
+    for number in range(KEEP + 3):
         state = states.new(f"text {number}")
         (states.folder / state.filename).write_bytes(b"state")
         states.keep(state)
-    assert len(list(states.folder.glob("*.state"))) == 6
+    assert len(list(states.folder.glob("*.state"))) == KEEP
 
 
 def test_marks_of_fences_are_steady_on_this_machine_and_secret_elsewhere(tmp_path: Path) -> None:

@@ -306,6 +306,14 @@ def test_a_whole_department_is_nobody_with_a_name():
     assert check_arguments(kept, [MANY], Spoken(said)) == kept
 
 
+def test_the_language_that_is_asked_for_is_nobody() -> None:
+    names = {"type": "array", "items": TEXT}
+    spec = ToolSpec("wave_in", "Wave.", {"properties": {"names": names, "language": TEXT}})
+    call = Call("wave_in", {"names": ["Carmen", "español"], "language": "es"})
+    kept = check_arguments(call, [spec], Spoken("Saluda a Carmen en español por favor"))
+    assert kept == Call("wave_in", {"names": ["Carmen"], "language": "es"})
+
+
 def test_a_number_behind_a_word_that_was_said_makes_no_name() -> None:
     spec = ToolSpec(
         "wave_at_all",

@@ -87,6 +87,13 @@ def test_what_belongs_to_a_thing_is_wanted_and_not_the_thing(request_text: str, 
     assert like_example(request_text) == call
 
 
+def test_an_identifier_that_was_asked_for_belongs_to_what_it_was_asked_for() -> None:
+    assert known("SH-99", "show me a shelf\nWhich one do you mean, for shelf?") == run("shelf", "SH-99")
+    assert known("SH-99", "which loans are there\nWhich one do you mean, for loans?") == run(
+        "loans", "--shelf", "SH-99"
+    )
+
+
 def test_more_that_is_said_of_it_is_for_the_model_to_fill_in() -> None:
     narrowed = like_example("the loans of shelf SH-99 that are late")
     assert isinstance(narrowed, Narrowed)

@@ -135,26 +135,41 @@ def parse(text: str) -> ParsedReply:
 
 
 _OPENING = re.compile(r'\s*\{\s*"(?:answer|cannot)"\s*:\s*"')
+_REPLY = re.compile(rf'\{{\s*"(?:tool|about|{ASK}|{ANSWER}|{CANNOT})"\s*:')
+_TOLD = 16
+"""After so many characters it is clear whether a text is a reply in JSON."""
 _WHOLE = re.compile(
     r'(?:[^"\\]|\\(?:["\\/bfnrt]|u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|u[0-9a-fA-F]{4}))*'
 )
 
 
 class AnswerStream:
-    """The text of an answer while its JSON is still being written; without JSON it is all answer."""
+    """The text of an answer while its JSON is still being written; without JSON it is all answer.
 
-    def __init__(self, *, in_json: bool = True) -> None:
+    A model that need not write JSON does so all the same where it wants to call a tool as it did before.
+    """
+
+    def __init__(self, *, in_json: bool | None = True) -> None:
         self._raw = ""
         self._shown = 0
         self._in_json = in_json
-        self.started = not in_json
+        """None until it is clear."""
+        self.started = False
         """Whether this is an answer at all."""
 
     def feed(self, piece: str) -> str:
         """What `piece` adds to the answer; nothing for a tool call."""
-        if not self._in_json:
+        if self._in_json is False:
             return piece
         self._raw += piece
+        if self._in_json is None:
+            text = self._raw.lstrip()
+            if not text or (text.startswith("{") and len(text) < _TOLD):
+                return ""
+            self._in_json = _REPLY.match(text) is not None
+            self.started = not self._in_json
+            if self.started:
+                return self._raw
         opening = _OPENING.match(self._raw)
         if opening is None:
             return ""

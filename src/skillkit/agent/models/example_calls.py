@@ -10,7 +10,7 @@ from skillkit.agent.models.identifiers import (
     find_identifiers,
 )
 from skillkit.agent.models.script_requests import Narrowed
-from skillkit.agent.models.script_ways import GOES_ON, Ways, begins_with_verb, is_command, trigger_words
+from skillkit.agent.models.script_ways import GOES_ON, OKAY, Ways, begins_with_verb, is_command, trigger_words
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.terms import terms
@@ -23,9 +23,6 @@ _EXPLAINS = re.compile(
     r"^(?:please )?(?:explain|define|why|how (?:do|does|did|can|is|are)|what(?:'s|’s| is| are| was) an?)\b"
     r"|\bwhat (?:do|does) .* mean\b|\b(?:write|translate|spell|rephrase|summari[sz]e)\b",
     re.IGNORECASE,
-)
-_OKAY = re.compile(
-    r"^(?:(?:ok(?:ay)?|great|good|nice|thanks|thank you|cool|perfect|please)\b[,.! ]*)+", re.IGNORECASE
 )
 _SAME_THING = re.compile(rf"\b(?:it|its|that|this|same)\b|{GOES_ON.pattern}", re.IGNORECASE)
 
@@ -95,7 +92,7 @@ def tools_like_example(
 def goes_on_with(request: str, last: Call | None) -> bool:
     """Return whether a short request wants the last call again with something else: `now in Japanese`."""
     few = len(request.split()) <= _SHORT
-    return last is not None and few and GOES_ON.search(_OKAY.sub("", request)) is not None
+    return last is not None and few and GOES_ON.search(OKAY.sub("", request)) is not None
 
 
 def _is_worded_like(request: str, example: Example) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from skillkit.agent.models.constrained import Call, ToolSpec
 from skillkit.agent.models.identifiers import without_identifiers
-from skillkit.agent.models.languages import says_language
+from skillkit.agent.models.languages import is_language, says_language
 from skillkit.agent.models.script_requests import asks_for_usage
 from skillkit.agent.models.spoken_times import clock_time, spoken_times
 from skillkit.matching.terms import STOP_WORDS, terms
@@ -34,6 +34,8 @@ _SAME_AGAIN = re.compile(
     re.IGNORECASE,
 )
 _ALIKE = 0.66
+_OF_LANGUAGE = re.compile(r"\blang|locale")
+"""In the name of an argument that says a language."""
 _HARMLESS = "--json"
 _ANY_TOOL = frozenset(terms("list show get tool skill"))
 _READ = "read_skill_resource"
@@ -175,8 +177,10 @@ def check_arguments(call: Call, tools: Sequence[ToolSpec], spoken: Spoken) -> Ca
     if not says_language(asked, own):
         given = {name: _without_language(name, value, words) for name, value in call.arguments.items()}
         call = Call(call.tool, {name: value for name, value in given.items() if value is not None})
+    in_language = any(map(_OF_LANGUAGE.search, call.arguments))
     checked: dict[str, Any] = {}
-    for name, value in call.arguments.items():
+    for name, given_value in call.arguments.items():
+        value = _without_languages(given_value) if in_language else given_value
         schema = spec.parameters.get("properties", {}).get(name, {})
         required = name in spec.parameters.get("required", ())
         kept = _checked(name, value, schema, words)
@@ -290,7 +294,7 @@ def _without_language(name: str, value: Any, words: "_Words") -> Any:
     """Return a value without the code of a language, which a model derives from the name of somebody."""
 
     def is_derived(option: str, given: object) -> bool:
-        about = re.search(r"\blang|locale", option.casefold()) is not None
+        about = _OF_LANGUAGE.search(option.casefold()) is not None
         return about and _is_code(given) and not words.have(str(given))
 
     if name == COMMAND_LINE and isinstance(value, list):
@@ -301,6 +305,13 @@ def _without_language(name: str, value: Any, words: "_Words") -> Any:
             if not is_derived(option, each) and not is_derived(each, given)
         ]
     return None if is_derived(name, value) else value
+
+
+def _without_languages(value: Any) -> Any:
+    """Return a list without what says the language: nobody is called español in `saluda a Ana en español`."""
+    if not isinstance(value, list):
+        return value
+    return [part for part in value if not (isinstance(part, str) and is_language(part))] or value
 
 
 def _is_code(value: object) -> bool:

@@ -20,6 +20,12 @@ _NAMES = frozenset(
 _WORD = re.compile(r"[^\W\d_]+")
 
 
+def is_language(text: str) -> bool:
+    """Return whether a text is the name of a language and nothing else."""
+    stems = terms(text)
+    return bool(stems) and _NAMES.issuperset(stems)
+
+
 def says_language(request: str, besides: Collection[str] = ()) -> bool:
     """Return whether a request names a language or has a word that no ordinary English text has.
 

@@ -81,6 +81,7 @@ from skillkit.core.models import SkillMetadata
 MAX_TOOL_CALLS = 6
 ENOUGH_EXAMPLES = 3
 """So many show a model how tools are called, without the demonstration and the skill's text."""
+_CANNOT = "I cannot do that."
 TRIES = 2
 """How often the model may reply to a request."""
 
@@ -156,7 +157,7 @@ class LocalChatClient(
         spent = NOTHING_READ
         for _ in range(TRIES):
             echoes = EchoFilter(spoken.request if choice.tools else "")
-            writing = AnswerStream(in_json=not talk)
+            writing = AnswerStream(in_json=None if talk else True)
             claims = ClaimFilter(spoken.request, describe(ALL_SKILLS, self.skills()))
             schema = reply_schema(choice.tools, choice.about, choice.forms)
             grammar = None if talk else as_grammar(schema)
@@ -197,7 +198,7 @@ class LocalChatClient(
             case MadeUp(question=question) | Question(text=question):
                 return Answer(question)
             case Repeated() | Echo():
-                return Answer("I cannot do that.")
+                return Answer(_CANNOT)
             case _:
                 return outcome
 
@@ -320,6 +321,8 @@ def checked(
         case Call():
             if is_repeated(outcome, messages):
                 return Repeated()
+            if all(tool.name != outcome.tool for tool in tools):  # without a grammar it may name anything
+                return Answer(_CANNOT)
             found = check_arguments(outcome, tools, spoken)
             if not isinstance(found, Call):
                 return found

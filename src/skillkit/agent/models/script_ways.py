@@ -29,6 +29,9 @@ _LITTLE = 0.1
 _ENOUGH = 0.5
 _IS_IT = r"(?:.*\b(?:whether|if) )?(?:is|are|(?=(?:the )?\S+ (?:is|are)\b))\s*(?:the )?([\w-]+)"
 _YES_OR_NO = re.compile(r"(?:is|are|can|does|do|has|will)\b", re.IGNORECASE)
+OKAY = re.compile(
+    r"^(?:(?:ok(?:ay)?|great|good|nice|thanks|thank you|cool|perfect|please)\b[,.! ]*)+", re.IGNORECASE
+)
 GOES_ON = re.compile(r"^(?:and|also|now|what about|how about)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\b(?:\d+|two|three|four|five|ten|twenty|fifty|hundred)\b", re.IGNORECASE)
 _TIME = re.compile(
@@ -238,6 +241,7 @@ class Ways:
 
     def again(self, request: str, last: Call | None) -> Call | None:
         """Return the last call with other words, for a request that only names another topic."""
+        request = OKAY.sub("", request)
         arguments = last.arguments if last is not None else {}
         found = [
             way

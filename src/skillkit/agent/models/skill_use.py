@@ -178,7 +178,7 @@ class SkillUse:
         known = call_for_script(spoken.request, tools, self.scripts, examples, named)
         if known is None and not names_tool(spoken.request, tools):
             known = call_like_example(
-                spoken.request,
+                _with_question(spoken) if has_identifier(spoken.request) else spoken.request,
                 tools,
                 examples,
                 skills,
