@@ -8,8 +8,10 @@ Three groups of requests, each of which can be named in place of its sets:
 - `before`, written before the program learned from `request_kinds.txt`: `labelled-fifth`, `labelled-sixth`
   and `labelled-seventh`, by an author who had read the skills with their examples and triggers, and the
   options of their scripts. What they ask about skills is in that file now.
-- `after`: `blind-first` and `blind-second`, by an author who had read the skills' text and the options of
-  their scripts, and not the program. What the first showed is mended; the second was never looked at.
+- `after`: `blind-first` and `blind-second`, by an author who had read the skills with their examples and the
+  options of their scripts, and not the program; `blind-third`, by one who had read the options of the scripts
+  and of the skills only what they are for. What the first and the third showed is mended; of the second only
+  how many were right was looked at.
 - `strangers`: `other-skills`, about skills of strangers that nothing was tuned for, and `generated` from the
   evaluation files that skills of strangers bring along: is the skill put to use?
 
@@ -35,7 +37,7 @@ from benchmarks.agent.labels import fits_label
 
 GROUPS = {
     "before": ("labelled-fifth", "labelled-sixth", "labelled-seventh"),
-    "after": ("blind-first", "blind-second"),
+    "after": ("blind-first", "blind-second", "blind-third"),
     "strangers": ("other-skills", "generated"),
 }
 SETS = tuple(name for names in GROUPS.values() for name in names)
