@@ -312,7 +312,7 @@ async def test_tools_that_come_later_are_named_last() -> None:
 
     for tools in ([greet], [greet, wave], [wave]):
         options = {"instructions": "Be kind.", "tools": tools}
-        await client.get_response([Message("user", ["Hi"])], options=options)
+        await client.get_response([Message("user", ["Be nice to Bo"])], options=options)
     first, second, third = engine.read
     assert second[:-1] == first[:-1]
     assert "wave(name: string)" in second[-1]["content"]

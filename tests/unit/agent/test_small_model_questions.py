@@ -267,9 +267,10 @@ def test_a_choice_is_not_left_behind_another_option() -> None:
     assert found == run("loans", "--state", "open")
 
 
-def test_a_few_words_are_talk() -> None:
-    spoken = Spoken("lol ok", "lol ok")
-    assert SkillUse([], [], {}).choice([], spoken, None, required=False).is_talk
+@pytest.mark.parametrize("said", ["lol ok", "thanks, good night, see you tomorrow"])
+def test_a_few_words_are_talk(said: str) -> None:
+    use = SkillUse(SKILLS, EXAMPLES, {"library-desk": SCRIPTS})
+    assert use.choice([RUN, LIST, WAVE], Spoken(said, said), None, required=False).is_talk
 
 
 def test_a_question_that_asks_nothing_asks_for_what_is_missing() -> None:

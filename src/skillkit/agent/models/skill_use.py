@@ -63,8 +63,9 @@ _OF_SKILLS = frozenset({LOAD, "read_skill_resource"})
 _SKILLS = re.compile(r"\bskills\b", re.IGNORECASE)
 _INTERJECTIONS = re.compile(
     r"(?:(?:lol|lmao|ha(?:ha)+|hehe|ok(?:ay)?|kk?|nice|cool|great|wow|oh|ah|aha|hm+|uh|um|yes|yeah|yep|no|nope"
-    r"|sure|right|alright|fine|well|perfect|awesome|thx|thanks|thank you|ty|cheers|yo|hey|hi|hello|bye|good"
-    r"|then|so)\b\W*)+",
+    r"|sure|right|alright|fine|well|perfect|awesome|thx|thanks|thank you|ty|cheers|yo|hey|hi|hello|bye"
+    r"|goodbye|good(?: (?:morning|afternoon|evening|night|day))?"
+    r"|see you(?: (?:later|soon|tomorrow|around))?|then|so)\b\W*)+",
     re.IGNORECASE,
 )
 """What asks for nothing: `lol ok`."""
@@ -107,6 +108,8 @@ class SkillUse:
             return Choice([narrowed.tool])
         if required:
             return Choice(tools)
+        if _INTERJECTIONS.fullmatch(spoken.request.strip()) and not spoken.before.rstrip().endswith("?"):
+            return Choice(forms=(ANSWER,))
         skills, in_use = self.skills, self._in_use
         named = is_named(skills, spoken.request)
         if not named and is_self_contained(spoken.request, in_use):
