@@ -10,8 +10,8 @@ Three groups of requests, each of which can be named in place of its sets:
   options of their scripts. What they ask about skills is in that file now.
 - `after`: `blind-first` and `blind-second`, by an author who had read the skills with their examples and the
   options of their scripts, and not the program; `blind-third`, by one who had read the options of the scripts
-  and of the skills only what they are for. What the first and the third showed is mended; of the second only
-  how many were right was looked at.
+  and of the skills only what they are for. What the first and the third showed is mended; nothing was changed
+  for the second.
 - `strangers`: `other-skills`, about skills of strangers that nothing was tuned for, and `generated` from the
   evaluation files that skills of strangers bring along: is the skill put to use?
 

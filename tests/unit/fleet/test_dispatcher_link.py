@@ -3,20 +3,13 @@
 import asyncio
 
 import pytest
-from dispatcher_actor import RAY, Actor, beat
+from dispatcher_actor import RAY, beat
 
 from skillkit.fleet import dispatcher as dispatchers
 from skillkit.fleet import link as links
 from skillkit.fleet.client import FleetClient
 from skillkit.fleet.link import DispatcherLink
 from skillkit.fleet.protocol import CLIENT_SILENCE
-
-
-@pytest.fixture
-async def actor():
-    found = Actor()
-    yield found
-    found.real._tending.cancel()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from dispatcher_actor import RAY, Actor, beat
+from dispatcher_actor import RAY, beat
 
 from skillkit.fleet import dispatcher as dispatchers
 from skillkit.fleet.link import DispatcherLink
@@ -17,13 +17,6 @@ SOON = 20
 def kept_for_ever(monkeypatch):
     """So that a slot that comes back was called back, and did not merely end."""
     monkeypatch.setattr(dispatchers, "REUSE", 3600.0)
-
-
-@pytest.fixture
-async def actor():
-    found = Actor()
-    yield found
-    found.real._tending.cancel()
 
 
 @pytest.fixture
