@@ -135,13 +135,13 @@ class ToolTracer(FunctionMiddleware):
 
 def _activity(tool: str, arguments: dict[str, Any]) -> str:
     """What a call does, for somebody who waits."""
-    match arguments:
-        case {"skill_id": str(skill)}:
-            return f"reading {skill}"
+    match arguments:  # a script is named together with its skill
         case {"script_name": str(script), "args": [*given]}:
             return f"running {' '.join([script, *map(str, given)])}"
         case {"script_name": str(script)}:
             return f"running {script}"
+        case {"skill_id": str(skill)}:
+            return f"reading {skill}"
         case _:
             return f"running {tool}"
 
