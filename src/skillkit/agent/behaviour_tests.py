@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,7 +45,7 @@ class BehaviourOptions:
     replay: bool = False
     resume: bool = False
     ask_again: bool = False
-    """Run again what an outside program was at work on when an earlier test was killed."""
+    """Ask again what was under way when an earlier test was killed."""
     accept_stale: bool = False
     recordings: Path | None = None
     max_calls: int | None = None
@@ -64,15 +65,19 @@ def run_behaviour(
         report = tester.report((), {})
         return replace(report, notes=(*report.notes, *tester.without_checks()))
     executor = None if options.replay else _executor(options)
-    try:
+    with ExitStack() as closing:
+        if executor is not None:
+            closing.callback(executor.close)
         if options.max_cost is not None and executor is not None and not executor.tells_cost:
             raise ConfigurationError(_without_price(executor.name, program=options.program is not None))
         runner = BehaviourRunner(
-            Recordings(options.recordings, options.replay, options.resume, options.accept_stale),
+            Recordings(
+                options.recordings, options.replay, options.resume, options.accept_stale, options.ask_again
+            ),
             executor,
             options.runs,
             options.baseline,
-            _judge(options),
+            _judge(options, closing),
             budget=Budget(options.max_calls, options.max_tokens, options.max_cost),
             progress=progress,
         )
@@ -80,18 +85,19 @@ def run_behaviour(
         progress(str(estimate))
         if executor is not None and executor.paid and estimate.runs > HANDFUL and not agree(estimate):
             raise ConsentError(f"Not run: {estimate} of a service that may cost money; --yes agrees to that")
-        return tester.run_behaviour(runner)
-    finally:
-        close = getattr(executor, "close", None)
-        if close is not None:
-            close()
+        report = tester.run_behaviour(runner)
+        if runner.unknown:
+            which = "request was" if runner.unknown == 1 else "requests were"
+            note = (
+                f"{runner.unknown} {which} under way when an earlier test was killed; --ask-again asks again"
+            )
+            report = replace(report, notes=(*report.notes, note))
+        return report
 
 
 def _executor(options: BehaviourOptions) -> Executor:
     if options.program is not None:
-        return ProgramExecutor.named(
-            _command(options.program), options.model or "", ask_again=options.ask_again
-        )
+        return ProgramExecutor.named(_command(options.program), options.model or "")
     return _agent(options.provider, options.model)
 
 
@@ -121,7 +127,7 @@ def _agent(provider: str | None, model: str | None) -> "AgentExecutor":
     return AgentExecutor(choose(SettingsFile().load(), provider, model))
 
 
-def _judge(options: BehaviourOptions) -> Judge | None:
+def _judge(options: BehaviourOptions, closing: ExitStack) -> Judge | None:
     """The embedded model judges only what it was measured good at, a judge of the user's choice all."""
     if options.replay:
         return Judge(lambda question: "", UNMEASURED)  # only what was recorded counts
@@ -129,4 +135,6 @@ def _judge(options: BehaviourOptions) -> Judge | None:
         return None
     name, _, model = options.judge.partition(":")
     agent = _agent(name, model or None)
-    return Judge(agent.ask, AGREEMENTS.get(name, UNMEASURED), trust=name not in AGREEMENTS)
+    closing.callback(agent.close)
+    measured = AGREEMENTS.get(name, UNMEASURED)
+    return Judge(agent.ask, measured, trust=name not in AGREEMENTS, in_process=agent.in_process)

@@ -10,6 +10,7 @@ from typing import Any
 from agent_framework import ChatResponse, ChatResponseUpdate, ResponseStream
 
 from skillkit.core.foreign_json import parse_json
+from skillkit.evaluation.behaviour.pending import PendingRequest
 
 Answer = Awaitable[ChatResponse[Any]] | ResponseStream[ChatResponseUpdate, ChatResponse[Any]]
 
@@ -17,8 +18,10 @@ Answer = Awaitable[ChatResponse[Any]] | ResponseStream[ChatResponseUpdate, ChatR
 class RecordedCalls:
     """Appends each whole answer to a file, and gives those that are in it again, in their order."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, pending: PendingRequest | None = None) -> None:
         self.path = path
+        self.pending = pending
+        """The mark of a request that a service has and may have answered when this process is killed."""
         self._known = _whole_lines(path)
         self._next = 0
 
@@ -37,6 +40,8 @@ class RecordedCalls:
             if number < len(self._known):
                 response: ChatResponse[Any] = ChatResponse.from_dict(self._known[number])
                 return _stream(response) if stream else _ready(response)
+            if self.pending is not None:
+                self.pending.begin()
             asked = ask(stream=stream, **request)
             if isinstance(asked, ResponseStream):
                 return asked.with_result_hook(self._keep)
@@ -47,6 +52,8 @@ class RecordedCalls:
             yield
         finally:
             del client._inner_get_response
+            if self.pending is not None:
+                self.pending.end()
 
     async def _kept(self, asked: Awaitable[ChatResponse[Any]]) -> ChatResponse[Any]:
         response = await asked
@@ -60,6 +67,8 @@ class RecordedCalls:
             file.write(line.encode())
             file.flush()
             os.fsync(file.fileno())
+        if self.pending is not None:
+            self.pending.end()
 
 
 async def _ready(response: ChatResponse[Any]) -> ChatResponse[Any]:

@@ -22,6 +22,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.threads import in_daemon_thread
 from skillkit.evaluation.behaviour.executor import Task
+from skillkit.evaluation.behaviour.pending import PendingRequest
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
 from skillkit.install.enabled import EnabledSkills
 
@@ -38,23 +39,34 @@ class AgentExecutor:
         self.model = str(provider.model or "")
         self.paid = provider.name not in ("local", "ollama")
         self.tells_cost = not self.paid or provider.settings.price is not None
-        self._loop = asyncio.new_event_loop()
+        self.in_process = provider.in_process
+        """The model ends with this process: no answer of it can be lost on its way."""
+        self._loop = asyncio.Runner()  # which Ctrl-C ends in order
         self._client: Any = None
 
     def run(self, task: Task) -> Transcript:
         with tempfile.TemporaryDirectory(prefix="skill-home-") as home:
-            return self._loop.run_until_complete(self._run(task, Path(home)))
+            return self._loop.run(self._run(task, Path(home), self._recorded(task)))
 
     def ask(self, question: str) -> str:
         """Answer one question without instructions, tools and skills, for a judge."""
-        return self._loop.run_until_complete(self._ask(question))
+        return self._loop.run(self._ask(question))
 
     def close(self) -> None:
         if self._client is not None:
-            self._loop.run_until_complete(self.provider.close(self._client))
+            self._loop.run(self.provider.close(self._client))
             self._client = None
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
+
+    def _recorded(self, task: Task) -> RecordedCalls | None:
+        """Raise where a request of an earlier run of this was under way when its test was killed."""
+        if task.calls is None:
+            return None
+        pending = None
+        if task.mark is not None and not self.in_process:
+            pending = PendingRequest(task.mark, self.name)
+            pending.check()
+        return RecordedCalls(task.calls, pending)
 
     async def _ask(self, question: str) -> str:
         await self._load()
@@ -65,7 +77,7 @@ class AgentExecutor:
         if self._client is None:
             self._client = await in_daemon_thread(lambda: ready(self.provider).client())
 
-    async def _run(self, task: Task, home: Path) -> Transcript:
+    async def _run(self, task: Task, home: Path, recorded: RecordedCalls | None) -> Transcript:
         steps: list[Step] = []
         enabled = EnabledSkills(home, bundled=False, environment={})
         enabled.manager = _manager(task, home)
@@ -82,9 +94,8 @@ class AgentExecutor:
         try:
             await self._load()
             runtime.client = self._client
-            recorded = RecordedCalls(task.calls).around(self._client) if task.calls else nullcontext()
             async with asyncio.timeout(task.seconds):
-                with recorded:
+                with recorded.around(self._client) if recorded else nullcontext():
                     for number, prompt in enumerate(task.prompts):
                         answer = await runtime.answer(prompt if number else prompt + _files(task))
         except TimeoutError:

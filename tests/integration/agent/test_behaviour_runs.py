@@ -4,11 +4,13 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from model_server import USAGE_IN, USAGE_OUT
-from openai_server import CallTool, OpenAIServer, Say
+from openai_server import CallTool, Fail, OpenAIServer, Say
 
 from skillkit.agent.behaviour_tests import AGREEMENTS, BehaviourOptions, run_behaviour
 from skillkit.agent.settings import SettingsFile
@@ -59,72 +61,130 @@ def test_the_embedded_model_judges_nothing_that_it_was_not_measured_good_at() ->
     assert {kind for kind in kinds if agreement.trusted(kind)} == trusted
 
 
-def test_a_run_that_is_killed_goes_on_without_asking_twice(online: OpenAIServer, tmp_path: Path) -> None:
+COMMAND = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", "skill", "test"]
+ANSWERS = (CallTool("load_skill", {"skill_id": "sales"}), Say("It is 7."), Say("No idea."))
+
+
+@pytest.fixture
+def sales(tmp_path: Path) -> Path:
     folder = tmp_path / "skills" / "sales"
     (folder / "evals").mkdir(parents=True)
     header = "---\nname: sales\ndescription: Handles ledgers of shops.\n---\n"
     (folder / "SKILL.md").write_text(f"{header}Add up every row.\n")
     (folder / "evals" / "evals.json").write_text(json.dumps({"skill_name": "sales", "evals": [CASE]}))
-    command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", "skill", "test"]
-    command += [str(folder), "--provider", "openai", "--no-baseline", "--tier", "behaviour", "--yes"]
-    online.replies = [CallTool("load_skill", {"skill_id": "sales"})]
+    return folder
+
+
+def killed(command: Sequence[str], online: OpenAIServer, at_request: int) -> None:
+    """Run a command that is killed while the service has this request and did not answer it."""
     started: list[subprocess.Popen[bytes]] = []
-    online.before = lambda: started[0].kill() if len(online.requests) == 2 else None
+    online.before = lambda: started[0].kill() if len(online.requests) == at_request else None
     started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     assert started[0].wait(timeout=120) == -signal.SIGKILL
-    asked = len(online.requests)
-    online.replies = [Say("It is 7.")]
-    done = subprocess.run([*command, "--resume", "--json"], capture_output=True, text=True, check=False)
-    (result,) = json.loads(done.stdout)["results"]
-    assert (result["outcome"], len(online.requests) - asked) == ("passed", 1), json.dumps(result)
+    online.before = lambda: None
+
+
+def result_of(command: Sequence[str]) -> dict[str, Any]:
+    (result,) = report_of(command)["results"]
+    return result
+
+
+def report_of(command: Sequence[str]) -> dict[str, Any]:
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("at_request", [1, 2, 3])
+def test_wherever_a_run_is_killed_nothing_is_asked_twice_unless_somebody_says_so(
+    online: OpenAIServer, sales: Path, at_request: int
+) -> None:
+    command = [*COMMAND, str(sales), "--provider", "openai", "--tier", "behaviour", "--yes"]
+    online.replies = list(ANSWERS[: at_request - 1])
+    killed(command, online, at_request)
+    online.replies = []
+    for _ in range(2):
+        report = report_of([*command, "--resume"])
+        (result,) = report["results"]
+        assert (result["outcome"], "nobody said to ask again" in result["message"]) == ("error", True), result
+        assert "--ask-again" in report["notes"][-1]
+        assert len(online.requests) == at_request
+    online.replies = list(ANSWERS[at_request - 1 :])
+    result = result_of([*command, "--resume", "--ask-again"])
+    made = [result["data"][variant][0]["answer"] for variant in ("with", "without")]
+    assert (made, len(online.requests)) == (["It is 7.", "No idea."], len(ANSWERS) + 1), result
     assert [call["name"] for call in result["data"]["with"][0]["calls"]] == ["load_skill"]
-    assert not list(folder.rglob("unfinished"))
-    plugin = ["-p", "no:cacheprovider", "-c", "/dev/null", "-n0"]
-    options = [
-        "--rootdir",
-        str(tmp_path),
-        "--skills",
-        str(folder),
-        "--skills-replay",
-        "--skills-no-run",
-        "-v",
-    ]
+    assert not list(sales.rglob("unfinished"))
+
+
+def test_a_run_that_a_service_broke_off_goes_on_after_the_answers_it_got(
+    online: OpenAIServer, sales: Path
+) -> None:
+    command = [*COMMAND, str(sales), "--provider", "openai", "--no-baseline", "--tier", "behaviour", "--yes"]
+    online.replies = [ANSWERS[0], Fail(400)]
+    assert result_of(command)["outcome"] == "error"
+    online.replies = [ANSWERS[1]]
+    result = result_of([*command, "--resume"])
+    assert (result["outcome"], len(online.requests)) == ("passed", 3), result
+    assert not list(sales.rglob("unfinished"))
+
+
+def test_a_judge_that_was_asked_when_a_test_was_killed_is_not_asked_twice(
+    online: OpenAIServer, sales: Path
+) -> None:
+    asked = {"id": 1, "prompt": "Add up", "assertions": ["Is written with care"]}
+    (sales / "evals" / "evals.json").write_text(json.dumps({"skill_name": "sales", "evals": [asked]}))
+    command = [*COMMAND, str(sales), "--provider", "openai", "--judge", "openai", "--no-baseline"]
+    command += ["--tier", "behaviour", "--yes"]
+    online.replies = [Say("It is 7.")]
+    killed(command, online, at_request=2)
+    online.replies = []
+    result = result_of([*command, "--resume"])
+    (grade,) = result["data"]["with"][0]["grades"]
+    assert (result["outcome"], grade["passed"], len(online.requests)) == ("not-judged", None, 2), result
+    assert "nobody said to ask again" in grade["evidence"]
+    online.replies = [Say("Yes.")]
+    assert result_of([*command, "--resume", "--ask-again"])["outcome"] == "passed"
+    assert not list(sales.rglob("unfinished"))
+
+
+def test_an_answer_that_the_user_did_not_wait_for_is_asked_for_when_the_test_goes_on(
+    online: OpenAIServer, sales: Path
+) -> None:
+    command = [*COMMAND, str(sales), "--provider", "openai", "--no-baseline", "--tier", "behaviour", "--yes"]
+    started: list[subprocess.Popen[bytes]] = []
+
+    def interrupt() -> None:
+        if len(online.requests) == 2:
+            started[0].send_signal(signal.SIGINT)
+            started[0].wait(timeout=120)
+
+    online.before = interrupt
+    online.replies = [ANSWERS[0]]
+    started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    assert started[0].wait(timeout=120) == 1
+    online.replies = [ANSWERS[1]]
+    result = result_of([*command, "--resume"])
+    assert (result["outcome"], len(online.requests)) == ("passed", 3), result
+
+
+def test_a_recorded_run_is_a_test_of_pytest_that_asks_nobody(
+    online: OpenAIServer, sales: Path, tmp_path: Path
+) -> None:
+    command = [*COMMAND, str(sales), "--provider", "openai", "--no-baseline", "--tier", "behaviour", "--yes"]
+    online.replies = list(ANSWERS[:2])
+    assert result_of(command)["outcome"] == "passed"
+    asked = len(online.requests)
+    plugin = ["-p", "no:cacheprovider", "-c", "/dev/null", "-n0", "--rootdir", str(tmp_path), "-v"]
+    options = ["--skills", str(sales), "--skills-replay", "--skills-no-run", "-k", "behaviour"]
     replayed = subprocess.run(
-        [sys.executable, "-m", "pytest", *plugin, *options, "-k", "behaviour"],
+        [sys.executable, "-m", "pytest", *plugin, *options],
         capture_output=True,
         text=True,
         cwd=tmp_path,
         check=False,
     )
     assert "sales[behaviour-1] PASSED" in replayed.stdout, replayed.stdout + replayed.stderr
-    assert len(online.requests) - asked == 1
-
-
-@pytest.mark.parametrize("killed_at", [1, 2, 3])
-def test_whatever_request_a_run_is_killed_at_no_answered_one_is_asked_again(
-    online: OpenAIServer, tmp_path: Path, killed_at: int
-) -> None:
-    folder = tmp_path / "skills" / "sales"
-    (folder / "evals").mkdir(parents=True)
-    (folder / "SKILL.md").write_text("---\nname: sales\ndescription: Handles ledgers.\n---\nAdd up.\n")
-    (folder / "evals" / "evals.json").write_text(json.dumps({"skill_name": "sales", "evals": [CASE]}))
-    command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", "skill", "test"]
-    command += [str(folder), "--provider", "openai", "--tier", "behaviour", "--yes"]
-    answers = [CallTool("load_skill", {"skill_id": "sales"}), Say("It is 7."), Say("No idea.")]
-    online.replies = answers[: killed_at - 1]
-    started: list[subprocess.Popen[bytes]] = []
-    online.before = lambda: started[0].kill() if len(online.requests) == killed_at else None
-    started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-    assert started[0].wait(timeout=120) == -signal.SIGKILL
-    asked = len(online.requests)
-    online.replies = answers[killed_at - 1 :]
-    done = subprocess.run([*command, "--resume", "--json"], capture_output=True, text=True, check=False)
-    (result,) = json.loads(done.stdout)["results"]
-    assert len(online.requests) - asked == len(answers) - (killed_at - 1)
-    assert [result["data"][variant][0]["answer"] for variant in ("with", "without")] == [
-        "It is 7.",
-        "No idea.",
-    ]
+    assert len(online.requests) == asked
 
 
 def test_a_limit_in_money_needs_a_price_and_then_holds(

@@ -19,6 +19,7 @@ class LocalProvider(ChatProvider):
     name: ClassVar[str] = "local"
     marks_end: ClassVar[bool] = True
     small: ClassVar[bool] = True
+    in_process: ClassVar[bool] = True
     context: ClassVar[int] = 8192
 
     def __init__(

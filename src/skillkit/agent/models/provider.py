@@ -40,6 +40,8 @@ class ChatProvider(ABC):
     """What every request says besides messages and tools."""
     small: ClassVar[bool] = False
     """Whether its models need fewer tools and narrower choices."""
+    in_process: ClassVar[bool] = False
+    """Whether the model runs in this process, and nobody else is asked."""
     marks_end: ClassVar[bool] = False
     """Whether its client says why an answer ended, so that one without a reason was cut."""
     context: ClassVar[int] = 128_000

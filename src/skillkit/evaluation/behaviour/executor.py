@@ -20,6 +20,8 @@ class Task:
     seconds: float = 300.0
     calls: Path | None = None
     """Where an executor that can keeps each answer of the model until the whole run is recorded."""
+    mark: Path | None = None
+    """Where it leaves a mark while it waits for an answer that would be lost with this process."""
 
 
 class Executor(Protocol):
@@ -42,3 +44,7 @@ class Executor(Protocol):
         ...
 
     def run(self, task: Task) -> Transcript: ...
+
+    def close(self) -> None:
+        """Give back what it holds for all its runs."""
+        ...

@@ -54,13 +54,19 @@ class Judge:
     """Asks a model whether a sentence is true of an answer; says nothing where it was not measured good."""
 
     def __init__(
-        self, ask: Callable[[str], str], agreement: Agreement = UNMEASURED, trust: bool = False
+        self,
+        ask: Callable[[str], str],
+        agreement: Agreement = UNMEASURED,
+        trust: bool = False,
+        in_process: bool = False,
     ) -> None:
         self.ask = ask
         """A question in, the model's answer out."""
         self.agreement = agreement
         self.trust = trust
         """Use it for every kind: the user chose this judge."""
+        self.in_process = in_process
+        """The model runs in this process and ends with it, so that no answer can be lost on its way."""
         self.asked = 0
 
     def verdict(self, sentence: str, prompt: str, answer: str) -> tuple[bool | None, str]:

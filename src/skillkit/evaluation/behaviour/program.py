@@ -10,6 +10,7 @@ from time import perf_counter
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import parse_json
 from skillkit.evaluation.behaviour.executor import Task
+from skillkit.evaluation.behaviour.pending import PendingRequest
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript, files_in
 from skillkit.install.sources.process import run
 
@@ -17,10 +18,6 @@ PROMPT = "{prompt}"
 MOST_OUTPUT = 4 << 20
 """Of what it says so much is read, and of a program that says more than the next no more."""
 MOST_SAID = 256 << 20
-
-
-class UnknownOutcomeError(ConfigurationError):
-    """A run that was begun before and killed: what it asked and did is not known."""
 
 
 class ProgramExecutor:
@@ -32,15 +29,12 @@ class ProgramExecutor:
         skills_folder: str = ".agents/skills",
         model: str = "",
         paid: bool = True,
-        ask_again: bool = False,
     ) -> None:
         self.command = command
         """With `{prompt}` where the request goes; at the end if it is nowhere."""
         self.skills_folder = skills_folder
         self.model = model
         self.paid = paid
-        self.ask_again = ask_again
-        """Run a task again that was under way when an earlier test was killed."""
 
     @property
     def tells_cost(self) -> bool:
@@ -52,7 +46,7 @@ class ProgramExecutor:
         return Path(self.command[0]).name
 
     @classmethod
-    def named(cls, command: Sequence[str], model: str = "", *, ask_again: bool = False) -> "ProgramExecutor":
+    def named(cls, command: Sequence[str], model: str = "") -> "ProgramExecutor":
         """A known program by its name, or a whole command."""
         known = PRESETS.get(command[0]) if len(command) == 1 else None
         chosen = known or cls(tuple(command))
@@ -60,10 +54,21 @@ class ProgramExecutor:
         if place is None:
             raise ConfigurationError(f"The program '{chosen.command[0]}' is not installed")
         whole = (os.path.abspath(place), *chosen.command[1:])  # it starts in another folder
-        return cls(whole, chosen.skills_folder, model or chosen.model, chosen.paid, ask_again)
+        return cls(whole, chosen.skills_folder, model or chosen.model, chosen.paid)
 
     def run(self, task: Task) -> Transcript:
-        self._begin(task)
+        """The mark stays until the run is recorded: what the program asked by then is not known."""
+        if task.mark is None:
+            return self._run(task)
+        request = PendingRequest(task.mark, self.name)
+        request.begin()
+        with request.given_up_on_errors():
+            return self._run(task)
+
+    def close(self) -> None:
+        """Nothing of a program outlives its run."""
+
+    def _run(self, task: Task) -> Transcript:
         if task.skill is not None:
             target = task.folder / self.skills_folder / task.skill.base_dir.name
             shutil.copytree(
@@ -86,18 +91,6 @@ class ProgramExecutor:
             error,
             timed_out,
         )
-
-    def _begin(self, task: Task) -> None:
-        """Leave a mark until the run is recorded; whoever finds one does not ask a model twice unasked."""
-        if task.calls is None:
-            return
-        if task.calls.exists() and not self.ask_again:
-            raise UnknownOutcomeError(
-                f"{self.name} was at work on this when an earlier test ended: "
-                "its answer is not known, and nobody said to ask again"
-            )
-        task.calls.parent.mkdir(parents=True, exist_ok=True)
-        task.calls.write_text(f"{json.dumps({'begun': self.name})}\n", encoding="utf-8")
 
     def _start(self, prompt: str, task: Task) -> tuple[str, str, bool]:
         """The output, why it did not come to its end, and whether that was for its time."""

@@ -82,6 +82,7 @@ class Recordings:
         replay: bool = False,
         resume: bool = False,
         accept_stale: bool = False,
+        ask_again: bool = False,
     ) -> None:
         self.folder = folder
         """Where they are; None is the folder beside each file of cases."""
@@ -90,6 +91,8 @@ class Recordings:
         self.resume = resume
         """Recordings of an earlier run count; without it only those of this one do."""
         self.accept_stale = accept_stale
+        self.ask_again = ask_again
+        """Ask what was under way when an earlier test was killed, although that may be the second time."""
         self.stale = 0
         """How many recordings of another version were accepted."""
         self.executor = ""
@@ -137,8 +140,15 @@ class Recordings:
 
     def calls(self, key: RunKey) -> Path:
         """Return the file of a run's single calls; those of an unfinished run count when resuming."""
-        path = self._path(key).parent / "unfinished" / f"{digest_of(key.as_data())[7:39]}.jsonl"
+        path = self._unfinished(key, "jsonl")
         if not self.resume:
+            path.unlink(missing_ok=True)
+        return path
+
+    def mark(self, key: RunKey) -> Path:
+        """Return the mark of a run that waits for an answer; one of an earlier test counts when resuming."""
+        path = self._unfinished(key, "asked")
+        if not self.resume or self.ask_again:
             path.unlink(missing_ok=True)
         return path
 
@@ -156,9 +166,15 @@ class Recordings:
         self._path(key).parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
         replace_file(self._path(key), text.encode("utf-8", "replace"))
-        self.calls(key).unlink(missing_ok=True)
+        self._unfinished(key, "asked").unlink(missing_ok=True)
+        calls = self._unfinished(key, "jsonl")
+        if not transcript.broken:  # one that broke off goes on after the answers that it got
+            calls.unlink(missing_ok=True)
         with suppress(OSError):
-            self.calls(key).parent.rmdir()
+            calls.parent.rmdir()
+
+    def _unfinished(self, key: RunKey, ending: str) -> Path:
+        return self._path(key).parent / "unfinished" / f"{digest_of(key.as_data())[7:39]}.{ending}"
 
     def _path(self, key: RunKey) -> Path:
         return (self.folder or key.suite_folder / RECORDINGS) / key.file_name

@@ -11,6 +11,7 @@ from skillkit.evaluation.behaviour.checkers import run_checker
 from skillkit.evaluation.behaviour.executor import Executor, Task
 from skillkit.evaluation.behaviour.graders import NEEDS_JUDGE, Grade, grade
 from skillkit.evaluation.behaviour.judge import Judge
+from skillkit.evaluation.behaviour.pending import PendingRequest, UnknownOutcomeError
 from skillkit.evaluation.behaviour.recording import (
     NoRecordingError,
     Recordings,
@@ -61,6 +62,8 @@ class BehaviourRunner:
         self.progress = progress
         self.stopped = ""
         """Why not every case was run."""
+        self.unknown = 0
+        """Requests that were under way when an earlier test was killed, and were not sent again."""
 
     def estimate(self, cases: Sequence[BehaviourCase]) -> Estimate:
         """How many runs are still to be made, and about how much there is to read."""
@@ -99,6 +102,7 @@ class BehaviourRunner:
                 for variant in self._variants()
             }
         except ConfigurationError as error:
+            self.unknown += isinstance(error, UnknownOutcomeError)
             return self._result(case, CaseOutcome.ERROR, str(error), {}, {})
         grades = {
             variant: [self._graded(case, run, variant, number) for number, run in enumerate(made)]
@@ -124,7 +128,14 @@ class BehaviourRunner:
         with workspace(case.case.files, (case.skill.base_dir, case.suite.parent)) as folder:
             skill = case.skill if variant == WITH else None
             seconds = case.case.seconds or DEFAULT_SECONDS
-            task = Task(case.case.prompts, folder, skill, seconds, self.recordings.calls(key))
+            task = Task(
+                case.case.prompts,
+                folder,
+                skill,
+                seconds,
+                self.recordings.calls(key),
+                self.recordings.mark(key),
+            )
             made = self.executor.run(task)
             made = replace(made, seconds=round(made.seconds, 3))  # as it is recorded
         self.budget.spend(made)
@@ -165,12 +176,28 @@ class BehaviourRunner:
         if found is None:
             self.budget.check()
             before = self.judge.asked
-            passed, evidence = self.judge.verdict(check.text, case.case.prompts[0], run.answer)
+            try:
+                passed, evidence = self._verdict(
+                    key, self.judge, check.text, case.case.prompts[0], run.answer
+                )
+            except UnknownOutcomeError as error:
+                self.unknown += 1
+                return Grade(check, None, str(error))
             asked = self.judge.asked - before
             found = Transcript({True: "yes", False: "no", None: ""}[passed], requests=asked, error=evidence)
             self.budget.spend(found)
             self.recordings.keep(key, found, self.agreement())
         return Grade(check, {"yes": True, "no": False}.get(found.answer), found.error)
+
+    def _verdict(
+        self, key: RunKey, judge: Judge, sentence: str, prompt: str, answer: str
+    ) -> tuple[bool | None, str]:
+        if judge.in_process:
+            return judge.verdict(sentence, prompt, answer)
+        request = PendingRequest(self.recordings.mark(key), f"the judge {judge.agreement.model}".rstrip())
+        request.begin()
+        with request.given_up_on_errors():
+            return judge.verdict(sentence, prompt, answer)
 
     def agreement(self) -> Mapping[str, object] | None:
         """Return how often the judge was right where that is known; in a replay, the one who judged then."""

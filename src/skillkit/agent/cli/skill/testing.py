@@ -131,7 +131,7 @@ def run_tests(
         bool,
         typer.Option(
             "--ask-again",
-            help="With --resume: run again what the program of --with did when a test was killed.",
+            help="With --resume: ask again what had no answer yet when a test was killed.",
         ),
     ] = False,
     accept_stale: Annotated[
