@@ -109,6 +109,70 @@ def test_libraries_that_name_the_skill_of_each_request(tmp_path, document, routi
     assert [case.routing for case in read_cases_file(written(tmp_path, document)).cases] == routings
 
 
+@pytest.mark.parametrize(
+    ("item", "routing"),
+    [
+        ({"expect": "map", "route": "not blueprint"}, Routing(("map",))),
+        ({"expect": None, "reject": ["add-test", "x-y"]}, Routing((), ("add-test", "x-y"))),
+        ({"expect": ["a", "b-c"], "forbid": ["d"]}, Routing(("a", "b-c"), ("d",))),
+        ({"expectedSkills": ["a"], "forbiddenSkills": ["b"]}, Routing(("a",), ("b",))),
+        ({"expected_any": [], "expected_top": None, "forbidden": ["b-c"]}, Routing((), ("b-c",))),
+        ({"expected_route": "no_route", "must_not_route": ["b"]}, Routing((), ("b",))),
+        ({"expected": {"route": "b-c"}}, Routing(("b-c",))),
+        ({"expected_mission": "harden-it", "type": "negative"}, Routing(("harden-it",))),
+        ({"lead_skill": "a", "near_miss_skills": ["b"]}, Routing(("a",), ("b",))),
+        ({"gold": "git/commit", "near_miss": "git/pr"}, Routing(("git/commit",), ("git/pr",))),
+        ({"expected_skill": "a", "must_not_select": ["b"], "type": "negative"}, Routing(("a",), ("b",))),
+        ({"skill": "a", "expect": "do-not-route"}, Routing((), ("a",))),
+        ({"skill": "a", "expected": "invoke"}, Routing(("a",))),
+        ({"skill": "a", "expected_activation": False}, Routing((), ("a",))),
+        ({"expected_output": "a-b"}, None),
+        ({"expected": "Micro"}, None),
+        ({"expected": "A table of totals"}, None),
+    ],
+)  # fmt: skip
+def test_public_spellings_of_which_skill_a_request_is_for(tmp_path, item, routing):
+    other = {key: "z" if value is None else value for key, value in item.items()}
+    cases = [{"prompt": "a", **item}, {"prompt": "b", **other}]
+    first, _ = read_cases_file(written(tmp_path, {"cases": cases})).cases
+    assert first.routing == routing
+
+
+def test_a_name_in_one_item_is_none_where_others_say_something_else_there(tmp_path):
+    cases = [{"prompt": "a", "expected": "x-y"}, {"prompt": "b", "expected": "Says that it cannot be done."}]
+    assert [case.routing for case in read_cases_file(written(tmp_path, cases)).cases] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "skills",
+    [
+        {"x": {"positive": ["a"], "negative": ["b"]}},
+        {"x": [{"query": "a", "should_trigger": True}, {"query": "b", "should_trigger": False}]},
+        [
+            {
+                "skill": "x",
+                "cases": [{"prompt": "a", "expect": "invoke"}, {"prompt": "b", "expect": "no-route"}],
+            }
+        ],
+    ],
+)
+def test_requests_under_the_name_of_each_skill(tmp_path, skills):
+    suite = read_cases_file(written(tmp_path, {"version": 1, "skills": skills}))
+    assert [case.routing for case in suite.cases] == [Routing(("x",)), Routing((), ("x",))]
+
+
+def test_a_list_called_prompts_holds_cases_and_no_conversation(tmp_path):
+    prompts = [{"prompt": "a", "expect": "x-y"}, {"prompt": "b", "expect": "z"}]
+    suite = read_cases_file(written(tmp_path, {"prompts": prompts}))
+    assert [case.routing for case in suite.cases] == [Routing(("x-y",)), Routing(("z",))]
+
+
+def test_lines_with_comments(tmp_path):
+    lines = '// what is asked\n{"prompt": "a", "expect": "x"}\n# and more\n{"prompt": "b", "expect": "y"}\n'
+    suite = read_cases_file(written(tmp_path, lines, "routing.jsonl"))
+    assert [case.routing for case in suite.cases] == [Routing(("x",)), Routing(("y",))]
+
+
 def test_what_is_expected_of_a_skill_that_is_known_is_not_another_one(tmp_path):
     suite = read_cases_file(written(tmp_path, [{"prompt": "a", "expected": "needs-review"}]), "me")
     assert suite.cases[0].routing == Routing(("me",), implied=True)

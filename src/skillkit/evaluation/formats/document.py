@@ -48,7 +48,8 @@ def _parse(path: Path, text: str) -> object:
     if path.suffix in (".yaml", ".yml"):
         return yaml.load(text, _NoAliasLoader)
     if path.suffix == ".jsonl":
-        return [parse_json(line) for line in text.splitlines() if line.strip()]
+        commented = (line.strip() for line in text.splitlines())
+        return [parse_json(line) for line in commented if line and not line.startswith(("//", "#"))]
     try:
         return parse_json(text)
     except ValueError:

@@ -1,10 +1,8 @@
 """Lists of items: `evals.json` in its official form and its variants, and trigger files in every spelling."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from skillkit.core.disk import real_path
 from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
@@ -12,9 +10,19 @@ from skillkit.evaluation.formats.assertions import checks_of, judged
 from skillkit.evaluation.formats.document import (
     FormatError,
     mapping_of,
+    mappings_of,
     number_of,
     text_of,
     texts_of,
+)
+from skillkit.evaluation.formats.routes import (
+    NEGATIVE_LISTS,
+    POSITIVE_LISTS,
+    Should,
+    field_name,
+    names_skills,
+    naming_field,
+    routing_of,
 )
 from skillkit.evaluation.formats.script_items import identity_of, not_judged, script_call
 
@@ -32,37 +40,6 @@ PROMPT_KEYS = (
     "user_input", "utterance", "text", "task", "initial_prompt", "user_query", "user_request",
     "scenario",
 )  # fmt: skip
-_WANTED_KEYS = (
-    "should_trigger", "shouldTrigger", "should", "should_activate", "shouldActivate", "should_fire",
-    "trigger", "triggers", "expected_trigger", "expect_trigger", "should_invoke", "expected", "label",
-    "expect_activation",
-    "type", "kind", "category", "expected_behavior", "expected_result",
-)  # fmt: skip
-_POSITIVE_LISTS = frozenset(
-    """
-    should_trigger shouldtrigger positive positives trigger triggers should_activate should_fire
-    positive_cases positive_triggers must_trigger should_trigger_prompts should_trigger_queries in_scope
-    """.split()
-)
-_NEGATIVE_LISTS = frozenset(
-    "should_not_trigger shouldnottrigger negative negatives no_trigger should_not_activate should_not_fire "
-    "negative_cases negative_triggers must_not_trigger should_not_trigger_prompts near_misses near_miss "
-    "should_not_trigger_queries dont_trigger out_of_scope anti_triggers".split()
-)
-_YES = frozenset({"true", "yes", "should_trigger", "positive", "trigger", "activate", "should-trigger", "1"})
-_NO = frozenset(
-    {"false", "no", "should_not_trigger", "negative", "no_trigger", "none", "should-not-trigger", "0",
-     "not_trigger", "anti-trigger", "anti_trigger", "near_miss", "near-miss"}
-)  # fmt: skip
-_NAMED_KEYS = (
-    "expected_skill", "expected_skills", "expect_skill", "expect_skills", "expectedSkill", "relevant",
-)  # fmt: skip
-_UNWANTED_KEYS = (
-    "negative_for", "mustNotInvoke", "must_not_invoke", "unexpectedSkills", "unexpected_skills",
-    "forbidden_skills",
-)  # fmt: skip
-_NO_SKILL = frozenset({"", "none", "null", "no_skill", "no-skill", "n/a"})
-_SLUG = re.compile("[a-z0-9]+(?:-[a-z0-9]+)+")
 _RESULT_KEYS = frozenset(
     {"predicted_trigger", "selected", "passed", "run_summary", "assertion_results", "runs"}
 )
@@ -75,8 +52,11 @@ def read_items(document: object, path: Path, skill: str | None) -> Suite:
     cases: list[Case] = []
     notes: dict[str, None] = {}
     alone = bool(top) and bool(_prompts(top, path))  # the file is one case
-    for item, should, split in [(document, None, "")] if alone else (*_items(document), *_by_skill(top)):
-        case = _case(item, len(cases) + 1, about, should, path)
+    items = [(document, None, "")] if alone else [*_items(document), *_by_skill(top)]
+    asked = [found for item, _, _ in items if _prompts(found := mapping_of(item), path)]
+    naming = naming_field(asked) if about is None else ""
+    for item, should, split in items:
+        case = _case(item, len(cases) + 1, about, should, path, naming=naming)
         if case is not None:
             cases.append(replace(case, split=split) if split and not case.split else case)
             if case.script is not None:
@@ -94,9 +74,6 @@ def _of_library(cases: list[Case], about: str | None) -> list[Case]:
         return cases
     none_named, none_wanted = Routing((), ("",)), Routing((), ())
     return [replace(case, routing=none_wanted) if case.routing == none_named else case for case in cases]
-
-
-Should = Literal["yes", "no"] | None
 
 
 def _items(
@@ -117,13 +94,13 @@ def _items(
                 yield item, should, split
         return
     for own, value in mapping_of(document).items():
-        name = str(own).lower().replace("-", "_")
+        name = field_name(own)
         if not isinstance(value, list | Mapping):
             continue
         texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
-        if name in _POSITIVE_LISTS and (name != "triggers" or texts):
+        if name in POSITIVE_LISTS and (name != "triggers" or texts):
             yield from _items(value, "yes", split, name, depth + 1)
-        elif name in _NEGATIVE_LISTS:
+        elif name in NEGATIVE_LISTS:
             yield from _items(value, "no", split, name, depth + 1)
         elif own in LIST_KEYS:
             part = name if name in ("train", "val", "validation", "test", "holdout") else split
@@ -132,18 +109,25 @@ def _items(
 
 def _by_skill(top: Mapping[str, object]) -> Iterator[tuple[object, Should, str]]:
     """The items of a file that has lists of requests under the name of each skill, or beside it."""
-    listed = top.get("skills")
-    beside = map(mapping_of, listed if isinstance(listed, list) else ())
-    for name, value in (*top.items(), *((text_of(each, "name", *SKILL_KEYS), each) for each in beside)):
-        lists = {str(key).lower().replace("-", "_") for key in mapping_of(value)}
-        if name in LIST_KEYS or not lists & (_POSITIVE_LISTS | _NEGATIVE_LISTS):
+    skills = top.get("skills")
+    listed = [
+        *mapping_of(skills).items(),
+        *((text_of(each, "name", *SKILL_KEYS), each) for each in mappings_of(skills)),
+    ]
+    for name, value in (*top.items(), *listed):
+        lists = {field_name(key) for key in mapping_of(value)}
+        of_skill = (name, value) in listed and bool(name)
+        wanted = POSITIVE_LISTS | NEGATIVE_LISTS | (frozenset(LIST_KEYS) if of_skill else frozenset())
+        if name in LIST_KEYS or not (lists & wanted or (of_skill and isinstance(value, list))):
             continue
         for item, should, split in _items(value):
-            of_skill = {"prompt": item} if isinstance(item, str) else mapping_of(item)
-            yield {"skill": str(name), **of_skill}, should, split
+            asked = {"prompt": item} if isinstance(item, str) else mapping_of(item)
+            yield {"skill": str(name), **asked}, should, split
 
 
-def _case(item: object, number: int, skill: str | None, should: Should, path: Path) -> Case | None:
+def _case(
+    item: object, number: int, skill: str | None, should: Should, path: Path, *, naming: str = ""
+) -> Case | None:
     if isinstance(item, str):
         item = {"prompt": item} if item.strip() else {}
     if not isinstance(item, Mapping):
@@ -158,7 +142,7 @@ def _case(item: object, number: int, skill: str | None, should: Should, path: Pa
     if not prompts or _RESULT_KEYS & item.keys():
         return None
     about = text_of(item, *SKILL_KEYS) or skill
-    routing = _routing(item, about, should)
+    routing = routing_of(item, about, should, naming)
     checks = _checks(item)
     expected = text_of(
         item, "expected_output", "ground_truth", "with_skill_expected", "expected_response", "expected_result"
@@ -186,6 +170,8 @@ def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
         return (text,)
     for key in ("turns", "messages", "prompts", "conversation"):
         turns = item.get(key)
+        if key == "prompts" and any("prompt" in each for each in mappings_of(turns)):
+            continue  # cases of their own
         if isinstance(turns, list):
             said = [
                 each
@@ -224,55 +210,6 @@ def _prompt_file(file: Path, within: Path) -> str:
     return "\n".join(part).strip() or text.strip()
 
 
-def _routing(item: Mapping[str, object], skill: str | None, should: Should) -> Routing | None:
-    named = next((item[key] for key in _NAMED_KEYS if key in item), _named_as_verdict(item, skill))
-    unwanted = tuple(name for key in _UNWANTED_KEYS for name in texts_of(item.get(key)))
-    forbidden = item.get("should_not_trigger")
-    if isinstance(forbidden, str | list):
-        unwanted += texts_of(forbidden)
-    if named is not None or any(
-        key in item for key in (*_NAMED_KEYS, "negative_for")
-    ):  # also where both are empty
-        wanted = tuple(name for name in texts_of(named) if name.strip().lower() not in _NO_SKILL)
-        if _said(item) == "no" and wanted:
-            return Routing((), (*wanted, *unwanted))
-        return Routing(wanted, unwanted)
-    verdict = should or _said(item)
-    if verdict is None or skill is None:
-        # Without a skill, "should trigger" is about whatever skill the file is tested with.
-        return Routing(("",), unwanted) if verdict == "yes" else Routing((), ("",)) if verdict else None
-    return Routing((skill,), unwanted) if verdict == "yes" else Routing((), (skill, *unwanted))
-
-
-def _named_as_verdict(item: Mapping[str, object], skill: str | None) -> str | None:
-    """The skill that stands where others say whether one should come: `"should_trigger": "peer-review"`.
-
-    What is `expected` can be anything where the cases are about a skill that is known."""
-    for key in ("should_trigger", "shouldTrigger", "expected_trigger"):
-        value = item.get(key)
-        if isinstance(value, str) and value.strip().lower() not in _YES | _NO and len(value.split()) == 1:
-            return value.strip()
-    expected = text_of(item, "expected") if skill is None else ""
-    named = _SLUG.fullmatch(expected) and expected not in _YES | _NO
-    return expected if named or expected.lower() in _NO_SKILL - {""} else None
-
-
-def _said(item: Mapping[str, object]) -> Should:
-    for key in _WANTED_KEYS:
-        value = item.get(key)
-        if value is None and key in item and key in ("should_trigger", "shouldTrigger"):
-            return "no"
-        if isinstance(value, bool) and key not in ("type", "kind", "category"):
-            return "yes" if value else "no"
-        if isinstance(value, str):
-            word = value.strip().lower()
-            if word in _YES:
-                return "yes"
-            if word in _NO and not (key == "expected" and word == "none"):
-                return "no"
-    return None
-
-
 def _checks(item: Mapping[str, object]) -> tuple[Check, ...]:
     found: list[Check] = []
     for key in (
@@ -291,7 +228,9 @@ def _checks(item: Mapping[str, object]) -> tuple[Check, ...]:
     if isinstance(behaviour, list):
         found.extend(checks_of(behaviour))
     found.extend(judged(item.get("rubric")))
-    found.extend(judged([f"The answer avoids this: {text}" for text in texts_of(item.get("forbidden"))]))
+    forbidden = texts_of(item.get("forbidden"))
+    if not names_skills(forbidden):
+        found.extend(judged([f"The answer avoids this: {text}" for text in forbidden]))
     found.extend(_plain_checks(mapping_of(item.get("checks"))))
     if isinstance(item.get("checks"), list):
         found.extend(checks_of(item["checks"]))
