@@ -14,6 +14,8 @@ _DENIED = re.compile(
             (?:using|about|asking|for|related|an?|the|on|in|with)\b[^.;!?]*
       | not\s+(?:for|about|using|related\s+to)\b[^.;!?,]*
       | no\s+[^.;!?,]{3,80}?\s+(?:is|are)\s+(?:needed|required|involved|necessary)\b
+      | (?:do|does|did)(?:\s+not|n['’]t)\s+(?:use|need|require|involve|want|include|touch)\b[^.;!?,]*
+      | (?:without|rather\s+than|instead\s+of|unrelated\s+to|nothing\s+to\s+do\s+with)\b[^.;!?,]*
       )""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -236,6 +236,23 @@ def test_what_a_request_says_it_is_not_about_does_not_speak_for_a_skill():
     assert "convert" in Request.parse("This page isn't converting, and that is not good.").words
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Fix a bug of the grid in a project that does not use Tailwind",
+        "Review the grid for bugs, unrelated to Tailwind",
+        "Fix the grid rather than Tailwind",
+        "Use plain rules for the grid instead of Tailwind. It has a bug",
+        "Fix the grid without Tailwind or its plugins, please",
+        "Fix the grid; I don't need Tailwind",
+        "Fix the grid: it has nothing to do with Tailwind",
+    ],
+)
+def test_what_a_request_wants_to_do_without_does_not_speak_for_a_skill(request_):
+    said = set(Request.parse(request_).words)
+    assert {"grid", "tailwind"} & said == {"grid"}
+
+
 def test_the_line_rises_with_the_request_and_with_the_library():
     line = CALIBRATIONS["lexical", "body"].line
     assert line(5, 1) == line(5, 3) < line(5, 30) < line(5, 300) < line(5, 3_000) < line(50, 3_000)
