@@ -27,7 +27,13 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
-    for name in ("AGENT_HOME", "AGENT_SKILLS", "SKILL_MATCHING_MODE", "SKILL_FALLBACK_MODE"):
+    for name in (
+        "AGENT_HOME",
+        "AGENT_SKILLS",
+        "SKILL_MATCHING_MODE",
+        "SKILL_MATCHING_THRESHOLD",
+        "SKILL_FALLBACK_MODE",
+    ):
         monkeypatch.delenv(name, raising=False)
     return home
 

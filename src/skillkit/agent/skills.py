@@ -44,7 +44,7 @@ from skillkit.integrations.agent_framework_files import show_files
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.default_tools import default_sources
 from skillkit.integrations.small_model import SmallModelTools
-from skillkit.matching import SkillMatcher
+from skillkit.matching import MatchingSettings, SkillMatcher
 from skillkit.scripts import LocalRunner, ScriptTools
 from skillkit.scripts.runners import can_show_folders, default_runner
 
@@ -81,10 +81,18 @@ def disclosure_provider(
         settings.max_skills,
         fallback=settings.fallback,
         tool_sources=default_sources(manager, scripts, on_error=lambda error: problem(str(error))),
-        matcher=SkillMatcher(threshold=SMALL_MODEL_THRESHOLD) if small_model else None,
+        matcher=_forgiving_matcher() if small_model else None,
         run_command=scripts.run_command,
         gate=ToolGate(gate) if gate else None,
         shown_files=shown_files,
+    )
+
+
+def _forgiving_matcher() -> SkillMatcher:
+    """One for a model that would not load a skill by itself, unless the user wants it otherwise."""
+    chosen = MatchingSettings.from_environment()
+    return SkillMatcher(
+        settings=chosen, threshold=SMALL_MODEL_THRESHOLD if chosen.threshold is None else None
     )
 
 

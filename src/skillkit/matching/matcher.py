@@ -85,7 +85,8 @@ class SkillMatcher:
         self.settings = MatchingSettings.from_environment() if settings is None else settings
         wanted = Mode.parse(mode, "mode") if isinstance(mode, str) else mode
         self.mode = wanted or self.settings.mode or Mode.LEXICAL
-        self.threshold = THRESHOLD if threshold is None else threshold
+        chosen = self.settings.threshold if threshold is None else threshold
+        self.threshold = THRESHOLD if chosen is None else chosen
         self._scorer = make_scorer(self.mode, self.settings, body, embedder)
         self.signals = self._scorer.signals if self._scorer else (self.mode.value,)
         """What the scores are made of."""

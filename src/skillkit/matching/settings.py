@@ -38,16 +38,19 @@ class MatchingSettings:
     limit: int = DEFAULT_LIMIT
     cache_dir: Path | None = None
     """Where vectors and the catalogue index are kept; None keeps nothing on disk."""
+    threshold: float | None = None
+    """The confidence from which a skill matches: a higher one puts in fewer wrong skills, and fewer right."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> "MatchingSettings":
-        """`SKILL_MATCHING_MODE`, `SKILL_MAX_PER_REQUEST` and `XDG_CACHE_HOME`."""
+        """`SKILL_MATCHING_MODE`, `SKILL_MATCHING_THRESHOLD`, `SKILL_MAX_PER_REQUEST`, `XDG_CACHE_HOME`."""
         environment = os.environ if environment is None else environment
         mode = environment.get("SKILL_MATCHING_MODE", "").strip()
         return cls(
             mode=Mode.parse(mode, "SKILL_MATCHING_MODE") if mode else None,
             limit=_limit(environment.get("SKILL_MAX_PER_REQUEST", "")),
             cache_dir=cache_folder(environment),
+            threshold=_threshold(environment.get("SKILL_MATCHING_THRESHOLD", "")),
         )
 
 
@@ -58,6 +61,21 @@ def cache_folder(environment: Mapping[str, str]) -> Path | None:
         return Path(configured) / "skillkit"
     home = environment.get("HOME", "")
     return Path(home) / ".cache" / "skillkit" if os.path.isabs(home) else None
+
+
+def _threshold(text: str) -> float | None:
+    if not text.strip():
+        return None
+    try:
+        threshold = float(text)
+    except ValueError:
+        threshold = -1.0
+    if not 0 < threshold < 1:
+        raise ConfigurationError(
+            f"SKILL_MATCHING_THRESHOLD is {text!r}; it must be a number between 0 and 1 such as 0.8",
+            parameter_name="SKILL_MATCHING_THRESHOLD",
+        )
+    return threshold
 
 
 def _limit(text: str) -> int:

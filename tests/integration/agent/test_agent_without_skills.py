@@ -90,3 +90,13 @@ def test_how_requests_are_matched_can_be_set(
     monkeypatch.setenv("SKILL_MATCHING_MODE", mode)
     agent("-p", "Paint a picture of the mountains")
     assert zoo.requests[-1].given.count('<skill_context id="quiet">') == matched
+
+
+@pytest.mark.parametrize(("threshold", "matched"), [("0.4", 1), ("0.9999", 0)])
+def test_how_sure_matching_must_be_can_be_set(
+    agent, zoo: OpenAIServer, monkeypatch: pytest.MonkeyPatch, threshold: str, matched: int
+) -> None:
+    monkeypatch.setenv("SKILL_MATCHING_MODE", "lexical")
+    monkeypatch.setenv("SKILL_MATCHING_THRESHOLD", threshold)
+    agent("-p", "Paint a picture of the mountains")
+    assert zoo.requests[-1].given.count('<skill_context id="quiet">') == matched

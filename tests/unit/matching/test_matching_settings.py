@@ -17,11 +17,12 @@ def test_everything_set():
         {
             "SKILL_MATCHING_MODE": " Hybrid ",
             "SKILL_MAX_PER_REQUEST": "5",
+            "SKILL_MATCHING_THRESHOLD": "0.8",
             "XDG_CACHE_HOME": "/c",
             "HOME": "/h",
         }
     )
-    assert found == MatchingSettings(Mode.HYBRID, 5, Path("/c/skillkit"))
+    assert found == MatchingSettings(Mode.HYBRID, 5, Path("/c/skillkit"), 0.8)
 
 
 def test_a_relative_cache_folder_is_ignored_as_the_specification_says():
@@ -31,7 +32,14 @@ def test_a_relative_cache_folder_is_ignored_as_the_specification_says():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("SKILL_MATCHING_MODE", "best"), ("SKILL_MAX_PER_REQUEST", "many"), ("SKILL_MAX_PER_REQUEST", "-1")],
+    [
+        ("SKILL_MATCHING_MODE", "best"),
+        ("SKILL_MAX_PER_REQUEST", "many"),
+        ("SKILL_MAX_PER_REQUEST", "-1"),
+        ("SKILL_MATCHING_THRESHOLD", "high"),
+        ("SKILL_MATCHING_THRESHOLD", "1.5"),
+        ("SKILL_MATCHING_THRESHOLD", "nan"),
+    ],
 )
 def test_a_wrong_value_is_an_error_that_names_the_variable(name, value):
     with pytest.raises(ConfigurationError, match=name) as error:
