@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillkit.core.disk import remove_tree
+from skillkit.evaluation import SkillTester, find_targets
 from skillkit.evaluation.behaviour.transcript import files_in, plain_files
 from skillkit.evaluation.formats.waza import _matching
 
@@ -42,3 +43,31 @@ def test_a_pattern_that_nobody_can_follow_names_no_task(pattern: str, tmp_path: 
     for number in range(20):
         (tmp_path / "a" / f"{number}" / "b" / "c").mkdir(parents=True)
     assert _matching(tmp_path, pattern) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        " " * 300_000 + "x",
+        "\t" * 300_000 + "x",
+        "*" * 300_000,
+        "# " + " " * 300_000 + "x",
+        "# a" + "#" * 300_000 + "x",
+        "# " + "[" * 300_000,
+        "# " + "<" * 300_000,
+        "<a " * 100_000,
+        "1" * 300_000,
+        "a" + " " * 300_000 + "—",
+    ],
+    ids=lambda line: repr(line[:5]),
+)
+def test_a_line_made_to_hang_costs_nothing(line: str, tmp_path: Path) -> None:
+    """A search that gives back a long run piece by piece would take hours; here it answers at all."""
+    folder = tmp_path / "evil"
+    (folder / "references").mkdir(parents=True)
+    header = "---\nname: evil\ndescription: Does something with files. Use when needed.\n---\n"
+    (folder / "SKILL.md").write_text(f"{header}{line}\nSee references/more.md\n")
+    (folder / "references" / "more.md").write_text(f"{line}\n\n[x](#y)\n")
+    targets = find_targets([folder])
+    report = SkillTester(targets.skills, targets.suites).run_static()
+    assert "files-exist" in {result.id for result in report.results}

@@ -49,6 +49,8 @@ def test_a_pattern_made_to_fill_the_memory_is_refused():
         "e\u0301" * 500_000,
         "\U0001f600" * 300_000,
         "a-" * 500_000,
+        "no" + " " * 1_000_000 + "x",
+        "without " * 125_000,
     ],
     ids=lambda text: repr(text[:6]),
 )

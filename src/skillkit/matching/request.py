@@ -13,7 +13,7 @@ _DENIED = re.compile(
         (?:i['’]?m|i\s+am|we['’]?re|we\s+are|it['’]?s|it\s+is|this\s+is|that\s+is)\s+not\s+
             (?:using|about|asking|for|related|an?|the|on|in|with)\b[^.;!?]*
       | not\s+(?:for|about|using|related\s+to)\b[^.;!?,]*
-      | no\s+[^.;!?,]{3,80}?\s+(?:is|are)\s+(?:needed|required|involved|necessary)\b
+      | no\s++[^.;!?,]{3,80}?\s(?:is|are)\s+(?:needed|required|involved|necessary)\b
       | (?:do|does|did)(?:\s+not|n['’]t)\s+(?:use|need|require|involve|want|include|touch)\b[^.;!?,]*
       | (?:without|rather\s+than|instead\s+of|unrelated\s+to|nothing\s+to\s+do\s+with)\b[^.;!?,]*
       )""",

@@ -1,10 +1,8 @@
 """What a skill's Python scripts import and do not declare, read from their source: nothing is run."""
 
-import ast
 import os
 import re
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,20 +20,17 @@ from skillkit.scripts.distributions import (
     stated_requirements,
 )
 from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
-from skillkit.scripts.own_modules import own_places
+from skillkit.scripts.own_sources import LARGEST_SOURCE, OwnSources
 
 KNOWN, SAME_NAME = "known", "same name"
 _MARK = b"# /// script"
-_MAX_FILE = 1 << 20
 _READ = (".py", ".md", ".txt", ".toml")
 """What is read for imports and requirements."""
-_MAX_FOLLOWED = 500
 _UNAVAILABLE = re.compile(
     r"Wheels are required for `([\w.-]+)`|(?:Because|and|that|versions of) ([\w.-]+) "
     r"(?:was not found|ha(?:s|ve) no usable wheels)"
 )
 _REQUIRED = re.compile(r"and you require ([\w.-]+)")
-_ENDS = frozenset({"exit", "_exit", "fail", "die", "error", "fatal"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +56,15 @@ def needed_packages(
     what it imports and none of them is named like is returned.
     """
     stated = stated_requirements(files)
+    sources = OwnSources(files)
     found: dict[str, NeededPackage] = {}
     for script in sorted(scripts):
         content = files.get(script, b"")
         if not (script.endswith(".py") or _is_python(content)):
             continue
-        for module, optional in _undeclared_imports(script, files, strict=strict).items():
+        for module, optional in _undeclared_imports(script, sources, strict=strict).items():
             package = _package(module, stated, script, optional=optional)
-            if package.source == SAME_NAME and _is_named_so(module.partition(".")[0], files):
+            if package.source == SAME_NAME and sources.has_module(module.partition(".")[0]):
                 continue  # a module of the skill that is not on this script's path
             key = normalised(package.requirement or module)
             if (known := found.get(key)) is not None:
@@ -98,16 +94,16 @@ def _is_python(content: bytes) -> bool:
     return first.startswith(b"#!") and b"python" in first
 
 
-def _undeclared_imports(script: str, files: Mapping[str, bytes], *, strict: bool) -> dict[str, bool]:
+def _undeclared_imports(script: str, sources: OwnSources, *, strict: bool) -> dict[str, bool]:
     """Modules from elsewhere that a script does not declare, and whether each is optional.
 
     Packages that are declared bring others along, and one that seems to have none of the modules may have
     any of those nobody knows. So only `strict` looks for what a list of packages has left out.
     """
-    declared = _declared(files.get(script, b""))
+    declared = _declared(sources.files.get(script, b""))
     if declared is None or (declared and not strict):
         return {}
-    imports = _imports_of(script, files)
+    imports = sources.imports_of(script)
     missing = {module: optional for module, optional in imports.items() if not _has(declared, module)}
     if any(not any(_has({name}, module) for module in imports) for name in declared):
         return {module: optional for module, optional in missing.items() if known_distribution(module)}
@@ -119,7 +115,7 @@ def _declared(content: bytes) -> set[str] | None:
     if _MARK not in content:
         return set()
     try:
-        metadata = parse_inline_metadata(content[:_MAX_FILE].decode("utf-8", "replace"))
+        metadata = parse_inline_metadata(content[:LARGEST_SOURCE].decode("utf-8", "replace"))
     except InlineMetadataError:
         return None
     return None if metadata.other_sources else {normalised(each) for each in metadata.dependencies}
@@ -132,96 +128,6 @@ def _has(declared: set[str], module: str) -> bool:
         return find_stated(module, {name: (name, "") for name in declared}) is not None
     wanted = {normalised(known_distribution(module) or top), normalised(top)}
     return any(one in other or other in one for one in wanted for other in declared)
-
-
-def _imports_of(script: str, files: Mapping[str, bytes]) -> dict[str, bool]:
-    """Modules from elsewhere, and whether each is optional, in a script and what it imports of the skill."""
-    needed: dict[str, bool] = {}
-    waiting, seen = [script], {script}
-    while waiting and len(seen) < _MAX_FOLLOWED:
-        path = waiting.pop()
-        for module, optional in _imports(files[path]):
-            own = _own_files(module, path, script, files)
-            if own is not None:
-                waiting += [each for each in own if each not in seen]
-                seen.update(own)
-            elif module and module.partition(".")[0] not in sys.stdlib_module_names:
-                needed[module] = needed.get(module, True) and optional
-    return needed
-
-
-def _own_files(module: str, path: str, script: str, files: Mapping[str, bytes]) -> list[str] | None:
-    """The files of the skill that importing `module` reads; None for a module of somebody else."""
-    if module.startswith("."):
-        level = len(module) - len(module.lstrip("."))
-        parts = path.split("/")[:-level] + [part for part in module.lstrip(".").split(".") if part]
-        return _files_of("/".join(parts), files)
-    top, rest = module.partition(".")[0], module.replace(".", "/")
-    for where in dict.fromkeys((path.rpartition("/")[0], *own_places(script))):
-        prefix = f"{where}/" if where else ""
-        if f"{prefix}{top}.py" in files or any(
-            name.startswith(f"{prefix}{top}/") and name.endswith(".py") for name in files
-        ):
-            return _files_of(f"{prefix}{rest}", files)
-    return None
-
-
-def _is_named_so(name: str, files: Mapping[str, bytes]) -> bool:
-    ends = (f"/{name}.py", f"/{name}/__init__.py")
-    return any(f"/{path}".endswith(ends) for path in files)
-
-
-def _files_of(path: str, files: Mapping[str, bytes]) -> list[str]:
-    """A module's file and those of the packages it is in; a name in a module stands for that module."""
-    found, parent = [], path.rpartition("/")[0]
-    for name in (path, parent) if f"{path}.py" not in files else (path,):
-        found += [each for each in (f"{name}.py", f"{name}/__init__.py") if each in files]
-    return found
-
-
-def _imports(content: bytes) -> Iterator[tuple[str, bool]]:
-    """Dotted names that a module imports, and whether it goes on without."""
-    if len(content) > _MAX_FILE:
-        return
-    try:
-        tree = ast.parse(content)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
-    while waiting:
-        node, optional = waiting.pop()
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, optional) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            join = "" if base.endswith(".") else "."
-            names = (base if alias.name == "*" else f"{base}{join}{alias.name}" for alias in node.names)
-            yield from ((name, optional) for name in names)
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            waiting += [(child, optional) for child in node.orelse]
-        elif isinstance(node, ast.Try):
-            forgiven = optional or any(_forgives(handler) for handler in node.handlers)
-            waiting += [(child, forgiven) for child in node.body]
-            waiting += [(child, optional) for child in (*node.handlers, *node.orelse, *node.finalbody)]
-        else:
-            waiting += [(child, optional) for child in ast.iter_child_nodes(node)]
-
-
-def _forgives(handler: ast.ExceptHandler) -> bool:
-    """Whether a script goes on after an import that failed, as far as can be seen."""
-    caught = "" if handler.type is None else ast.dump(handler.type)
-    if handler.type is not None and not any(
-        name in caught for name in ("'ImportError'", "'ModuleNotFoundError'", "'Exception'")
-    ):
-        return False
-    for node in (inner for statement in handler.body for inner in ast.walk(statement)):
-        if isinstance(node, ast.Raise):
-            return False
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in _ENDS:
-                return False
-    return True
 
 
 def chosen_requirements(needed: list[NeededPackage], added: list[str], left_out: list[str]) -> list[str]:
@@ -257,7 +163,7 @@ def misses_packages(tree: Path, script: str) -> bool:
 
 
 def read_files(
-    folder: Path, scripts: Collection[str], endings: tuple[str, ...] = _READ, most: int = _MAX_FILE
+    folder: Path, scripts: Collection[str], endings: tuple[str, ...] = _READ, most: int = LARGEST_SOURCE
 ) -> dict[str, bytes]:
     """All files of a skill by path, and the content of scripts and of those that end so."""
     files: dict[str, bytes] = {}

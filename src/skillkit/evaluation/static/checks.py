@@ -117,17 +117,20 @@ def _scripts_compile(examined: Examination) -> Iterator[Problem]:
 
 
 def _imports_declared(examined: Examination) -> Iterator[Problem]:
-    text = "\n".join(path.read_text(encoding="utf-8", errors="replace") for _, path, _ in examined.texts())
+    texts = (path.read_text(encoding="utf-8", errors="replace") for _, path, _ in examined.texts())
+    prose = "".join(map(script_sources.plain, texts))
     for script in find_scripts(examined.skill):
         if script.path.suffix == ".py":
-            yield from script_sources.undeclared_imports(examined.folder, script.path, text)
+            yield from script_sources.undeclared_imports(examined.folder, script.path, prose)
 
 
 def _options_exist(examined: Examination) -> Iterator[Problem]:
-    scripts = find_scripts(examined.skill)
+    found = [(script, script_sources.options_of(script)) for script in find_scripts(examined.skill)]
     for shown, _, document in examined.texts():
-        for script in scripts:
-            yield from script_sources.unknown_options(examined.folder, script, document, shown)
+        said = "\n".join(line.text for line in document.lines)
+        for script, options in found:
+            if options is not None and script.name in said:
+                yield from script_sources.unknown_options(script, options, document, shown)
 
 
 def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:

@@ -3,10 +3,13 @@
 import re
 from dataclasses import dataclass
 
-_FENCE = re.compile(r"^[ \t>]*(?:[-*+]|\d+[.)])?[ \t]*(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
-_HEADING = re.compile(r"^ {0,3}#{1,6}\s+(?P<text>.+?)\s*#*$")
+# Nothing that may fail follows a run that could be given back piece by piece: files are written by strangers.
+_FENCE = re.compile(r"^[ \t>]*+(?:[-*+]|\d++[.)])?[ \t]*+(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`]*+)$")
+_HEADING = re.compile(r"^ {0,3}#{1,6}\s++(?P<text>.+)$")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-_ANCHOR_ID = re.compile(r"<a\s[^>]*(?:name|id)=[\"']([^\"']+)[\"']|\{#([\w-]+)\}", re.IGNORECASE)
+_ANCHOR_ID = re.compile(
+    r"<a\s[^<>]{0,300}?(?:name|id)=[\"']([^\"'<>]{1,300})[\"']|\{#([\w-]{1,300})\}", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Document:
         found: set[str] = set()
         for line in self.prose:
             if heading := _HEADING.match(line.text):
-                slug = slug_of(heading["text"])
+                slug = slug_of(heading["text"].rstrip().rstrip("#"))
                 number = 0
                 while (numbered := f"{slug}-{number}" if number else slug) in found:
                     number += 1
@@ -74,6 +77,6 @@ class Document:
 
 
 def slug_of(heading: str) -> str:
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)
-    text = re.sub(r"[`*]|<[^>]+>", "", text).strip().lower()
+    text = re.sub(r"!?\[([^\[\]]{0,300})\]\([^()]{0,500}\)", r"\1", heading)
+    text = re.sub(r"[`*]|<[^<>]{1,300}>", "", text).strip().lower()
     return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")

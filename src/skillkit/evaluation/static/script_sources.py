@@ -75,8 +75,8 @@ _CHECKERS = {
 """Programs that read a script and do not run it."""
 
 
-def undeclared_imports(folder: Path, path: Path, text: str) -> Iterator[Problem]:
-    """Modules that a Python script imports and that neither it nor the skill says it needs."""
+def undeclared_imports(folder: Path, path: Path, prose: str) -> Iterator[Problem]:
+    """Modules that a Python script imports and that neither it nor the skill's plain `prose` names."""
     source = source_of(path)
     try:
         tree = ast.parse(source)
@@ -84,13 +84,12 @@ def undeclared_imports(folder: Path, path: Path, text: str) -> Iterator[Problem]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     known = _declared(folder, path, declared)
-    prose = _plain(text)
     shown = path.relative_to(folder).as_posix()
     for module, line in sorted(_imports(tree).items()):
         if module in sys.stdlib_module_names or module == "__future__" or _is_local(folder, path, module):
             continue
         package = known_distribution(module) or module
-        names = {_plain(module), _plain("opencv" if module == "cv2" else package)}  # it has many builds
+        names = {plain(module), plain("opencv" if module == "cv2" else package)}  # it has many builds
         if not any(name in entry or entry in names for name in names for entry in known) and not any(
             name in prose for name in names if len(name) > 2
         ):
@@ -132,12 +131,12 @@ def _imports(tree: ast.Module) -> dict[str, int]:
 
 
 def _declared(folder: Path, path: Path, dependencies: tuple[str, ...]) -> set[str]:
-    names = {_plain(re.split(r"[\s\[<>=!~;@(]", text, maxsplit=1)[0]) for text in dependencies}
+    names = {plain(re.split(r"[\s\[<>=!~;@(]", text, maxsplit=1)[0]) for text in dependencies}
     for base in {folder, path.parent, folder / "scripts"}:
         for name in _REQUIREMENT_FILES:
             file = base / name
             if file.is_file():
-                names.update(_plain(word) for word in re.findall(r"[A-Za-z][\w.-]+", source_of(file)))
+                names.update(plain(word) for word in re.findall(r"[A-Za-z][\w.-]+", source_of(file)))
     return {name for name in names if name}
 
 
@@ -148,18 +147,24 @@ def _is_local(folder: Path, path: Path, module: str) -> bool:
     )
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "", name.lower())
 
 
-def unknown_options(folder: Path, script: Script, document: Document, shown: str) -> Iterator[Problem]:
-    """Options that the text gives to a script and that the script does not have."""
+def options_of(script: Script) -> frozenset[str] | None:
+    """The options that a script has; None where it hands arguments on, or has none to compare with."""
     source = source_of(script.path)
     if not source or _passes_on(source, script.path.suffix):
-        return
+        return None
     known = {*_OPTION.findall(source), *_COMMON_OPTIONS}
     known |= {f"--no-{option[2:]}" for option in known}
-    known |= {option.replace("_", "-") for option in known}
+    return frozenset(known | {option.replace("_", "-") for option in known})
+
+
+def unknown_options(
+    script: Script, known: frozenset[str], document: Document, shown: str
+) -> Iterator[Problem]:
+    """Options that the text gives to a script and that the script does not have."""
     seen: set[str] = set()
     for number, command in _commands(document, script):
         for option in _OPTION.findall(command):

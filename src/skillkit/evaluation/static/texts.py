@@ -11,7 +11,7 @@ from skillkit.matching.terms import terms
 _HARMLESS = re.compile("[\ufe00-\ufe0f\u00ad]")
 _JOINERS = "\u200c\u200d"
 _LEFTOVER = re.compile(
-    r"^[\s>*+-]*(?:\d+[.)]\s*)?\**\[?(?:TODO|FIXME|TBD|XXX)\b\**\s*(?:[:\]]|$)"
+    r"^[\s>*+-]*+(?:\d++[.)]\s*+)?\**+\[?(?:TODO|FIXME|TBD|XXX)\b\**+\s*+(?:[:\]]|$)"
     r"|\blorem ipsum\b|^\s*(?:Say what to do first|Say what to check|Say which requests this skill is for)"
     r"|\[(?:insert|describe|add|your) [^\]]{3,60}(?: here)\]",
     re.IGNORECASE,
@@ -110,7 +110,7 @@ def contradictions(document: Document, shown: str) -> Iterator[Problem]:
     refused: dict[frozenset[str], int] = {}
     for line in document.prose:
         for sentence in re.split(
-            r"(?<=[.;!])\s+|\s+[—–]\s+", line.text.strip().lstrip("-*+>| ").replace("**", "")
+            r"(?<=[.;!])\s+|\s[—–]\s+", line.text.strip().lstrip("-*+>| ").replace("**", "")
         ):
             if not sentence or sentence.endswith("?") or _CONDITION.search(sentence):
                 continue
