@@ -258,9 +258,8 @@ class FleetClient:
     async def _count_dispatchers(self) -> int:
         first = await in_daemon_thread(get_dispatcher, self._ray)
         try:
-            greeting = await asyncio.wait_for(
-                ray_value(first.greet.remote(self._name, PROTOCOL)), _FIRST_PATIENCE
-            )
+            async with asyncio.timeout(_FIRST_PATIENCE):
+                greeting = await first.greet.remote(self._name, PROTOCOL)
         except TimeoutError as error:
             raise NotStartedError("The fleet's dispatcher does not start on the head's machine") from error
         return int(greeting["dispatchers"])
@@ -296,9 +295,8 @@ class FleetClient:
             while len(self._packed) > _KEPT_TREES:
                 self._packed.popitem(last=False)
         try:
-            why = await asyncio.wait_for(
-                ray_value(worker.add_tree.remote(request.digest, reference)), _TREE_PATIENCE
-            )
+            async with asyncio.timeout(_TREE_PATIENCE):
+                why = await worker.add_tree.remote(request.digest, reference)
         except self._ray.exceptions.RayError as error:
             self._packed.pop(request.digest, None)
             raise NotStartedError(

@@ -65,7 +65,8 @@ async def serve(
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     while not await _serve_once(ray, node, options, stopping, say):
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), _AGAIN)
+            async with asyncio.timeout(_AGAIN):
+                await stopping.wait()
 
 
 async def _serve_once(

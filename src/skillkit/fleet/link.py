@@ -63,6 +63,9 @@ class _Asked:
     """Its slot is wanted back, which was heard before it was granted: answers overtake each other."""
 
 
+_GONE = "This program has left the fleet"
+
+
 class DispatcherLink:
     """Everything one client says to one dispatcher; lives on one event loop."""
 
@@ -82,9 +85,12 @@ class DispatcherLink:
         self._was_connected = False
         self._generation = 0
         self._failing_since: float | None = None
+        self._closed = False
 
     async def lease(self, run: str, tenant: str, priority: int = 0) -> Lease:
         """Return a slot when it is this run's turn; NotStartedError if it is refused or nobody answers."""
+        if self._closed:
+            raise NotStartedError(f"{_GONE}, so the script was not started")
         if (kept := self._reuse(tenant)) is not None:
             return kept
         loop = asyncio.get_running_loop()
@@ -134,16 +140,22 @@ class DispatcherLink:
         await asyncio.gather(*self._sending)
 
     async def close(self) -> None:
-        """Say goodbye."""
+        """Say goodbye; nothing is said after that."""
+        self._closed = True
         self._idle.clear()
-        for task in (*self._sending, *([self._listening] if self._listening else [])):
+        tasks = [*self._sending, *([self._listening] if self._listening else [])]
+        for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._refuse_all(_GONE)
         if self._dispatcher is not None:
             self._dispatcher.leave.remote(self._client)
 
     # Sending: what is said while an answer is awaited goes out together
 
     def _say(self, message: Message, *, after: float = 0.0) -> None:
+        if self._closed:
+            return
         self._outbox.append(message)
         if after:
             asyncio.get_running_loop().call_later(after, self._send_soon)
@@ -154,7 +166,7 @@ class DispatcherLink:
 
     def _send_soon(self) -> None:
         self._sending = [task for task in self._sending if not task.done()]
-        if self._outbox and len(self._sending) < _MOST_EXCHANGES:
+        if self._outbox and not self._closed and len(self._sending) < _MOST_EXCHANGES:
             self._sending.append(asyncio.get_running_loop().create_task(self._send()))
 
     async def _send(self) -> None:
@@ -187,7 +199,8 @@ class DispatcherLink:
     async def _connected(self) -> Any:
         async with self._connecting:
             if self._dispatcher is None:
-                found = await asyncio.wait_for(in_daemon_thread(self._find), _PATIENCE)
+                async with asyncio.timeout(_PATIENCE):  # `wait_for` can lose that this task was cancelled
+                    found = await in_daemon_thread(self._find)
                 patience = _PATIENCE if self._was_connected else _FIRST_PATIENCE
                 greeting = await _answer(found.greet.remote(self._client, PROTOCOL), patience)
                 if greeting["protocol"] != PROTOCOL:

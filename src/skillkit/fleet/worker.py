@@ -18,7 +18,7 @@ from skillkit._version import __version__
 from skillkit.core.disk import agent_home, remove_tree
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.threads import in_daemon_thread
-from skillkit.fleet.cluster import find_dispatchers, get_dispatcher, import_ray, number_of, ray_value
+from skillkit.fleet.cluster import find_dispatchers, get_dispatcher, import_ray, number_of
 from skillkit.fleet.envelopes import unpack_request
 from skillkit.fleet.packing import unpack_tree
 from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL
@@ -106,7 +106,8 @@ class Worker:
                 await asyncio.sleep(HEARTBEAT)
             else:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._finishing.wait(), HEARTBEAT)
+                    async with asyncio.timeout(HEARTBEAT):
+                        await self._finishing.wait()
         if self._dispatcher is not None:
             self._dispatcher.retire.remote(self._options.name, ended=True)
         return "drained"
@@ -138,7 +139,8 @@ class Worker:
         if len(known.lines) <= position and not known.task.done():
             known.news.clear()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(known.news.wait(), HEARTBEAT)
+                async with asyncio.timeout(HEARTBEAT):
+                    await known.news.wait()
         lines = known.lines[position:]
         sealed = self._keys.seal(replace(known.label, kind="output"), json.dumps(lines).encode())
         return position + len(lines), sealed
@@ -274,9 +276,8 @@ class Worker:
                 return
             if self._dispatcher is None:
                 self._dispatcher = await in_daemon_thread(self._find_dispatcher, ray)
-            answer = await asyncio.wait_for(
-                ray_value(self._dispatcher.beat.remote(self._options.name, facts)), 2
-            )
+            async with asyncio.timeout(2):
+                answer = await self._dispatcher.beat.remote(self._options.name, facts)
         except (TimeoutError, ray.exceptions.RayError, ValueError) as error:
             logger.info("No dispatcher at the moment: %s", type(error).__name__)
             self._dispatcher = None

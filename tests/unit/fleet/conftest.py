@@ -8,4 +8,5 @@ from dispatcher_actor import Actor
 async def actor():
     found = Actor()
     yield found
-    found.real._tending.cancel()
+    if found.real._tending is not None:
+        found.real._tending.cancel()

@@ -8,7 +8,7 @@ from dispatcher_actor import RAY, beat
 from skillkit.fleet import dispatcher as dispatchers
 from skillkit.fleet import link as links
 from skillkit.fleet.client import FleetClient
-from skillkit.fleet.link import DispatcherLink
+from skillkit.fleet.link import DispatcherLink, NotStartedError
 from skillkit.fleet.protocol import CLIENT_SILENCE
 
 
@@ -118,3 +118,25 @@ async def test_thousands_that_begin_together_ask_once_who_serves_them(actor, mon
     client = FleetClient(RAY, None, None)
     found = await asyncio.gather(*(client._link(f"tenant-{number}") for number in range(2000)))
     assert (len(set(map(id, found))), actor.calls) == (1, ["greet"])
+
+
+async def test_who_waits_when_a_program_leaves_is_told(actor, link):
+    waiting = asyncio.ensure_future(link.lease("run", "tenant"))
+    await asyncio.sleep(0)
+    await link.close()
+    for run in (waiting, link.lease("later", "tenant")):
+        with pytest.raises(NotStartedError, match="left the fleet"):
+            await asyncio.wait_for(run, 20)
+
+
+@pytest.mark.parametrize("turns", range(12))
+async def test_nothing_is_left_behind_wherever_a_program_leaves(actor, link, turns):
+    """As many turns of the loop later as it takes to connect, to ask and to be answered."""
+    before = asyncio.all_tasks()
+    waiting = asyncio.ensure_future(link.lease("run", "tenant"))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await link.close()
+    await asyncio.gather(waiting, return_exceptions=True)
+    tasks = {task for task in asyncio.all_tasks() - before if "DispatcherLink" in repr(task)}
+    assert not tasks
