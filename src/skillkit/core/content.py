@@ -20,6 +20,12 @@ def stamp_of(status: os.stat_result) -> Stamp:
     return Stamp(status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns)
 
 
+def is_steady(before: os.stat_result, after: os.stat_result) -> bool:
+    """Whether what was read between the two is whole: nobody wrote, at most another file took its name."""
+    one, other = stamp_of(before), stamp_of(after)
+    return one == other or (one[:3] == other[:3] and after.st_nlink < before.st_nlink)
+
+
 def read_whole(path: Path) -> tuple[bytes, Stamp]:
     """All of a SKILL.md and its stamp, both of the same instant."""
     try:
@@ -34,8 +40,8 @@ def read_whole(path: Path) -> tuple[bytes, Stamp]:
                 after = os.fstat(descriptor)
             finally:
                 os.close(descriptor)
-            if stamp_of(before) == stamp_of(after) and len(data) == before.st_size:
-                return data, stamp_of(after)
+            if is_steady(before, after) and len(data) == before.st_size:
+                return data, stamp_of(before)
     except FileNotFoundError as error:
         raise ContentLoadError(
             f"Skill file not found: {path}. File may have been deleted after discovery."

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.core.content import stamp_of
+from skillkit.core.content import is_steady
 from skillkit.core.exceptions import ChangedContentError, ContentLoadError
 from skillkit.core.file_sharing import is_shared
 from skillkit.core.path_resolver import is_readable_name, open_beneath, open_folder
@@ -124,7 +124,7 @@ def read_resource(
             _check_depth(path)
             status = os.fstat(descriptor)
             beginning, raw = _parts(descriptor, path, (0, _SNIFFED), (offset, limit + 4), sha256)
-            steady = stamp_of(os.fstat(descriptor)) == stamp_of(status)
+            steady = is_steady(status, os.fstat(descriptor))
         if steady:
             break
     else:

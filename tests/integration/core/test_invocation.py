@@ -424,3 +424,25 @@ def test_every_session_has_its_own_id_in_the_text(skills_dir: Path, write_skill)
         f"Session {session} of me in {project}." for session in ("one", "two")
     ]
     assert manager.load_skill("log").invoke("me") == manager.invoke_skill("log", "me")
+
+
+def test_a_file_that_another_one_replaces_while_it_is_read_was_read_whole(
+    manager: SkillManager, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often: only its name is gone, and no attempt is lost."""
+    real_read = content.read_up_to
+
+    def replaced(descriptor: int, size: int) -> bytes:
+        data = real_read(descriptor, size)
+        other = file.with_name("other.tmp")
+        other.write_text(HEADER + "next")
+        os.replace(other, file)
+        return data
+
+    file.write_text(HEADER + "first")
+    manager.invoke_skill("pdf")
+    file.write_text(HEADER + "second")
+    monkeypatch.setattr(content, "read_up_to", replaced)
+    assert body(manager.invoke_skill("pdf")) == "second"
+    monkeypatch.undo()
+    assert body(manager.invoke_skill("pdf")) == "next"
