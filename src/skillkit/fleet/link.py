@@ -28,6 +28,7 @@ _TOGETHER = 0.002
 whoever asks for the next run at once has it told in the same exchange."""
 _IDLE = 10.0
 _AGAIN = 0.2
+_GONE = "This program has left the fleet"
 
 
 class NotStartedError(FleetError):
@@ -61,9 +62,6 @@ class _Asked:
     answer: "asyncio.Future[Lease]" = field(repr=False)
     called_back: bool = False
     """Its slot is wanted back, which was heard before it was granted: answers overtake each other."""
-
-
-_GONE = "This program has left the fleet"
 
 
 class DispatcherLink:

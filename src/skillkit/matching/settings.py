@@ -1,7 +1,8 @@
 """What the environment says about matching, read once at the edge and passed on as values."""
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -46,11 +47,22 @@ class MatchingSettings:
         """`SKILL_MATCHING_MODE`, `SKILL_MATCHING_THRESHOLD`, `SKILL_MAX_PER_REQUEST`, `XDG_CACHE_HOME`."""
         environment = os.environ if environment is None else environment
         mode = environment.get("SKILL_MATCHING_MODE", "").strip()
+        limit = _number(
+            environment,
+            "SKILL_MAX_PER_REQUEST",
+            lambda number: number >= 0 and number.is_integer(),
+            f"such as {DEFAULT_LIMIT}",
+        )
         return cls(
             mode=Mode.parse(mode, "SKILL_MATCHING_MODE") if mode else None,
-            limit=_limit(environment.get("SKILL_MAX_PER_REQUEST", "")),
+            limit=DEFAULT_LIMIT if limit is None else int(limit),
             cache_dir=cache_folder(environment),
-            threshold=_threshold(environment.get("SKILL_MATCHING_THRESHOLD", "")),
+            threshold=_number(
+                environment,
+                "SKILL_MATCHING_THRESHOLD",
+                lambda number: 0 < number < 1,
+                "between 0 and 1 such as 0.8",
+            ),
         )
 
 
@@ -63,31 +75,19 @@ def cache_folder(environment: Mapping[str, str]) -> Path | None:
     return Path(home) / ".cache" / "skillkit" if os.path.isabs(home) else None
 
 
-def _threshold(text: str) -> float | None:
-    if not text.strip():
+def _number(
+    environment: Mapping[str, str], variable: str, fits: Callable[[float], bool], wanted: str
+) -> float | None:
+    """What a variable says, None where it says nothing."""
+    text = environment.get(variable, "").strip()
+    if not text:
         return None
     try:
-        threshold = float(text)
+        number = float(text)
     except ValueError:
-        threshold = -1.0
-    if not 0 < threshold < 1:
+        number = math.nan
+    if not fits(number):
         raise ConfigurationError(
-            f"SKILL_MATCHING_THRESHOLD is {text!r}; it must be a number between 0 and 1 such as 0.8",
-            parameter_name="SKILL_MATCHING_THRESHOLD",
+            f"{variable} is {text!r}; it must be a number {wanted}", parameter_name=variable
         )
-    return threshold
-
-
-def _limit(text: str) -> int:
-    if not text.strip():
-        return DEFAULT_LIMIT
-    try:
-        limit = int(text)
-    except ValueError:
-        limit = -1
-    if limit < 0:
-        raise ConfigurationError(
-            f"SKILL_MAX_PER_REQUEST is {text!r}; it must be a number such as {DEFAULT_LIMIT}",
-            parameter_name="SKILL_MAX_PER_REQUEST",
-        )
-    return limit
+    return number

@@ -36,6 +36,7 @@ def test_a_relative_cache_folder_is_ignored_as_the_specification_says():
         ("SKILL_MATCHING_MODE", "best"),
         ("SKILL_MAX_PER_REQUEST", "many"),
         ("SKILL_MAX_PER_REQUEST", "-1"),
+        ("SKILL_MAX_PER_REQUEST", "inf"),
         ("SKILL_MATCHING_THRESHOLD", "high"),
         ("SKILL_MATCHING_THRESHOLD", "1.5"),
         ("SKILL_MATCHING_THRESHOLD", "nan"),

@@ -148,6 +148,7 @@ def _is_local(folder: Path, path: Path, module: str) -> bool:
 
 
 def plain(name: str) -> str:
+    """Only letters and digits, as names of modules and packages are compared."""
     return re.sub(r"[^a-z0-9]+", "", name.lower())
 
 
