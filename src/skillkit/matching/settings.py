@@ -48,7 +48,7 @@ class MatchingSettings:
         environment = os.environ if environment is None else environment
         mode = environment.get("SKILL_MATCHING_MODE", "").strip()
         limit = _number(
-            environment,
+            environment.get("SKILL_MAX_PER_REQUEST", ""),
             "SKILL_MAX_PER_REQUEST",
             lambda number: number >= 0 and number.is_integer(),
             f"such as {DEFAULT_LIMIT}",
@@ -58,7 +58,7 @@ class MatchingSettings:
             limit=DEFAULT_LIMIT if limit is None else int(limit),
             cache_dir=cache_folder(environment),
             threshold=_number(
-                environment,
+                environment.get("SKILL_MATCHING_THRESHOLD", ""),
                 "SKILL_MATCHING_THRESHOLD",
                 lambda number: 0 < number < 1,
                 "between 0 and 1 such as 0.8",
@@ -75,12 +75,9 @@ def cache_folder(environment: Mapping[str, str]) -> Path | None:
     return Path(home) / ".cache" / "skillkit" if os.path.isabs(home) else None
 
 
-def _number(
-    environment: Mapping[str, str], variable: str, fits: Callable[[float], bool], wanted: str
-) -> float | None:
+def _number(text: str, variable: str, fits: Callable[[float], bool], wanted: str) -> float | None:
     """What a variable says, None where it says nothing."""
-    text = environment.get(variable, "").strip()
-    if not text:
+    if not text.strip():
         return None
     try:
         number = float(text)
