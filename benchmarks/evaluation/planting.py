@@ -128,10 +128,6 @@ def open_code(folder: Path, chance: random.Random) -> bool:
     return _write(folder, "\n".join(lines) + "\n")
 
 
-def unfinished(folder: Path, chance: random.Random) -> bool:
-    return _insert(folder, "TODO: describe what to do when the input is empty.", chance)
-
-
 def secret(folder: Path, chance: random.Random) -> bool:
     letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"
     key = "".join(chance.choice(letters) for _ in range(36))
@@ -141,25 +137,6 @@ def secret(folder: Path, chance: random.Random) -> bool:
 def local_path(folder: Path, chance: random.Random) -> bool:
     user = chance.choice(("mkoehler", "s.tanaka", "lwilson"))
     return _insert(folder, f"The data is in `/Users/{user}/Documents/project/data.csv`.", chance)
-
-
-def contradiction(folder: Path, chance: random.Random) -> bool:
-    sentences = [
-        found.group(1)
-        for line in Document.parse(_text(folder)).prose
-        for found in re.finditer(
-            r"(?:^|[-*] |\. )((?:Always|Never|Do not|Must) [a-z][^.;:!?\n|`*]{25,110})\.", line.text
-        )
-        if not re.search(
-            r"\b(?:if|when|unless|until|without|before|after|only|except|instead|while|for)\b", found.group(1)
-        )
-    ]
-    if not sentences:
-        return False
-    sentence = chance.choice(sentences)
-    first, rest = re.match(r"(Always|Never|Do not|Must) (.*)", sentence).groups()  # type: ignore[union-attr]
-    opposite = {"Always": "Never", "Never": "Always", "Do not": "Always", "Must": "Never"}[first]
-    return _insert(folder, f"{opposite} {rest}.", chance)
 
 
 def broken_header(folder: Path, chance: random.Random) -> bool:
@@ -305,10 +282,8 @@ KINDS = (
     Kind("text turned round", "static", "hidden-characters", turned_text),
     Kind("hidden tags in the description", "static", "specification", tagged_description),
     Kind("open code block", "static", "code-blocks-closed", open_code),
-    Kind("unfinished section", "static", "finished", unfinished),
     Kind("secret", "static", "no-secrets", secret),
     Kind("path of one machine", "static", "no-local-paths", local_path),
-    Kind("contradictory instruction", "static", "no-contradictions", contradiction),
     Kind("broken header", "static", "specification", broken_header),
     Kind("missing description", "static", "specification", no_description),
     Kind("name of another", "static", "specification", other_name),

@@ -79,7 +79,7 @@ def cost(folder: Path, count: int = 1000) -> None:
     """As many cases as there are skills, routed in the library of them, against reading the skills' files.
 
     Counted are finding the skills, their index and every request in the library, and then all that the tier
-    does besides: every request of its skill alone, other wordings. Processor time, so that what else the
+    does besides: every request of its skill alone. Processor time, so that what else the
     machine does counts little, and the best of several: routing each time in a process that remembers no
     words of an earlier round.
     """

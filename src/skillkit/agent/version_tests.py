@@ -27,7 +27,7 @@ def run_model_free(folder: Path) -> Report:
     targets = find_targets([folder])
     tester = SkillTester(targets.skills, targets.suites, unloadable=targets.unloadable)
     tester.scripts = sandboxed_scripts(targets.skills)
-    report = merge(tester.run_static(), tester.run_routing(suggest=False))
+    report = merge(tester.run_static(), tester.run_routing())
     return merge(report, tester.run_scripts()[0])
 
 

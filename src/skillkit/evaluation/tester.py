@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import ParamSpec, cast
 
 from skillkit._version import __version__
-from skillkit.core.codec import encode
 from skillkit.core.digest import tree_digest
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import SkillsUseError
@@ -24,7 +23,6 @@ from skillkit.evaluation.report import CaseOutcome, Problem, Report, Result, Ski
 from skillkit.evaluation.routing import RoutedCase, canonical, routed_cases
 from skillkit.evaluation.script_runs import Observed, run_script_case
 from skillkit.evaluation.static.checks import RULES, Examination, examine
-from skillkit.evaluation.wording import suggest_wordings
 from skillkit.matching.matcher import SkillMatcher
 from skillkit.scripts.tools import ScriptTools
 
@@ -122,7 +120,7 @@ class SkillTester:
         )
         return Examination(skill, self.matcher, self.scripts, (*own, *self._other_names(skill)))
 
-    def run_routing(self, *, suggest: bool = True) -> Report:
+    def run_routing(self) -> Report:
         """Every request with a known answer, asked of the library and of the skill alone."""
         cases = self.routed()
         if not cases:
@@ -134,10 +132,6 @@ class SkillTester:
         measured["library"] = len(self.library)
         if len(self.library) > 1:
             results, measured["alone"] = self._alone(cases, results)
-        if suggest:
-            self.progress("Trying other wordings")
-            found = suggest_wordings(self.matcher, cases, results)
-            measured["wordings"] = [encode(wording) for wording in found]
         return self.report(results, {Tier.ROUTING.value: measured})
 
     def run_scripts(self) -> tuple[Report, dict[Path, dict[str, Observed]]]:

@@ -7,7 +7,6 @@ from skillkit.core.hosts import HTTPS, HostRule
 from skillkit.core.text import escape_hidden
 from skillkit.scripts.distributions import known_distribution
 from skillkit.scripts.inputs import named_in_project, working_project
-from skillkit.scripts.lacking import SHARED_MEMORY
 from skillkit.scripts.models import ScriptRequest, ScriptResult
 from skillkit.scripts.network.attempts import Attempt
 
@@ -16,6 +15,10 @@ UNSEEN_FILE, OTHER_RELEASE = "unseen_file", "other_release"
 _SHOWN = 5
 
 _NO_SEMAPHORE = b"SemLock"
+_SHARED_MEMORY = (
+    "multiprocessing needs shared memory, which the sandbox '{}' cannot provide; install bubblewrap, "
+    "or use threads"
+)
 _MISSING_MODULE = re.compile(rb"ModuleNotFoundError: No module named '([A-Za-z_][A-Za-z0-9_.]{0,200})'\s*$")
 _MISSING_NODE = re.compile(rb"Cannot find (?:package|module) '((?:@[\w.~-]{1,100}/)?\w[\w.~-]{0,100})[/']")
 _OTHER_RELEASE = re.compile(
@@ -66,7 +69,7 @@ def find_hint(result: ScriptResult, request: ScriptRequest | None = None) -> Hin
         )
         return Hint(MISSING_PACKAGE, text)
     if result.backend == "landlock" and _NO_SEMAPHORE in said:
-        return Hint("shared_memory", SHARED_MEMORY.format(result.backend))
+        return Hint("shared_memory", _SHARED_MEMORY.format(result.backend))
     return None if request is None else _unseen_file(request)
 
 

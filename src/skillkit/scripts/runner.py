@@ -39,7 +39,6 @@ from skillkit.scripts.interpreters import (
     find_interpreter,
     find_shell,
 )
-from skillkit.scripts.lacking import find_lacking
 from skillkit.scripts.made_files import collect_files, open_output, output_folder
 from skillkit.scripts.models import Captured, DependencyError, Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.needed_packages import misses_packages
@@ -92,7 +91,7 @@ class LocalRunner:
         self._pool = self._new_pool()
         self._process = os.getpid()
         self.trees = TreeStore(state / "trees")
-        self._heads: dict[tuple[str, str, str, bool], _Head] = {}
+        self._heads: dict[tuple[str, str, bool], _Head] = {}
 
     def run(self, request: ScriptRequest) -> ScriptResult:
         """Run one request to its end. Interrupting the caller kills the script."""
@@ -187,9 +186,6 @@ class LocalRunner:
         head = self._read_head(run)
         run.own_folders, run.is_module = head.own_folders, head.is_module
         interpreter = find_interpreter(request.script, head.first_bytes)
-        if head.lacking is not None:
-            message = f"{request.script}: {head.lacking}"
-            return ScriptResult(Outcome.REFUSED, run.backend.name, message=message)
         if interpreter.kind != PYTHON:
             packages = request.node_packages
             with self.node.in_use(packages, request.script, run.cancellation) as run.node_modules:
@@ -273,7 +269,7 @@ class LocalRunner:
     def _read_head(self, run: PinnedRun) -> "_Head":
         """What the script itself says about how it is run, read once for each digest."""
         has_packages = bool(run.request.packages)
-        key = (run.request.digest, run.request.script, run.backend.name, has_packages)
+        key = (run.request.digest, run.request.script, has_packages)
         if (known := self._heads.get(key)) is not None:
             return known
         with open_beneath(run.tree, run.request.script) as descriptor:
@@ -288,10 +284,9 @@ class LocalRunner:
         is_module = _IMPORTS_RELATIVES.search(content) is not None and run.request.script.endswith(".py")
         first_bytes = content[:_FIRST_BYTES]
         kind = find_interpreter(run.request.script, first_bytes).kind
-        lacking = find_lacking(run.backend, kind, content)
         own = own_folders(run.tree, run.request.script, content) if kind == PYTHON else ()
         takes = not metadata or (has_packages and misses_packages(run.tree, run.request.script))
-        self._heads[key] = head = _Head(metadata, first_bytes, own, is_module, lacking, takes)
+        self._heads[key] = head = _Head(metadata, first_bytes, own, is_module, takes)
         return head
 
 
@@ -303,8 +298,6 @@ class _Head(NamedTuple):
     first_bytes: bytes
     own_folders: tuple[str, ...]
     is_module: bool
-    lacking: str | None
-    """Why the sandbox cannot run it."""
     takes_packages: bool
     """Whether it needs what the user accepted: a script that declares all it imports has its own."""
 

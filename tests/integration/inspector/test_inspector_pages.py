@@ -79,13 +79,6 @@ def test_a_request_is_scored_while_it_is_typed(page: Page, running: Inspecting) 
     assert "q=a+report+about+this+CSV+file" in page.url
 
 
-def test_a_near_miss_says_which_words_would_turn_it(page: Page, running: Inspecting) -> None:
-    page.goto(running.root + "/request?q=What+changed+since+the+last+commits%3F")
-    page.get_by_role("link", name="What would turn release-notes?").click()
-    expect(page.locator("#wording")).to_contain_text("would match with these words")
-    expect(page.locator("#wording")).to_contain_text("changed")
-
-
 def test_tests_are_compared_with_the_run_before(page: Page, running: Inspecting) -> None:
     page.goto(running.root + "/tests")
     expect(page.locator("tbody tr").first).to_contain_text("100% → 0%")

@@ -1,4 +1,4 @@
-"""Requests with known answers: who won, by which words, and which wording would have turned a miss."""
+"""Requests with known answers: who won, by which words."""
 
 import json
 
@@ -30,7 +30,7 @@ def test_results_say_who_won_and_by_which_words(tester, library):
             {"id": "loud", "query": "Summarise these CSV files as a report", "should_trigger": False},
         ],
     )
-    report = tester().run_routing(suggest=False)
+    report = tester().run_routing()
     outcomes = {result.id: result.outcome for result in report.results}
     assert outcomes == {
         "hit": CaseOutcome.PASSED,
@@ -59,27 +59,8 @@ def test_a_request_is_ranked_further_down_only_where_its_skill_did_not_match(tes
     monkeypatch.setattr(
         SkillMatcher, "rank", lambda self, text, limit: asked.append(text) or rank(self, text, limit)
     )
-    tester().run_routing(suggest=False)
+    tester().run_routing()
     assert set(asked) == {"Translate this text, please"}
-
-
-def test_a_wording_that_turns_a_miss_is_tried_on_all_cases(tester, library):
-    wrote(
-        library,
-        [
-            {"query": "Make a report of this CSV", "should_trigger": True},
-            {"id": "miss", "query": "spreadsheet quarterly totals", "should_trigger": True},
-            {
-                "query": "Translate the greetings in a spreadsheet into French and German for my grandmother",
-                "should_trigger": False,
-            },
-        ],
-    )
-    (wording,) = tester().run_routing().metrics["routing"]["wordings"]
-    assert wording["skill"] == "csv-report"
-    assert "miss" in wording["gained"]
-    assert wording["lost"] == []
-    assert wording["description"].startswith("Summarise CSV files as a report. Also for: ")
 
 
 def test_a_prompt_of_an_evaluation_warns_when_it_does_not_trigger(tester, library):

@@ -1,4 +1,4 @@
-"""A sentence becomes a check only where its words leave no doubt."""
+"""A sentence becomes a check only where it has the documented form."""
 
 import pytest
 
@@ -11,28 +11,21 @@ from skillkit.evaluation.statements import check_of_statement
     [
         ('The output contains "foo" and "bar"', CheckKind.CONTAINS, ("foo", "bar")),
         ("Mentions `--dry-run`", CheckKind.CONTAINS, ("--dry-run",)),
-        ('The output uses model "voice-1".', CheckKind.CONTAINS, ("voice-1",)),
+        ("Includes “a”, “b or c”, and “d”.", CheckKind.CONTAINS, ("a", "b or c", "d")),
         ('Response does not mention "blockchain"', CheckKind.EXCLUDES, ("blockchain",)),
-        ("Doesn't say 'sorry'", CheckKind.EXCLUDES, ("sorry",)),
-        (r"Output matches the regex `^\d+$`", CheckKind.MATCHES, (r"^\d+$",)),
         ('Uses "a" instead of "b"', CheckKind.STATEMENT, ()),
         ('Mentions nothing about "x"', CheckKind.STATEMENT, ()),
         ('Includes "use client" when the component has state', CheckKind.STATEMENT, ()),
-        ("Names the best month", CheckKind.STATEMENT, ()),
+        ("Creates a file named report.csv", CheckKind.STATEMENT, ()),
     ],
 )
 def test_sentences(sentence, kind, values):
     check = check_of_statement(sentence)
     assert (check.kind, check.values, check.compiled) == (kind, values, kind is not CheckKind.STATEMENT)
     assert check.text == sentence
+    assert not check.any_of
 
 
-def test_alternatives_files_and_json():
+def test_alternatives():
     assert check_of_statement('The answer contains "a" or "b".').any_of
-    assert check_of_statement("Creates a file named report.csv").path == "report.csv"
-    assert check_of_statement("`out.json` exists").path == "out.json"
-    assert check_of_statement("The output is valid JSON").data == {}
-    assert check_of_statement("The JSON has the keys `a`, `b`").data == {
-        "type": "object",
-        "required": ["a", "b"],
-    }
+    assert not check_of_statement('The answer does not contain "a" or "b".').any_of

@@ -101,15 +101,6 @@ def _show_routing(found: Report) -> None:
         ],
         flexible="Routing",
     )
-    for wording in measured.get("wordings", ()):
-        lost = f", {len(wording['lost'])} would be lost" if wording["lost"] else ""
-        words = ", ".join(wording["added"])
-        output.say(
-            escape_hidden(
-                f"{wording['skill']}: with “{words}” in the description {len(wording['gained'])} more would "
-                f"pass{lost}."
-            )
-        )
 
 
 def _show_behaviour(found: Report) -> None:

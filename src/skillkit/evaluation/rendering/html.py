@@ -24,7 +24,7 @@ _VERDICTS = {None: "not judged", True: "passed", False: "failed"}
 def html_page(report: Report) -> str:
     """The whole report: totals, plots, every case with its transcript."""
     tiers = [tier for tier in Tier if report.of(tier)]
-    parts = [_totals(report, tiers), _behaviour(report), _wordings(report)]
+    parts = [_totals(report, tiers), _behaviour(report)]
     parts += [_tier(report, tier) for tier in tiers]
     for title, said in (("Not read", report.unreadable), ("Notes", report.notes)):
         if said:
@@ -91,15 +91,6 @@ def _judge(agreement: object) -> str:
     ]
     heads = ("sentences about", "judged right", "used")
     return f"<h3>The judge, {_text(agreement['model'])}</h3>" + _table(heads, rows)
-
-
-def _wordings(report: Report) -> str:
-    measured = report.metrics.get(Tier.ROUTING.value)
-    wordings = measured.get("wordings") if isinstance(measured, Mapping) else None
-    if not wordings:
-        return ""
-    rows = [(w["skill"], w["description"], len(w["gained"]), len(w["lost"])) for w in wordings]
-    return "<h2>Wordings that were tried</h2>" + _table(("skill", "description", "gained", "lost"), rows)
 
 
 def _tier(report: Report, tier: Tier) -> str:

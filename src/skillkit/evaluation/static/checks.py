@@ -170,7 +170,6 @@ RULES: dict[str, Callable[[Examination], Iterable[Problem]]] = {
     "finished": _of_texts(texts.leftovers),
     "no-secrets": _of_texts(texts.secrets),
     "no-local-paths": _of_texts(texts.local_paths),
-    "no-contradictions": _of_texts(texts.contradictions),
     "scripts-compile": _scripts_compile,
     "scripts-imports": _imports_declared,
     "scripts-options": _options_exist,

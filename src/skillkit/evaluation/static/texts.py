@@ -1,4 +1,4 @@
-"""What is wrong with a text itself: hidden characters, open code, leftovers, secrets, contradictions."""
+"""What is wrong with a text itself: hidden characters, open code, template lines, secrets."""
 
 import re
 from collections.abc import Iterator
@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from skillkit.core.text import escape_hidden, hidden_in
 from skillkit.evaluation.report import Problem
 from skillkit.evaluation.static.markdown import Document
-from skillkit.matching.terms import terms
 
 _HARMLESS = re.compile("[\ufe00-\ufe0f\u00ad]")
 _JOINERS = "\u200c\u200d"
-_LEFTOVER = re.compile(
-    r"^[\s>*+-]*+(?:\d++[.)]\s*+)?\**+\[?(?:TODO|FIXME|TBD|XXX)\b\**+\s*+(?:[:\]]|$)"
-    r"|\blorem ipsum\b|^\s*(?:Say what to do first|Say what to check|Say which requests this skill is for)"
-    r"|\[(?:insert|describe|add|your) [^\]]{3,60}(?: here)\]",
-    re.IGNORECASE,
+_TEMPLATE_LINES = frozenset(
+    {
+        "Say which requests this skill is for, and which it is not for.",
+        "1. Say what to do first.",
+        "2. Say what to check.",
+        "3. Say what a good result looks like.",
+    }
 )
 _SECRET = re.compile(
     r"\b(?:sk-(?:ant-|proj-)?[A-Za-z0-9_-]{24,}|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}"
@@ -31,15 +32,6 @@ _ANYBODY = frozenset(
     sandbox workspace runneradmin linuxbrew default deploy project user1 appuser myuser
     """.split()
 )
-_NOT = r"(?:never|do not|don't|must not|mustn't|should not|shouldn't|avoid|cannot|can't|may not)"
-_DO = r"(?:always|must|should|make sure to|be sure to|ensure you|you must|remember to)"
-_NEGATIVE = re.compile(rf"^\W*(?:you\s+)?{_NOT}\b(?:\s+ever)?\s+(?P<what>.+)$", re.IGNORECASE)
-_POSITIVE = re.compile(rf"^\W*(?:you\s+)?{_DO}\b\s+(?P<what>.+)$", re.IGNORECASE)
-_IMPERATIVE = re.compile(r"^\W*(?:\d+[.)]\s*)?(?P<what>[A-Z][a-z]+\s+.+)$")
-_CONDITION = re.compile(
-    r"\b(?:if|when|unless|until|without|before|after|only|except|instead|while|for)\b", re.IGNORECASE
-)
-_LEAST_TERMS = 3
 
 
 def hidden_characters(document: Document, shown: str) -> Iterator[Problem]:
@@ -76,10 +68,10 @@ def open_code_block(document: Document, shown: str) -> Iterator[Problem]:
 
 
 def leftovers(document: Document, shown: str) -> Iterator[Problem]:
-    """Parts of a template that nobody filled in."""
+    """Lines of the template of `agent skill create` that nobody replaced."""
     for line in document.prose:
-        if _LEFTOVER.search(line.text):
-            yield Problem(f"was not finished: {line.text.strip()[:80]}", shown, line.number, warning=True)
+        if line.text.strip() in _TEMPLATE_LINES:
+            yield Problem(f"is still the template: {line.text.strip()}", shown, line.number, warning=True)
 
 
 def secrets(document: Document, shown: str) -> Iterator[Problem]:
@@ -102,29 +94,3 @@ def local_paths(document: Document, shown: str) -> Iterator[Problem]:
             if user not in _ANYBODY and not user.startswith(("your", "my", "user")):
                 yield Problem(f"names a folder of one person: {found.group()}…", shown, line.number, True)
                 break
-
-
-def contradictions(document: Document, shown: str) -> Iterator[Problem]:
-    """Two sentences that say the same and its opposite."""
-    wanted: dict[frozenset[str], int] = {}
-    refused: dict[frozenset[str], int] = {}
-    for line in document.prose:
-        for sentence in re.split(
-            r"(?<=[.;!])\s+|\s[—–]\s+", line.text.strip().lstrip("-*+>| ").replace("**", "")
-        ):
-            if not sentence or sentence.endswith("?") or _CONDITION.search(sentence):
-                continue
-            if found := _NEGATIVE.match(sentence):
-                kept = refused
-            elif found := _POSITIVE.match(sentence) or _IMPERATIVE.match(sentence):
-                kept = wanted
-            else:
-                continue
-            words = frozenset(terms(found["what"]))
-            if len(words) >= _LEAST_TERMS:
-                kept.setdefault(words, line.number)
-    for words, number in refused.items():
-        if words in wanted:
-            other = wanted[words]
-            text = f"says the opposite of line {other} ({', '.join(sorted(words)[:5])})"
-            yield Problem(text, shown, number)

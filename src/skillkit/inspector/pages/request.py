@@ -2,18 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from urllib.parse import urlencode
 
 from skillkit.disclosure import Disclosure, SkillSession
 from skillkit.disclosure.tokens import TokenEstimator
-from skillkit.evaluation.cases import Case
-from skillkit.evaluation.routing import RoutedCase, run_routing
-from skillkit.evaluation.wording import suggest_wordings
 from skillkit.inspector.html import Markup, bar, link, table, tag
 from skillkit.inspector.layout import badge, choice, legend, nothing, page, section
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.skills import address
-from skillkit.matching import Match, MatchResult, SkillMatcher
+from skillkit.matching import Match, MatchResult
 from skillkit.matching.settings import Mode
 
 MAX_REQUEST = 8_192
@@ -27,12 +23,10 @@ def show(library: Library, query: Mapping[str, str]) -> str:
     result = _result(library, text, modes)
     if query.get("part") == "result":
         return result
-    turned = _wording(library, text, query["turn"][:128]) if text.strip() and query.get("turn") else None
     return page(
         "Request",
         "/request",
         _form(text, modes),
-        turned,
         tag("div", result, id="result", aria_live="polite"),
     )
 
@@ -81,9 +75,7 @@ def _scores(library: Library, text: str, mode: Mode | None = None) -> Markup:
     explained = matcher.explain(text)
     ranked = matcher.rank(text, MAX_ROWS)
     taken = {match.skill.base_dir for match in explained.matches}
-    rows = [
-        _row(match, match.skill.base_dir in taken, explained, text) for match in ranked if match.score > 0
-    ]
+    rows = [_row(match, match.skill.base_dir in taken, explained) for match in ranked if match.score > 0]
     return section(
         f"Scores ({matcher.mode.value})",
         tag("p", explained.explanation),
@@ -98,7 +90,7 @@ def _scores(library: Library, text: str, mode: Mode | None = None) -> Markup:
     )
 
 
-def _row(match: Match, taken: bool, explained: MatchResult, text: str) -> list[object]:
+def _row(match: Match, taken: bool, explained: MatchResult) -> list[object]:
     verdict = (
         badge("matched", "good")
         if taken
@@ -109,36 +101,9 @@ def _row(match: Match, taken: bool, explained: MatchResult, text: str) -> list[o
     return [
         link(address(match.skill.name), match.skill.name),
         [bar((("score", match.score),), 1.0, f"score {match.score:.2f}"), f"{match.score:.2f}"],
-        [verdict, None if taken else [" ", _turn(match.skill.name, text)]],
+        verdict,
         ", ".join(match.reasons),
     ]
-
-
-def _turn(name: str, text: str) -> Markup:
-    query = urlencode({"q": text, "turn": name})
-    return link(f"/request?{query}#wording", "what would turn it?", aria_label=f"What would turn {name}?")
-
-
-def _wording(library: Library, text: str, name: str) -> Markup:
-    """Return the change of a description that would make this request match, and what it does to others."""
-    skill = library.status(name).skill
-    matcher = SkillMatcher()
-    matcher.update(library.manager.offered_skills())
-    case = RoutedCase(Case("request", prompts=(text,)), skill.canonical_name, (skill.canonical_name,), ())
-    title = f"What would turn it: {skill.name}"
-    found = suggest_wordings(matcher, [case], run_routing(matcher, [case]))
-    if not found:
-        return section(
-            title, nothing("It matches already, or no words of this request would do."), identity="wording"
-        )
-    [wording] = found
-    words = ", ".join(wording.added)
-    return section(
-        title,
-        tag("p", f"The request would match with these words in the description: {words}."),
-        tag("pre", wording.description, class_="skills"),
-        identity="wording",
-    )
 
 
 def _prompt(disclosure: Disclosure, request: str, system: str) -> Markup:
