@@ -2,7 +2,9 @@
 """Every chore of the project, on a machine that has only Python 3.11+, pip and git.
 
     python3 dev.py agent ARGS…     run the agent program
-    python3 dev.py test ARGS…      run the tests (arguments go to pytest; `fast` leaves out what takes long)
+    python3 dev.py test            run the fast tests: every promise once, a few minutes
+    python3 dev.py test all        run all tests; other arguments go to pytest
+    python3 dev.py coverage        check what test runs with SKILLKIT_COVERAGE=1 covered together
     python3 dev.py check           lint, format, types, import rules
     python3 dev.py fix             let ruff mend what it can
     python3 dev.py validate ARGS…  run every validation command of the requirements (--help says more)
@@ -17,18 +19,22 @@
     python3 dev.py pin             write the installed versions into constraints.txt
     python3 dev.py system          install the system packages that the tests use (Debian, as root)
 
-The first use makes `.venv` and installs the pinned versions from constraints.txt into it.
+Each installs what it needs, at its first use, into `.venv`: the versions pinned in constraints.txt.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
+import tomllib
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -36,6 +42,14 @@ ENVIRONMENT = ROOT / ".venv"
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 MINIMUM = (3, 11)
 INPUTS = ("pyproject.toml", "constraints.txt")
+STAMP = ENVIRONMENT / "installed-from"
+PIP_LOG = ENVIRONMENT / "pip.log"
+AGENT = {"inspect": "agent,inspect", "serve": "agent,mcp", "fleet": "agent,fleet-s3"}
+"""What a command of the program needs, where that is more than the program itself."""
+FAST = "not slow and not model"
+MEASURED = ["--cov", "--cov-append", "--cov-report=", "--cov-fail-under=0"]
+FLOORS = {"*/skillkit/*": 90, "*/skillkit/disclosure/provider.py": 95}
+"""Percent of lines and branches that the fast and the remaining tests cover together."""
 SYSTEM_PACKAGES = {
     "bwrap": "bubblewrap",
     "chromium": "chromium",
@@ -51,6 +65,7 @@ def main(arguments: list[str]) -> int:
     chores = {
         "agent": agent,
         "test": test,
+        "coverage": coverage,
         "check": check,
         "fix": fix,
         "validate": validate,
@@ -59,8 +74,8 @@ def main(arguments: list[str]) -> int:
         "scripts": recipe("real_scripts"),
         "columns": recipe("columns"),
         "bench": bench,
-        "docs": recipe("site"),
-        "pictures": recipe("pictures"),
+        "docs": recipe("site", "docs"),
+        "pictures": recipe("pictures", "dev"),
         "reference": recipe("reference"),
         "pin": pin,
         "system": system,
@@ -72,23 +87,34 @@ def main(arguments: list[str]) -> int:
 
 
 def agent(arguments: list[str]) -> int:
-    prepare()
+    prepare(AGENT.get(" ".join(arguments[:1]), "agent"))
     os.execv(BIN / "agent", ["agent", *arguments])
 
 
 def test(arguments: list[str]) -> int:
-    """The whole suite in parallel with coverage; with arguments, just what they select."""
-    prepare()
-    if arguments[:1] == ["fast"]:
-        return run("python", "-m", "pytest", "-q", "-n2", "-m", "not slow and not model", *arguments[1:])
-    if arguments:
+    """The fast tests; `all` of them; the `rest`, which are not fast; or what arguments for pytest select."""
+    kind = arguments[0] if arguments else "fast"
+    prepare("dev" if kind in ("all", "rest") else "test")
+    selections = {"fast": ["-m", FAST], "rest": ["-m", f"not ({FAST})"], "all": []}
+    if kind not in selections:
         return run("python", "-m", "pytest", *arguments)
-    workers = max(2, os.cpu_count() or 2)
-    return run("python", "-m", "pytest", "-q", f"-n{workers}", "--cov", "--cov-report=term:skip-covered")
+    # More workers than cores: tests of sandboxes and servers spend much of their time waiting.
+    workers = 2 * max(2, os.cpu_count() or 2)
+    measured = MEASURED if os.environ.get("SKILLKIT_COVERAGE") else []
+    return run("python", "-m", "pytest", "-q", f"-n{workers}", *selections[kind], *measured, *arguments[1:])
+
+
+def coverage(_: list[str]) -> int:
+    prepare("test")
+    reports = [
+        run("coverage", "report", f"--include={files}", f"--fail-under={percent}")
+        for files, percent in FLOORS.items()
+    ]
+    return max(reports)
 
 
 def check(_: list[str]) -> int:
-    prepare()
+    prepare("check")
     return (
         run("ruff", "check", ".")
         or run("ruff", "format", "--check", ".")
@@ -99,18 +125,18 @@ def check(_: list[str]) -> int:
 
 
 def fix(_: list[str]) -> int:
-    prepare()
+    prepare("lint")
     run("ruff", "check", "--fix", ".")
     return run("ruff", "format", ".")
 
 
 def validate(arguments: list[str]) -> int:
-    prepare()
+    prepare("dev")
     return run("python", str(ROOT / "tests" / "support" / "validation_recipe.py"), *arguments)
 
 
 def fuzz(arguments: list[str]) -> int:
-    prepare()
+    prepare("test")
     return run("python", "-m", "benchmarks.fuzz", *arguments)
 
 
@@ -120,15 +146,15 @@ def bench(arguments: list[str]) -> int:
         names = sorted(found - {"fuzz", "measure", "results"})
         print("Which one? " + ", ".join(names))
         return 2
-    prepare()
+    prepare("bench")
     return run("python", "-m", f"benchmarks.{arguments[0]}", *arguments[1:])
 
 
-def recipe(name: str) -> Callable[[list[str]], int]:
-    """What makes a part of the documentation out of the program."""
+def recipe(name: str, extras: str = "test") -> Callable[[list[str]], int]:
+    """The chore that runs recipes/NAME."""
 
     def make(arguments: list[str]) -> int:
-        prepare()
+        prepare(extras)
         return run("python", "-m", f"recipes.{name}", *arguments)
 
     return make
@@ -137,7 +163,7 @@ def recipe(name: str) -> Callable[[list[str]], int]:
 def pin(_: list[str]) -> int:
     """Install the newest versions that pyproject.toml admits into a fresh environment and write them down."""
     (ROOT / "constraints.txt").write_text("")
-    prepare()
+    prepare("dev")
     freeze = [BIN / "python", "-m", "pip", "freeze", "--exclude-editable"]
     installed = subprocess.run(freeze, check=True, capture_output=True, text=True).stdout
     pins = [line for line in installed.splitlines() if "==" in line]
@@ -158,22 +184,88 @@ def system(_: list[str]) -> int:
     return subprocess.run(command, check=True, env=environment).returncode
 
 
-def prepare() -> None:
-    """Make or bring up to date the environment; costs nothing when its inputs have not changed."""
-    digest = hashlib.sha256()
-    for name in INPUTS:
-        digest.update((ROOT / name).read_bytes())
-    stamp = ENVIRONMENT / "installed-from"
-    before = stamp.read_text().split("\n", 1) if stamp.is_file() else []
-    wanted = [digest.hexdigest(), sys.version]
-    if before == wanted:
-        return
-    print("Setting up .venv (once, about a minute) …", file=sys.stderr)
-    if before[1:] != wanted[1:]:  # another Python; other versions of packages are pip's work
+def prepare(extras: str) -> None:
+    """Bring `.venv` up to what `extras` of pyproject.toml need; costs nothing when it has that already."""
+    digest = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in INPUTS)).hexdigest()
+    stamp = STAMP.read_text() if STAMP.is_file() else ""
+    present = set()
+    if sys.version not in stamp:
+        create()
+    elif digest in stamp:
+        present = set(stamp.rpartition("extras: ")[2].split())
+    wanted = expanded(extras.split(","))
+    if not wanted <= present:
+        wanted |= present
+        install(",".join(sorted(wanted)), extras)
+        STAMP.write_text(f"{digest}\n{sys.version}\nextras: {' '.join(sorted(wanted))}\n")
+
+
+def expanded(extras: Iterable[str]) -> set[str]:
+    """Return `extras` and all that they consist of."""
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    found: set[str] = set()
+    left = list(extras)
+    while left:
+        extra = left.pop()
+        found.add(extra)
+        parts = [line[len("skillkit[") : -1] for line in known[extra] if line.startswith("skillkit[")]
+        left += [name for part in parts for name in part.split(",") if name not in found]
+    return found
+
+
+def create() -> None:
+    if importlib.util.find_spec("ensurepip") is None:
+        sys.exit(
+            f"{sys.executable} cannot create virtual environments: its module ensurepip is missing. "
+            "On Debian or Ubuntu: apt install python3-venv"
+        )
+    say("Creating .venv …")
+    try:
         venv.create(ENVIRONMENT, with_pip=True, clear=True)
-    command = [BIN / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    subprocess.run([*command, "-c", ROOT / "constraints.txt", "-e", f"{ROOT}[dev]"], check=True)
-    stamp.write_text("\n".join(wanted))
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"{ENVIRONMENT} cannot be created: {error}")
+
+
+def install(extras: str, purpose: str) -> None:
+    """Install with pip and show how far it is; on failure exit with the line of its output that says why."""
+    started = time.monotonic()
+    say(f"Installing what '{purpose}' needs into .venv …")
+    command = [BIN / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    command += ["-c", ROOT / "constraints.txt", "-e", f"{ROOT}[{extras}]"]
+    lines: list[str] = []
+    collected = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
+        for line in pip.stdout or ():
+            lines.append(line.strip())
+            if line.startswith("Collecting "):
+                collected += 1
+                if collected % 10 == 0:
+                    say(f"  {collected} packages collected")
+            elif line.startswith("Installing collected packages:"):
+                say(f"  installing {line.count(',') + 1} packages")
+    if pip.returncode:
+        PIP_LOG.write_text("\n".join(lines))
+        sys.exit(
+            f"pip could not install what '{purpose}' needs: {reason(lines)}\n"
+            f"Check the network and pip's settings (pip config list), then run the same command again. "
+            f"All of pip's output: {PIP_LOG.relative_to(ROOT)}"
+        )
+    say(f"  ready after {time.monotonic() - started:.0f} s")
+
+
+def reason(lines: list[str]) -> str:
+    """Return what pip's output says about its failure: no connection, a conflict, or its first error."""
+    _, broken, retries = "\n".join(lines).rpartition("connection broken by ")
+    if broken:
+        return retries.partition("\n")[0]
+    if "The conflict is caused by:" in lines:
+        start = lines.index("The conflict is caused by:") + 1
+        return "; ".join(lines[start : start + 2])
+    return next((line for line in lines if line.lower().startswith("error: ")), "it does not say why")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def run(program: str, *arguments: str) -> int:
@@ -181,4 +273,9 @@ def run(program: str, *arguments: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `dev.py … | head` ends quietly
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -7,9 +7,13 @@ default:
 agent *arguments:
     python3 dev.py agent {{arguments}}
 
-# Run the tests; arguments go to pytest
+# Run the fast tests; `all` for every test; other arguments go to pytest
 test *arguments:
     python3 dev.py test {{arguments}}
+
+# Check what test runs with SKILLKIT_COVERAGE=1 covered together
+coverage:
+    python3 dev.py coverage
 
 # Lint, format, types, import rules
 check:

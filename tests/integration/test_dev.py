@@ -1,0 +1,111 @@
+"""Setting up: every command installs what it needs and nothing else, and a failure is one sentence."""
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).parents[2]
+DEV = runpy.run_path(str(ROOT / "dev.py"))
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+PINS = [line.split("==") for line in (ROOT / "constraints.txt").read_text().split()]
+HEAVY = {"mypy", "onnxruntime", "playwright", "ray", "zensical"}
+
+
+def packages(extra: str) -> set[str]:
+    lines = [line for part in DEV["expanded"]([extra]) for line in EXTRAS[part]]
+    return {re.split(r"[\[<>=,; ]", line)[0] for line in lines}
+
+
+@pytest.mark.parametrize("extra", ["agent", "test"])
+def test_the_program_and_the_fast_tests_need_nothing_heavy(extra: str) -> None:
+    assert {"openai", "agent-framework"} <= DEV["expanded"]([extra])
+    assert packages(extra) & HEAVY == set()
+
+
+def test_all_tests_have_everything() -> None:
+    assert packages("dev") >= HEAVY
+
+
+def test_every_pin_admits_the_oldest_supported_python() -> None:
+    """As far as they are installed here; CI looks again where the checks and the docs builder are, too."""
+    refused = []
+    for name, pinned in PINS:
+        try:
+            found = distribution(name)
+        except PackageNotFoundError:
+            continue
+        needs = found.metadata.get("Requires-Python") or ""
+        if found.version == pinned and "3.11.0" not in SpecifierSet(needs):
+            refused.append(f"{name} {pinned} needs Python {needs}")
+    assert refused == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (
+            [
+                "WARNING: Retrying after connection broken by 'Connection refused': /simple/rich/",
+                "ERROR: Could not find a version that satisfies the requirement rich (from versions: none)",
+            ],
+            "'Connection refused': /simple/rich/",
+        ),
+        (
+            [
+                "ERROR: Cannot install skillkit because these versions have conflicting dependencies.",
+                "The conflict is caused by:",
+                "skillkit 0.5.0 depends on rich>=999",
+                "The user requested (constraint) rich==15.0.0",
+                "ERROR: ResolutionImpossible: for help visit …",
+            ],
+            "skillkit 0.5.0 depends on rich>=999; The user requested (constraint) rich==15.0.0",
+        ),
+        (["Collecting rich", "ERROR: No space left on device"], "ERROR: No space left on device"),
+        ([], "it does not say why"),
+    ],
+)
+def test_the_useful_line_of_pip(lines: list[str], told: str) -> None:
+    assert DEV["reason"](lines) == told
+
+
+@pytest.mark.slow
+def test_a_failed_installation_is_told_without_a_traceback(tmp_path: Path) -> None:
+    for name in ("dev.py", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    offline = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    offline |= {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "1"}
+    done = subprocess.run(
+        [sys.executable, tmp_path / "dev.py", "agent", "--version"],
+        env=offline,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Installing what 'agent' needs into .venv …" in done.stderr
+    assert "pip could not install what 'agent' needs: " in done.stderr
+    assert "Connection refused" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, ROOT / "dev.py", "--help"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert done.stderr == ""
