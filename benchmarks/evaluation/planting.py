@@ -97,7 +97,7 @@ def dead_heading(folder: Path, chance: random.Random) -> bool:
 
 def missing_skill(folder: Path, chance: random.Random) -> bool:
     name = chance.choice(("quarterly-report-builder", "schema-migration-helper", "trace-log-reader"))
-    return _insert(folder, f"Before you begin, load the `{name}` skill and follow it.", chance)
+    return _insert(folder, f"Before you begin, call Skill({name}) and follow it.", chance)
 
 
 def zero_width(folder: Path, chance: random.Random) -> bool:

@@ -10,6 +10,7 @@ from skillkit.core.commands import commands_in, files_in
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
+from skillkit.core.skill_mentions import named_skills
 from skillkit.install.tree import SKILL_FILE, SkillTree
 
 _BY_NAME = {
@@ -51,17 +52,6 @@ _OF_PLUGIN = re.compile(r"\$\{CLAUDE_PLUGIN_ROOT\}/([\w./-]{0,200}\w)")
 """What a plugin has beside its skills; a skill is installed without it."""
 _PLACEHOLDER = re.compile(
     r"\.\.\.|(?:^|[/_-])(?:your|my|path|foo|bar|xxx|example|name)(?:[/_.-]|$)", re.IGNORECASE
-)
-_SKILL_LINK = re.compile(
-    r"\]\(\s*<?(?:\.\./){1,16}(?:\.?\w[\w.-]{0,99}/){0,16}?([\w-]{1,100})/(?:SKILL\.md)?[)>#\s]"
-)
-_MARK = r"(?:`|\*\*|[\"'“‘])"
-_END = r"(?:`|\*\*|[\"'”’])"
-_NAMED_SKILL = re.compile(
-    rf"\bthe\s+{_MARK}/?([a-z0-9]+(?:-[a-z0-9]+)*){_END}\s+skill\b"
-    rf"|{_MARK}/?([a-z0-9]+(?:-[a-z0-9]+)+){_END}\s+skill\b"
-    rf"|\bskill:?\s+{_MARK}/?([a-z0-9]+(?:-[a-z0-9]+)+){_END}",
-    re.IGNORECASE,
 )
 _MAX_SHOWN = 120
 
@@ -161,10 +151,8 @@ def missing_files(tree: SkillTree) -> Iterator[str]:
 
 
 def missing_skills(tree: SkillTree, metadata: SkillMetadata, known: Container[str]) -> Iterator[str]:
-    """Names of skills that this one needs or sends to and that are not among `known`."""
-    text = _text(tree, SKILL_FILE)
-    sent_to = (next(filter(None, names)) for names in _NAMED_SKILL.findall(text))
-    for name in (*metadata.requires.skills, *_SKILL_LINK.findall(text), *sent_to):
+    """Names of skills that this one needs or names and that are not among `known`."""
+    for name in (*metadata.requires.skills, *named_skills(_text(tree, SKILL_FILE))):
         canonical = canonical_name(name)
         if canonical not in known and canonical != metadata.canonical_name:
             yield canonical

@@ -98,9 +98,9 @@ class Capabilities:
     missing: tuple[str, ...] = _fact("missing files", "named in the instructions and not there")
     """Files that the instructions name and that are not there."""
     missing_skills: tuple[str, ...] = _fact(
-        "missing skills", "it needs them or sends to them, and they are not installed"
+        "missing skills", "it needs or names them, and they are not installed"
     )
-    """Skills that it needs or sends to and that are not there."""
+    """Skills that it needs or names and that are not there."""
 
     def facts(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Label and values of everything that is there."""

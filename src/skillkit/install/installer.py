@@ -69,11 +69,12 @@ class SkillInstaller(LockingInspector):
         name: str | None = None,
         placing: Placing | None = None,
         alone: bool = False,
+        also: Sequence[str] = (),
     ) -> AddedSkills:
         """Install the wanted skills of a source, all of them or none, for the clients of `placing` too.
 
-        What they need of the same source comes along, unless `alone`. With `everything`, one that cannot
-        be installed is left out with the reason.
+        What they declare as needed of the same source comes along, unless `alone`, and so do the skills of
+        `also`. With `everything`, one that cannot be installed is left out with the reason.
         """
         if isinstance(source, str):
             source = parse_source(source, ref=ref, path=path)
@@ -83,8 +84,9 @@ class SkillInstaller(LockingInspector):
             vouched = not source.pinned or opened.is_vouched_for()
             notes = opened.notes if vouched else (*opened.notes, _UNVOUCHED)
             state = self.registry.load()
+            installed = state.skills.keys()
             closure = find_closure(
-                opened, source.path, fetched.skills, state.skills.keys(), self.limits, alone=alone
+                opened, source.path, fetched.skills, installed, self.limits, alone=alone, also=also
             )
             coming = (*fetched.skills, *closure.added)
             notes_on = {

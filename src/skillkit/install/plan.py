@@ -14,7 +14,6 @@ from skillkit.install.clients import Place, Placing
 from skillkit.install.closure import Closure
 from skillkit.install.exceptions import InstallError, LocalEditsError, NameConflictError, Remedy
 from skillkit.install.fetch import FetchedSkill, manifest
-from skillkit.install.needs import needs_of
 from skillkit.install.paths import installable
 from skillkit.install.placement import PlaceState
 from skillkit.install.proposal import ProposedSkill
@@ -96,13 +95,6 @@ def with_needs(plan: Plan, closure: Closure) -> Plan:
     path = plan.skill.subpath
     needs, came_for = closure.needs.get(path, ()), closure.came_for.get(path, ())
     return replace(plan, skill=replace(plan.skill, needs=needs, came_for=came_for))
-
-
-def known_needs(plan: Plan, state: RegistryState) -> tuple[str, ...]:
-    """What a new version needs of the skills that are installed."""
-    text = plan.tree.skill_file.decode("utf-8", "replace")
-    named = replace(plan.metadata, name=plan.skill.name)
-    return tuple(need.name for need in needs_of(named, text, state.skills))
 
 
 def needed_by(state: RegistryState, skill: InstalledSkill) -> tuple[str, ...]:

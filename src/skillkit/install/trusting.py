@@ -5,12 +5,13 @@ from dataclasses import replace
 from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.disk import real_path
 from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.added_sources import REMOTE_FOLDER
 from skillkit.install.consents import Consent, ConsentKind
 from skillkit.install.exceptions import ConsentError, DriftError, reporting_disk_errors
 from skillkit.install.inspection import InstallInspector
-from skillkit.install.plan import Plan, known_needs, offer, offer_of, refuse_edits
+from skillkit.install.plan import Plan, offer, offer_of, refuse_edits
 from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import MAX_PREVIOUS, RegistryState
@@ -94,7 +95,8 @@ class TrustingInspector(InstallInspector):
         old = state.skills.get(plan.skill.name_canonical)
         skill = replace(plan.skill, trusted_digest=plan.skill.digest)
         if old is not None:
-            skill = replace(skill, came_for=old.came_for, needs=skill.needs or known_needs(plan, state))
+            needs = skill.needs or tuple(map(canonical_name, plan.metadata.requires.skills))
+            skill = replace(skill, came_for=old.came_for, needs=needs)
             older = (self._preserved(old), *old.previous)
             distinct = {version.digest: version for version in reversed(older)}
             distinct.pop(skill.digest, None)

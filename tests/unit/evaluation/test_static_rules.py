@@ -136,9 +136,7 @@ def test_a_script_of_somebody_else_is_no_problem(tester, sound, text):
 
 def test_a_skill_that_the_text_sends_to_must_be_in_the_library(tester, sound, write_skill):
     write_skill("charts", "# Charts\n", description="Draws bar charts and line plots of numbers for slides.")
-    changed(
-        sound / "SKILL.md", "## Steps", "Then use the `pie-charts` skill and the `charts` skill.\n\n## Steps"
-    )
+    changed(sound / "SKILL.md", "## Steps", "Then Skill(pie-charts) and Skill(charts).\n\n## Steps")
     (problem,) = failures(tester)["skills-exist"]
     assert "pie-charts" in problem.message
 

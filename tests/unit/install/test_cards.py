@@ -210,18 +210,9 @@ def test_files_named_in_commands_and_in_prose_are_looked_for_too() -> None:
 
 def test_skills_that_are_named_and_not_there_are_on_the_card() -> None:
     header = b"---\nname: x\ndescription: d\nrequires:\n  skills: [needed, pdf-tools]\n---\n"
-    body = b"Use the `pdf-tools` skill, then the `seo-audit` skill, [that](../other/SKILL.md) and `x-ray`."
+    body = b"Skill(pdf-tools), then Skill(seo-audit), [that](../other/SKILL.md) and `x-ray`."
     found = card_of({"SKILL.md": header + body})
     assert found.missing_skills == ("needed", "other", "seo-audit")
-    body = (
-        b"Use the \"xlsx\" skill, the skill **doc-maker** or 'slide-maker' skill; the `x` skill is this one."
-    )
-    assert card_of({"SKILL.md": header + body}).missing_skills == (
-        "doc-maker",
-        "needed",
-        "slide-maker",
-        "xlsx",
-    )
 
 
 @pytest.mark.parametrize("hooks", [b"hooks: run.sh", b"hooks: [a", b"hooks:\n  Stop: 1"])

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
-from skillkit.core.names import canonical_name
+from skillkit.core.skill_mentions import named_skills
 from skillkit.evaluation.report import Problem
 from skillkit.evaluation.static.markdown import Document, slug_of
 
@@ -28,11 +28,6 @@ _PLACEHOLDER = re.compile(
     r"[*{}<>$|\[\]…]|\.\.\.|(?:^|[/_-])(?:your|my|path|foo|bar|xxx|example|name)(?:[/_.-]|$)", re.IGNORECASE
 )
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_SKILL = re.compile(
-    r"(?P<verb>\b(?:use|load|invoke|call|run|activate|require[sd]?|apply|start|via|with)\s+(?:the\s+)?)?"
-    r"`/?(?P<name>[a-z0-9]+(?:-[a-z0-9]+)+)`\s+skill\b|\bskill:?\s+`/?(?P<name2>[a-z0-9]+(?:-[a-z0-9]+)+)`",
-    re.IGNORECASE,
-)  # fmt: skip
 
 
 def missing_files(folder: Path, file: Path, document: Document) -> Iterator[Problem]:
@@ -89,20 +84,16 @@ def missing_anchors(folder: Path, file: Path, document: Document) -> Iterator[Pr
 
 
 def missing_skills(folder: Path, file: Path, document: Document, library: set[str]) -> Iterator[Problem]:
-    """Skills that the text sends the reader to and that the library does not have."""
-    seen: set[str] = set()
+    """Skills that the text names in a form that only a skill has and that the library does not have."""
+    shown = file.relative_to(folder).as_posix()
+    seen = set(library)
     for line in document.prose:
-        for found in _SKILL.finditer(line.text):
-            name = canonical_name(found["name"] or found["name2"])
-            if name in library or name in seen:
-                continue
-            seen.add(name)
-            near = get_close_matches(name, library, 1, 0.8)
-            hint = f"; is it {near[0]}?" if near else ""
-            shown = file.relative_to(folder).as_posix()
-            yield Problem(
-                f"sends to the skill {name}, which is not there{hint}", shown, line.number, not found["verb"]
-            )
+        for name in named_skills(line.text):
+            if name not in seen:
+                seen.add(name)
+                near = get_close_matches(name, library, 1, 0.8)
+                hint = f"; is it {near[0]}?" if near else ""
+                yield Problem(f"names the skill {name}, which is not there{hint}", shown, line.number)
 
 
 def _is_file_like(target: str) -> bool:

@@ -119,6 +119,10 @@ def add(
     alone: Annotated[
         bool, typer.Option("--alone", help="Without the skills of the source that it needs.")
     ] = False,
+    also: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="SKILL", help="Another skill of the source too; may be repeated."),
+    ] = None,
     clients: Annotated[
         list[str] | None,
         typer.Option(
@@ -167,6 +171,7 @@ def add(
             name=name,
             placing=placing,
             alone=alone,
+            also=also or (),
         )
         places = opened.registry.load().places
     if json:
