@@ -4,8 +4,14 @@ import os
 from collections.abc import Sequence
 
 from skillkit.core.grants import Limits
+from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
+from skillkit.scripts.catalogue import FOLDER, Script
+from skillkit.scripts.needed_packages import read_files
+from skillkit.scripts.own_sources import OwnSources
 
+JSON = "--json"
+"""The option of scripts that can print one JSON document."""
 _SHOWN = 100
 
 
@@ -15,6 +21,17 @@ class ArgumentsError(ValueError):
     def __init__(self, message: str, code: str = "invalid_arguments") -> None:
         super().__init__(message)
         self.code = code
+
+
+def offers_json(skill: SkillMetadata, script: Script) -> bool:
+    """Whether the literal `--json` occurs in a script or in a file of `scripts/` that it imports."""
+    path = script.relative_path
+    files = read_files(skill.base_dir, [path], (".py",))
+    having = {each for each, text in files.items() if JSON.encode() in text}
+    if path in having or not path.endswith(".py"):
+        return path in having
+    beside = {each for each in having if each.startswith(f"{FOLDER}/")}
+    return bool(beside) and not beside.isdisjoint(OwnSources(files).own_files(path))
 
 
 def command_line(args: object, limits: Limits, *, as_json: bool) -> tuple[str, ...]:
@@ -35,7 +52,7 @@ def asks_for_help(args: object) -> bool:
     given = [args] if isinstance(args, str) else args
     if not isinstance(given, Sequence):
         return False
-    return [each for each in given if each != "--json"] in (["--help"], ["-h"])
+    return [each for each in given if each != JSON] in (["--help"], ["-h"])
 
 
 def _texts(args: object) -> list[str]:
@@ -64,9 +81,9 @@ def _text(number: int, argument: object) -> str:
 def _with_json(arguments: list[str]) -> list[str]:
     """`--json` where the script's parser will still take it for an option."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    if "--json" in arguments[:end]:
+    if JSON in arguments[:end]:
         return arguments
-    return [*arguments[:end], "--json", *arguments[end:]]
+    return [*arguments[:end], JSON, *arguments[end:]]
 
 
 def _shown(value: object) -> str:

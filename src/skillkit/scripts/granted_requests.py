@@ -10,7 +10,7 @@ from skillkit.core.grants import Grants, Limits
 from skillkit.core.hosts import HostRule, granted_rules
 from skillkit.core.models import Permissions, SkillMetadata
 from skillkit.core.pythons import header_clauses
-from skillkit.scripts.arguments import ArgumentsError, command_line
+from skillkit.scripts.arguments import ArgumentsError, command_line, offers_json
 from skillkit.scripts.catalogue import Script
 from skillkit.scripts.hints import MISSING_SECRET
 from skillkit.scripts.inputs import Inputs, InputsError, input_files, with_input_names, with_project_paths
@@ -40,7 +40,7 @@ class PreparedRun:
     script: Script
     request: ScriptRequest
     asked: Permissions
-    as_json: bool = False
+    as_json: bool | None = False
     help: bool = False
 
     def payload(self, result: ScriptResult) -> Payload:
@@ -54,7 +54,8 @@ class RunCall:
     """What a caller says about one run."""
 
     arguments: Sequence[str] | None = None
-    as_json: bool = True
+    as_json: bool | None = True
+    """Whether the output must be one JSON document; None parses it if the script has `--json`."""
     seconds: float | None = None
     inputs: Inputs = field(default_factory=dict)
     limits: Limits | None = None
@@ -71,7 +72,8 @@ def run_request(
     limits = limits.lowered(call.seconds)
     try:
         inputs = input_files(call.inputs)
-        arguments = command_line(call.arguments, limits, as_json=call.as_json)
+        wants_json = call.as_json is not False and offers_json(skill, script)
+        arguments = command_line(call.arguments, limits, as_json=wants_json)
         environment = granted_environment(skill, grants, os.environ)
         rules = granted_rules(grants.hosts, os.environ)
         rules += tuple(HostRule.parse(host, private=True) for host in grants.private_hosts)

@@ -10,6 +10,8 @@ from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.inputs import Inputs, named_inputs
 from skillkit.scripts.payloads import Payload
 
+_JSON = "true: must print JSON; false: text; default: JSON if the script has --json"
+
 
 class ScriptCalls(Protocol):
     """What the tools call."""
@@ -23,7 +25,7 @@ class ScriptCalls(Protocol):
         skill_name: str,
         script_name: str,
         args: Sequence[str] | None = None,
-        json: bool = True,
+        json: bool | None = True,
         *,
         inputs: Inputs | None = None,
     ) -> Payload: ...
@@ -45,11 +47,11 @@ def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
         skill_id: str = "",
         script_name: str = "",
         args: Sequence[str] | None = None,
-        json: bool = True,
+        json: bool | None = None,
         **_: object,
     ) -> Payload:
         inputs = named_inputs(current_requester().files)
-        return await scripts.ascript_run(skill_id, script_name, args, json is not False, inputs=inputs)
+        return await scripts.ascript_run(skill_id, script_name, args, json, inputs=inputs)
 
     async def script_file(uri: str = "", offset: int = 0, **_: object) -> Payload:
         return await scripts.aread_output(uri, offset)
@@ -87,7 +89,7 @@ def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
                     "skill_id": name,
                     "script_name": name,
                     "args": {"type": "array", "items": name},
-                    "json": {"type": "boolean"},
+                    "json": {"type": "boolean", "description": _JSON},
                 },
                 "skill_id",
                 "script_name",

@@ -36,6 +36,13 @@ class OwnSources:
 
     def imports_of(self, script: str) -> dict[str, bool]:
         """Modules from elsewhere in a script and what it imports of the skill; whether each is optional."""
+        return self._follow(script)[1]
+
+    def own_files(self, script: str) -> set[str]:
+        """Return the script and the files of the skill that it imports."""
+        return self._follow(script)[0]
+
+    def _follow(self, script: str) -> tuple[set[str], dict[str, bool]]:
         needed: dict[str, bool] = {}
         waiting, seen = [script], {script}
         while waiting and len(seen) < _MAX_FOLLOWED:
@@ -49,7 +56,7 @@ class OwnSources:
                     seen.update(own)
                 elif module and module.partition(".")[0] not in sys.stdlib_module_names:
                     needed[module] = needed.get(module, True) and optional
-        return needed
+        return seen, needed
 
     def _own_files(self, module: str, path: str, script: str) -> list[str] | None:
         """The files of the skill that importing `module` reads; None for a module of somebody else."""

@@ -83,23 +83,24 @@ def _network(request: ScriptRequest, result: ScriptResult) -> Payload:
     return {"network": shown, "network_left_out": left} if left else {"network": shown}
 
 
-def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_json: bool) -> Payload:
-    """The answer of `script_run`."""
+def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_json: bool | None) -> Payload:
+    """The answer of `script_run`; with `as_json` None, the document if the output is one, else the text."""
     meta = run_meta(request, result)
     if (failed := _failed(request, result, meta)) is not None:
-        return {**failed, **_parsed_failure(result)} if as_json else failed
+        return {**failed, **_parsed_failure(result)} if as_json is not False else failed
     stdout = result.stdout
     warning = _truncation(stdout)
-    if not as_json:
-        return success(plain_text(stdout.data), f"Executed {name} script{warning}", meta)
+    text = success(plain_text(stdout.data), f"Executed {name} script{warning}", meta)
+    if as_json is False or (as_json is None and stdout.truncated):
+        return text
     if stdout.truncated:
         message = f"Expected JSON output, but it is incomplete{warning}{_stderr(result)}"
         return failure("parse_error", message, meta)
     try:
         parsed = _document(stdout.data)
     except ValueError:
-        if _HELP & {*request.arguments}:  # of a command: what is printed is no document
-            return success(plain_text(stdout.data), f"Executed {name} script", meta)
+        if as_json is None or _HELP & {*request.arguments}:  # the help of a command is text
+            return text
         shown = plain_text(stdout.head[: 4 * _SHOWN])[:_SHOWN]
         return failure("parse_error", f"Expected JSON output, got: {shown}{_stderr(result)}", meta)
     return success(parsed, f"Executed {name} script", meta)

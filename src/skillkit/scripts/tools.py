@@ -18,7 +18,7 @@ from skillkit.core.text import escape_hidden, strip_hidden
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tools import Tool
 from skillkit.scripts import telemetry
-from skillkit.scripts.arguments import asks_for_help
+from skillkit.scripts.arguments import JSON, asks_for_help
 from skillkit.scripts.catalogue import Script, find_script, find_scripts
 from skillkit.scripts.granted_requests import (
     PreparedRun,
@@ -127,16 +127,16 @@ class ScriptTools:
         skill_name: str,
         script_name: str,
         args: Sequence[str] | None = None,
-        json: bool = True,
+        json: bool | None = True,
         *,
         seconds: float | None = None,
         inputs: Inputs | None = None,
     ) -> Payload:
-        """Run a script; with `json` it is given `--json` and must print one JSON document.
+        """Run a script; with `json` it must print one JSON document, and is given `--json` if it has that.
 
-        `seconds` shortens the time limit for this call. `inputs` are files that the script finds, read-only,
-        as `/input/<name>`; an argument that is such a file's path becomes that name. A call for nothing but
-        `--help` is one of `script_help`.
+        None means JSON if the script has `--json`, else text. `seconds` shortens the time limit for
+        this call. `inputs` are files that the script finds, read-only, as `/input/<name>`; an argument that
+        is such a file's path becomes that name. A call for nothing but `--help` is one of `script_help`.
         """
         call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
         return self._follow(self._run_steps(skill_name, script_name, call))
@@ -146,7 +146,7 @@ class ScriptTools:
         skill_name: str,
         script_name: str,
         args: Sequence[str] | None = None,
-        json: bool = True,
+        json: bool | None = True,
         *,
         seconds: float | None = None,
         inputs: Inputs | None = None,
@@ -241,7 +241,7 @@ class ScriptTools:
     def _run_steps(self, skill_name: str, script_name: str, call: RunCall) -> _Steps:
         if asks_for_help(call.arguments):
             helped = yield from self._help_steps(skill_name, script_name)
-            return _as_run(helped, as_json=call.as_json)
+            return _as_run(helped, as_json=call.as_json is not False)
         skill, script = self._find(skill_name, script_name)
         granted = self._grants(skill, script)
         try:
@@ -252,7 +252,8 @@ class ScriptTools:
             return failure(
                 getattr(error, "code", "permission_denied"), f"{error}\n{remedy}" if remedy else str(error)
             )
-        payload: Payload = yield PreparedRun(script, request, skill.permissions, as_json=call.as_json)
+        as_json = False if call.as_json is None and JSON not in request.arguments else call.as_json
+        payload: Payload = yield PreparedRun(script, request, skill.permissions, as_json=as_json)
         return payload
 
     def _help_steps(self, skill_name: str, script_name: str, *, from_text: bool = True) -> _Steps:

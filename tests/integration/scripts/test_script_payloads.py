@@ -83,14 +83,14 @@ def test_each_kind_of_script_runs_where_its_interpreter_is(workshop, script, suf
         assert answer["error"] == "dependency_failed"
         assert program in answer["message"]
     else:
-        assert answer["result"] == ["--json"], answer
+        assert answer["result"] == [""] if suffix == "sh" else answer["result"] == [], answer
 
 
 def test_typescript_runs_where_a_runner_exists_and_says_what_is_missing_where_not(workshop):
     workshop.skill(tell_ts="const out: string[] = process.argv.slice(2); console.log(JSON.stringify(out))")
     answer = workshop.tools().script_run("demo", "tell")
     if answer["success"]:
-        assert answer["result"] == ["--json"]
+        assert answer["result"] == []
     else:
         assert answer["error"] == "dependency_failed"
         assert "bun, deno, tsx or Node.js" in answer["message"]
@@ -135,8 +135,50 @@ def test_a_script_without_suffix_runs_by_its_first_line(workshop):
     ],
 )
 def test_json_is_asked_for_before_the_end_of_options(workshop, given, passed):
-    workshop.skill(tell_py="import json, sys; print(json.dumps(sys.argv[1:]))")
+    workshop.skill(tell_py="import json, sys; print(json.dumps(sys.argv[1:]))  # has --json")
     assert workshop.tools().script_run("demo", "tell", given)["result"] == passed
+
+
+PLAIN = """
+    import argparse
+    argparse.ArgumentParser().parse_args()
+    print("7 files")
+"""
+
+
+async def test_a_script_without_json_is_not_given_it(workshop):
+    workshop.skill(count_py=PLAIN)
+    tools = workshop.tools()
+    answer = tools.script_run("demo", "count")
+    assert answer["error"] == "parse_error"
+    assert answer["message"] == "Expected JSON output, got: 7 files\n"
+    assert tools.script_run("demo", "count", json=False)["result"] == "7 files\n"
+    (run,) = (tool for tool in tools.tools() if tool.name == "script_run")
+    call = {"skill_id": "demo", "script_name": "count"}
+    assert (await run.call(call)).data["result"] == "7 files\n", "a model need not say what it cannot know"
+    assert (await run.call({**call, "json": True})).data["error"] == "parse_error"
+
+
+async def test_a_model_gets_json_where_a_script_or_its_own_module_has_the_option(workshop):
+    base = workshop.skill(
+        direct_py="import sys; print({True: '[1]', False: 'one'}['--json' in sys.argv])",
+        through_py="from shared.options import show\nshow()",
+        beside_py="import sys; print(sys.argv[1:])",
+    )
+    (base / "scripts" / "shared").mkdir()
+    (base / "scripts" / "shared" / "options.py").write_text(
+        "import sys\ndef show(): print({True: '[2]', False: 'two'}['--json' in sys.argv])\n"
+    )
+    tools = workshop.tools()
+    (run,) = (tool for tool in tools.tools() if tool.name == "script_run")
+    got = {
+        name: (await run.call({"skill_id": "demo", "script_name": name})).data["result"]
+        for name in ("direct", "through", "beside")
+    }
+    assert got == {"direct": [1], "through": [2], "beside": "[]\n"}
+    assert (await run.call({"skill_id": "demo", "script_name": "direct", "json": False})).data["result"] == (
+        "one\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,8 +234,8 @@ def test_too_many_or_too_long_arguments(workshop, args, message):
 def test_a_single_text_and_numbers_are_arguments_too(workshop):
     workshop.skill(tell_py="import json, sys; print(json.dumps(sys.argv[1:]))")
     tools = workshop.tools()
-    assert tools.script_run("demo", "tell", ["a", 7, 1.5])["result"] == ["a", "7", "1.5", "--json"]
-    assert tools.script_run("demo", "tell", "one")["result"] == ["one", "--json"]
+    assert tools.script_run("demo", "tell", ["a", 7, 1.5])["result"] == ["a", "7", "1.5"]
+    assert tools.script_run("demo", "tell", "one")["result"] == ["one"]
 
 
 @pytest.mark.parametrize("args", ["a\0b", ["a\0b"], "\ud800", ["\ud800"], 7, b"x", [b"x"], {"a": 1}, [None]])
@@ -213,7 +255,7 @@ def test_a_failing_script_may_say_why_on_stdout(workshop, as_json):
 
 @pytest.mark.parametrize("args", [["x"] * 100, ["x" * 4096]])
 def test_as_many_arguments_as_are_allowed(workshop, args):
-    workshop.skill(tell_py="import json, sys; print(json.dumps(len(''.join(sys.argv[1:-1]))))")
+    workshop.skill(tell_py="import json, sys; print(json.dumps(len(''.join(sys.argv[1:]))))")
     assert workshop.tools().script_run("demo", "tell", args)["result"] == len("".join(args))
 
 

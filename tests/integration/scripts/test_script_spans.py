@@ -66,7 +66,7 @@ def test_arguments_stay_out_of_logs_and_spans_unless_allowed(workshop, spans, ca
     assert "failed: execution_failed" in lines[1].getMessage()
     assert ("s3cret" in caplog.text) is allowed
     attributes = [span.attributes.get("skill.arguments") for span in spans.get_finished_spans()]
-    assert attributes == (["s3cret --json"] * 2 if allowed else [None, None])
+    assert attributes == (["s3cret"] * 2 if allowed else [None, None])
 
 
 def test_without_opentelemetry_only_the_span_is_missing(workshop, monkeypatch, caplog):

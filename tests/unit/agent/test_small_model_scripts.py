@@ -51,13 +51,10 @@ def test_only_what_leads_somewhere_is_offered(wrapper: type[ToolsOfUse]):
     assert "read_skill_resource" in offered(wrapper, "/skill-author")
 
 
-async def test_whether_a_script_prints_json_is_seen_in_its_source(write_skill, tmp_path):
+async def test_it_is_not_asked_whether_a_script_prints_json(write_skill, tmp_path):
     folder = write_skill("sums", into=tmp_path)
     (folder / "scripts").mkdir()
     (folder / "scripts" / "text.py").write_text("import sys\nprint(sys.argv[1:])\n")
-    (folder / "scripts" / "data.py").write_text(
-        'import json, sys\nprint(json.dumps({"json": "--json" in sys.argv}))\n'
-    )
     manager = SkillManager(project_skill_dir=tmp_path)
     manager.discover()
     session = SkillSession()
@@ -72,7 +69,6 @@ async def test_whether_a_script_prints_json_is_seen_in_its_source(write_skill, t
     offered_run = SmallModelTools(FixedTools([tool]), manager).wrap(tool, session)
     assert offered_run is not None
     assert "json" not in offered_run.parameters["properties"]
-    for name in ("text", "data"):
-        await offered_run.call({"skill_id": "sums", "script_name": name})
+    await offered_run.call({"skill_id": "sums", "script_name": "text"})
     await offered_run.call({"skill_id": "sums", "script_name": "text", "json": True})
-    assert [arguments["json"] for arguments in given] == [False, True, True]
+    assert [arguments.get("json") for arguments in given] == [None, True]
