@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from discovered import settle
 from hypothesis import HealthCheck, settings
 
 # How long an example takes says what else the machine does, and nothing about the code.
@@ -78,7 +77,6 @@ def write_skill(skills_dir: Path) -> WriteSkill:
         lines += [f"{key.replace('_', '-')}: {value}" for key, value in fields.items()]
         text = "\n".join(lines) if header is None else header
         (folder / "SKILL.md").write_text(f"---\n{text}\n---\n{body}", encoding="utf-8")
-        settle(folder / "SKILL.md")
         return folder
 
     return write

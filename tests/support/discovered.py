@@ -11,7 +11,7 @@ from skillkit.core.content import stamp_of
 
 
 def settle(path: Path) -> None:
-    """Make a file look as if it had been written a while ago; what is brand-new is not cached."""
+    """Make a file look as if it had been written a while ago; a stamp as new as that proves nothing."""
     written = path.stat().st_mtime - 10
     os.utime(path, (written, written))
     while not stamp_of(path.stat()).is_settled():  # the time of this change itself cannot be set

@@ -49,6 +49,7 @@ class _Entry(NamedTuple):
     stamp: Stamp
     text: str
     sha256: str
+    settled: bool
 
 
 class ContentCache:
@@ -66,15 +67,15 @@ class ContentCache:
         self._hits = 0
         self._misses = 0
 
-    def get(self, path: str, arguments: str, stamp: Stamp, sha256: str | None = None) -> str | None:
+    def get(self, path: str, arguments: str, stamp: Stamp | None, sha256: str | None = None) -> str | None:
         """The text rendered for `arguments` while the file was in the state of `stamp`.
 
-        With `sha256`, only if the text was made of that very file.
+        With `sha256`, only if the text was made of that very file; then `stamp` may be None.
         """
         key = (path, arguments)
         with self._lock:
             entry = self._entries.get(key)
-            if entry is None or entry.stamp != stamp or sha256 not in (None, entry.sha256):
+            if entry is None or stamp not in (None, entry.stamp) or sha256 not in (None, entry.sha256):
                 self._misses += 1
                 if entry is not None:
                     del self._entries[key]
@@ -87,11 +88,18 @@ class ContentCache:
         """Whether there is a text, be it of the file's present state or not."""
         return (path, arguments) in self._entries
 
-    def put(self, path: str, arguments: str, stamp: Stamp, text: str, sha256: str = "") -> None:
+    def is_settled(self, path: str, arguments: str) -> bool:
+        """Whether an equal stamp proves that the text is current; if not, compare the file's content."""
+        entry = self._entries.get((path, arguments))
+        return entry is None or entry.settled
+
+    def put(
+        self, path: str, arguments: str, stamp: Stamp, text: str, sha256: str = "", *, settled: bool = True
+    ) -> None:
         """Keep `text`; the entry used longest ago makes space."""
         key = (path, arguments)
         with self._lock:
-            self._entries[key] = _Entry(stamp, text, sha256)
+            self._entries[key] = _Entry(stamp, text, sha256, settled)
             self._entries.move_to_end(key)
             if len(self._entries) > self._max_size:
                 self._entries.popitem(last=False)

@@ -275,20 +275,24 @@ class SkillManager:
             stamp = stamp_of(os.stat(path))
         except OSError:
             stamp = None
-        if stamp is not None:
+        settled = self._cache.is_settled(path, arguments)
+        if stamp is not None and settled:
             text = self._cache.get(path, arguments, stamp, sha256)
             if text is not None:
                 return text
-        note_suspicious(arguments, skill.name)
         self._discovery.check_folder(skill.base_dir)
         began = time_ns()
         document = read_document(skill, valid=self._discovery.known_stamp(path))
         if sha256 not in (None, document.sha256):
             raise ChangedContentError(f"Skill file has changed since it was judged: {path}. Try again.")
-        around = Surroundings.of(skill, self.project_dir, session_id)
-        text = render(document.body, skill.base_dir, arguments, skill.name, around)
-        if document.stamp.is_settled(began) and SESSION_ID not in document.body:
-            self._cache.put(path, arguments, document.stamp, text, document.sha256)
+        text = None if settled else self._cache.get(path, arguments, None, document.sha256)
+        if text is None:
+            note_suspicious(arguments, skill.name)
+            around = Surroundings.of(skill, self.project_dir, session_id)
+            text = render(document.body, skill.base_dir, arguments, skill.name, around)
+        if SESSION_ID not in document.body:
+            is_settled = document.stamp.is_settled(began)
+            self._cache.put(path, arguments, document.stamp, text, document.sha256, settled=is_settled)
         logger.debug("Loaded skill '%s' from %s", skill.name, path)
         return text
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from discovered import settle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -114,10 +115,11 @@ def test_nothing_is_read_before_it_is_asked_for(manager: SkillManager, file: Pat
 
 
 def test_the_same_question_is_answered_from_the_cache(
-    manager: SkillManager, monkeypatch: pytest.MonkeyPatch
+    manager: SkillManager, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    settle(file)
     first = manager.invoke_skill("pdf", "x")
-    monkeypatch.setattr(facade, "read_document", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(facade, "read_document", lambda *_, **__: pytest.fail("read again"))
     assert manager.invoke_skill("pdf", "x") is first
     assert manager.invoke_skill("PDF", "x") is first
     stats = manager.get_cache_stats()
@@ -180,6 +182,7 @@ def test_a_change_is_seen_at_once(
 
 
 def test_a_touch_reads_again_and_gives_the_same(manager: SkillManager, file: Path) -> None:
+    settle(file)
     before = manager.invoke_skill("pdf")
     os.utime(file, (1, 1))
     assert manager.invoke_skill("pdf") == before

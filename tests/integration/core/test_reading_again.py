@@ -41,16 +41,16 @@ def test_refresh_reads_only_what_has_changed(
     manager: SkillManager, skills_dir: Path, write_skill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a", "b", "c", "d"):
-        write_skill(name)
-    write_skill("broken", header="name: [")
+        settle(write_skill(name) / "SKILL.md")
+    settle(write_skill("broken", header="name: [") / "SKILL.md")
     reads = Reads(monkeypatch)
     manager.discover()
     assert reads.taken() == ["a", "b", "broken", "c", "d"]
     before = manager.get_skill("a")
     assert not manager.refresh()
     assert reads.taken() == []
-    write_skill("b", description="Something else")
-    write_skill("e")
+    settle(write_skill("b", description="Something else") / "SKILL.md")
+    settle(write_skill("e") / "SKILL.md")
     os.replace(skills_dir / "c", skills_dir / "c2")
     (skills_dir / "d" / "SKILL.md").unlink()
     changes = manager.refresh()
