@@ -65,12 +65,15 @@ class Discovery:
         max_folders: int = MAX_FOLDERS,
         include_nested: bool = False,
         rename: Rename | None = None,
+        recover: Callable[[Path], bool] | None = None,
     ) -> None:
-        self.parser = parser or SkillParser(recover=True)
+        """`recover` decides by folder for which invalid headers the best is made of."""
+        self.parser = parser or SkillParser()
         self.max_depth = max_depth
         self.max_folders = max_folders
         self.include_nested = include_nested
         self.rename = rename
+        self.recover = recover
         self._known: dict[str, _Known] = {}
         self._met = Met()
 
@@ -135,7 +138,9 @@ class Discovery:
             return () if error.code is None else (_failure(path, error.code, str(error)),)
         result: _Result
         try:
-            result = self._named(self.parser.parse(head, path, source))
+            recover = self.recover is not None and self.recover(path.parent)
+            parser = SkillParser(recover=True) if recover else self.parser
+            result = self._named(parser.parse(head, path, source))
             if beside is not None:
                 result = with_codex(result)
         except SkillParsingError as error:

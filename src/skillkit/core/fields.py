@@ -1,7 +1,7 @@
 """The fields of a manifest: one reader for each kind of value, one row for each field."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from skillkit.core.text import escape_hidden
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 _SEMVER = re.compile(r"\d+\.\d+(\.\d+)?([-+][0-9A-Za-z.-]+)?")
+_TRIGGERS = ("keywords", "verbs", "patterns")
 _SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
@@ -35,6 +36,12 @@ def text(value: Value) -> str:
     if isinstance(value, str):
         return value.strip()
     raise WrongTypeError("text")
+
+
+def text_as_specified(value: Value) -> str:
+    if found := text(value):
+        return found
+    raise WrongTypeError("text that is not empty")
 
 
 def hint(value: Value) -> str:
@@ -104,9 +111,9 @@ def tools(value: Value) -> tuple[str, ...]:
 
 
 def tools_as_specified(value: Value) -> tuple[str, ...]:
-    if isinstance(value, str) and "," not in re.sub(r"\([^()]*\)", "", value):
+    if isinstance(value, str) and value.strip() and "," not in re.sub(r"\([^()]*\)", "", value):
         return tools(value)
-    raise WrongTypeError("a text with spaces between the tools")
+    raise WrongTypeError("a text that is not empty, with spaces between the tools")
 
 
 def mapping(value: Value) -> Mapping[str, object]:
@@ -124,11 +131,7 @@ def mapping_as_specified(value: Value) -> Mapping[str, object]:
 
 def triggers(value: Value) -> Triggers:
     if isinstance(value, dict):
-        return Triggers(
-            keywords=texts(value.get("keywords", [])),
-            verbs=texts(value.get("verbs", [])),
-            patterns=texts(value.get("patterns", [])),
-        )
+        return Triggers(**{kind: texts(_given(value).get(kind, [])) for kind in _TRIGGERS})
     try:
         keywords = texts(value)
     except WrongTypeError:
@@ -136,10 +139,38 @@ def triggers(value: Value) -> Triggers:
     return Triggers(keywords=keywords) if keywords else NO_TRIGGERS
 
 
+def trigger_problems(value: Value) -> Iterator[str]:
+    """What is wrong with triggers that can be read: entries that are never met."""
+    kinds = _given(value) if isinstance(value, dict) else {"keywords": value}
+    for kind in kinds.keys() - set(_TRIGGERS):
+        yield f"Field 'triggers' has no kind '{escape_hidden(kind)}'; there are keywords, verbs and patterns"
+    for kind in _TRIGGERS:
+        entries = kinds.get(kind) or []
+        for entry in entries if isinstance(entries, list) else [entries]:
+            if not (isinstance(entry, str) and entry.strip()):
+                yield f"Field 'triggers' has an empty entry in {kind}; it is left out"
+            elif kind == "patterns" and (problem := _pattern_problem(entry)):
+                yield f"Pattern '{escape_hidden(entry)}' in 'triggers' never matches: {problem}"
+
+
+def _pattern_problem(pattern: str) -> str | None:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return str(error)
+    return None
+
+
+def _given(value: dict[str, Value]) -> dict[str, Value]:
+    """The entries of a mapping that have a value."""
+    return {key: entry for key, entry in value.items() if entry is not None}
+
+
 def permissions(value: Value) -> Permissions:
     """What is asked for; a part that cannot be read is not asked for."""
     if not isinstance(value, dict):
         raise WrongTypeError("a mapping of env, hosts, network, secrets, timeout")
+    value = _given(value)
     names = texts(value.get("env", []))
     if not all(_ENVIRONMENT_NAME.fullmatch(name) for name in names):
         raise WrongTypeError("names of environment variables in env, such as API_KEY or API_*")
@@ -180,6 +211,7 @@ def requirements(value: Value) -> Requirements:
         return Requirements(skills=texts(value))
     if not isinstance(value, dict):
         raise WrongTypeError("a mapping of commands, env, skills, mcp, python, or a list of skills")
+    value = _given(value)
     python = value.get("python")
     return Requirements(
         commands=texts(value.get("commands", [])) + texts(value.get("bins", [])),
@@ -248,8 +280,8 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
     {
         "name": FieldRule("name", text, specified=True),
         "description": FieldRule("description", text, specified=True),
-        "license": FieldRule("license", text, specified=True),
-        "compatibility": FieldRule("compatibility", text, specified=True),
+        "license": FieldRule("license", text, specified=True, as_specified=text_as_specified),
+        "compatibility": FieldRule("compatibility", text, specified=True, as_specified=text_as_specified),
         "metadata": FieldRule("metadata", mapping, specified=True, as_specified=mapping_as_specified),
         "allowed-tools": FieldRule("allowed_tools", tools, specified=True, as_specified=tools_as_specified),
         "version": FieldRule("version", text),
@@ -281,6 +313,8 @@ FIELDS: Mapping[str, FieldRule] = MappingProxyType(
     }
 )
 KNOWN = frozenset(FIELDS)
+TYPED_WHEN_STRICT = KNOWN - {"metadata"}
+"""The specification wants texts in `metadata`; everywhere else a number is read as the text it is."""
 GRANTS = frozenset({"permissions", "toolsets", "allowed_tools"})
 """Attributes that a skill never gains by a guess at what its header was meant to be."""
 

@@ -61,8 +61,9 @@ class SkillManager:
     A folder argument of None is its default if that exists, `""` (for a list `[]`) is none, and a
     path must exist. With no folder argument at all, the other well-known places are searched too:
     `.agent/skills` and `.agents/skills` of the project, `~/.agent/skills`, `~/.agents/skills`,
-    `~/.claude/skills`; `default_sources` says so outright. One instance may be used from many threads
-    and event loops.
+    `~/.claude/skills`; `default_sources` says so outright. A SKILL.md that is invalid is skipped;
+    `offer_recovered` (for all, or decided by folder) makes the best of it. One instance may be
+    used from many threads and event loops.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class SkillManager:
         max_folders: int = MAX_FOLDERS,
         include_nested: bool = False,
         strict: bool = False,
-        offer_recovered: bool = False,
+        offer_recovered: bool | Callable[[Path], bool] = False,
         mcp_servers: Collection[str] | None = None,
         authority: Authority | None = None,
         journal: Writer | None = None,
@@ -107,15 +108,15 @@ class SkillManager:
         self.authority: Authority = authority or DefaultAuthority()
         self.journal: Writer = journal or NO_JOURNAL
         """Where it is written down what happens to skills."""
-        self.offer_recovered = offer_recovered
         self.mcp_servers = mcp_servers
         """The servers of tools that the program has, for skills that need one; None where nobody knows."""
         self._discovery = Discovery(
-            SkillParser(strict=strict, recover=not strict),
+            SkillParser(strict=strict, recover=offer_recovered is True),
             max_depth=max_depth,
             max_folders=max_folders,
             include_nested=include_nested,
             rename=rename,
+            recover=offer_recovered if callable(offer_recovered) else None,
         )
         self.project_dir = project_root()
         self._cache = ContentCache(max_cache_size)
@@ -241,7 +242,7 @@ class SkillManager:
     def offered_skills(self) -> list[SkillMetadata]:
         """The skills a model may be told of."""
         requester, catalogue = current_requester(), self._catalogue
-        known = catalogue.listed(recovered=self.offer_recovered)
+        known = catalogue.listed
         decides = getattr(self.authority, "offer_refusal", None)
         if getattr(decides, "__func__", None) is not DefaultAuthority.offer_refusal:
             known = [skill for skill in known if decide_offer(self.authority, skill, requester) is None]

@@ -6,9 +6,10 @@ from enum import Enum
 from pathlib import Path
 
 from skillkit.core.diagnostics import Diagnostic, Severity
-from skillkit.core.names import canonical_name
+from skillkit.core.names import canonical_name, refusal
 from skillkit.core.older_names import older_names
 from skillkit.core.plugins import PluginManifest
+from skillkit.core.text import escape_hidden
 
 __all__ = [
     "Diagnostic",
@@ -213,8 +214,14 @@ class SkillMetadata:
     display_name: str | None = None
     short_description: str | None = None
     recovered: bool = False
-    """The header was broken or missing and this is a guess: usable by name, not offered to a model."""
+    """The header was broken or missing and this is a guess; found only where somebody asks for it."""
     diagnostics: tuple[Diagnostic, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ValueError("A skill's name cannot be empty")
+        if (reason := refusal(self.name)) is not None:
+            raise ValueError(f"Skill name '{escape_hidden(self.name)}' {reason}")
 
     @property
     def canonical_name(self) -> str:

@@ -15,7 +15,16 @@ from skillkit.core.exceptions import (
     RefusedYAMLError,
     SkillParsingError,
 )
-from skillkit.core.fields import FIELDS, GRANTS, KNOWN, WrongTypeError, nested_requirements, unknown_field
+from skillkit.core.fields import (
+    FIELDS,
+    GRANTS,
+    KNOWN,
+    TYPED_WHEN_STRICT,
+    WrongTypeError,
+    nested_requirements,
+    trigger_problems,
+    unknown_field,
+)
 from skillkit.core.header import FIRST_READ, HEAD_BYTES, MAX_HEADER_BYTES, Split, load, split
 from skillkit.core.models import NO_REQUIREMENTS, SkillMetadata, SkillSource
 from skillkit.core.names import canonical_name, deviation, mended, refusal
@@ -36,8 +45,8 @@ class SkillParser:
     """Reads manifests.
 
     `strict` follows the Agent Skills specification to the letter. `recover` makes the best of a broken
-    or missing header and marks the result `recovered`. Neither: a broken header raises, the rest is
-    forgiven with a diagnostic.
+    or missing header and marks the result `recovered`. Neither: a broken header raises, unless it only
+    lacks quotes around a value; the rest is forgiven with a diagnostic.
     """
 
     def __init__(self, *, strict: bool = False, recover: bool = False) -> None:
@@ -97,6 +106,8 @@ class _Parse:
             self.note("byte-order-mark", "The file starts with a byte order mark; save it without")
         self.fields = self._fields(parts)
         values = self._values()
+        if "triggers" in values:
+            self._note_triggers()
         name = self._name(values)
         description = self._description(values)
         if self.recovered or self.mended:
@@ -144,11 +155,11 @@ class _Parse:
 
     def _loaded(self, text: str, first_line: int) -> list[Field]:
         try:
-            return load(text, first_line, text_only=KNOWN)
+            return load(text, first_line, text_only=TYPED_WHEN_STRICT if self.strict else KNOWN)
         except RefusedYAMLError:
             raise
         except (InvalidYAMLError, InvalidFrontmatterError) as error:
-            if not self.recover:
+            if self.strict:
                 raise
             return self._repaired(text, first_line, error)
 
@@ -158,6 +169,8 @@ class _Parse:
         try:
             fields = load(repaired, first_line, text_only=KNOWN)
         except (InvalidYAMLError, InvalidFrontmatterError):
+            if not self.recover:
+                raise error from error.__cause__
             fields, notes = readable_fields(repaired, first_line, error)
             for number, message in notes:
                 self.note("broken-field", message, line=number)
@@ -268,6 +281,11 @@ class _Parse:
             self._note_hidden()
         return values
 
+    def _note_triggers(self) -> None:
+        field = next(field for field in self.fields if field.key == "triggers")
+        for problem in trigger_problems(field.value):
+            self.note("trigger", problem, line=field.line)
+
     def _note_hidden(self) -> None:
         """YAML escapes make characters that nobody sees in the file."""
         for field in self.fields:
@@ -283,9 +301,10 @@ class _Parse:
         folder = self.path.parent.name
         if self.recover and not values.get("name") and values.get("description"):
             values["name"] = folder
+            self.recovered = True
             self.note("missing-name", f"There is no name; the folder's is taken: '{escape_hidden(folder)}'")
         name = self._required("name", values)
-        if self.recover and (whole := mended(name)) != name:
+        if not self.strict and (whole := mended(name)) != name:
             self.note("name-separator", f"Name '{name}' contains '/'; it is read as '{whole}'", field="name")
             name = whole
         if (reason := refusal(name)) is not None:

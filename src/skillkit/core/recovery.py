@@ -23,8 +23,6 @@ _MAX_BROKEN = 16
 
 _TOP_LEVEL = re.compile(r"(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*)")
 _KEY = re.compile(r"[A-Za-z][\w-]*:(?=[ \t\r]|$)")
-_MISPLACED = re.compile(r"(?P<indent> *)(?P<key>[A-Za-z][\w-]*) *[:\uff1a][ \t]*(?P<value>.*)")
-_TABS = re.compile(r"^[ \t]*\t[ \t]*")
 _DOCUMENT = re.compile(r"^(?:\.\.\.|---|%)", re.MULTILINE)
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(\S.*)")
 
@@ -69,18 +67,15 @@ def readable_fields(
     for found in _top_level_fields(text):
         try:
             fields += load(found.text, first_line + found.number, text_only=KNOWN)
-            continue
         except RefusedYAMLError:
             raise
         except (InvalidYAMLError, InvalidFrontmatterError) as reason:
             broken += 1
             if broken > _MAX_BROKEN:
                 raise error from error.__cause__
-            why = reason
-        for piece in _misplaced_fields(found):
-            read, message = _alone(piece, first_line, why)
+            read, message = _as_far_as_readable(found, first_line, reason)
             fields += read
-            notes.append((first_line + piece.number, message))
+            notes.append((first_line + found.number, message))
     if not any(field.key == "description" and isinstance(field.value, str) for field in fields):
         raise error from error.__cause__
     if not broken:
@@ -88,18 +83,15 @@ def readable_fields(
     return fields, notes
 
 
-def _alone(piece: "_Piece", first_line: int, reason: SkillParsingError) -> tuple[list[Field], str]:
-    line = first_line + piece.number
-    try:
-        return load(piece.text, line, text_only=KNOWN), f"{reason}. '{piece.key}' is read by itself"
-    except RefusedYAMLError:
-        raise
-    except (InvalidYAMLError, InvalidFrontmatterError) as found:
-        if not piece.key:
-            return [], f"{found}. What belongs to no field is left out"
-        meant = _text_as_written(piece.text) if piece.key == "description" else ""
-        what = "read as plain text" if meant else "left out, the rest is read"
-        return [Field(piece.key, meant or UNREADABLE, line, False)], f"{found}. '{piece.key}' is {what}"
+def _as_far_as_readable(
+    piece: "_Piece", first_line: int, reason: SkillParsingError
+) -> tuple[list[Field], str]:
+    if not piece.key:
+        return [], f"{reason}. What belongs to no field is left out"
+    meant = _text_as_written(piece.text) if piece.key == "description" else ""
+    what = "read as plain text" if meant else "left out, the rest is read"
+    field = Field(piece.key, meant or UNREADABLE, first_line + piece.number, False)
+    return [field], f"{reason}. '{piece.key}' is {what}"
 
 
 class _Piece(NamedTuple):
@@ -121,35 +113,10 @@ def _top_level_fields(text: str) -> Iterator[_Piece]:
         yield _Piece(start, key, "\n".join(lines[start:end]))
 
 
-def _misplaced_fields(piece: _Piece) -> Iterator[_Piece]:
-    """The fields in a piece that is none: behind a tab or a blank, or with no blank after the colon.
-
-    What is indented below a field without a value of its own is that value, and stays with it.
-    """
-    lines = [_TABS.sub(lambda tabs: tabs[0].expandtabs(2), line) for line in piece.text.split("\n")]
-    start, key, indent, closed = 0, "", 0, True
-    for number, line in enumerate(lines):
-        entry = _MISPLACED.fullmatch(line)
-        if entry and entry["key"] in KNOWN and (closed or len(entry["indent"]) <= indent):
-            yield from _piece(piece.number + start, key, lines[start:number])
-            start, key, indent = number, entry["key"], len(entry["indent"])
-            closed = entry["value"].rstrip("\r")[:1] not in ("", "|", ">")
-            lines[number] = f"{key}: {entry['value']}"
-        elif number == 0:
-            key = piece.key
-            closed = line.partition(":")[2].strip()[:1] not in ("", "|", ">")
-    yield from _piece(piece.number + start, key, lines[start:])
-
-
-def _piece(number: int, key: str, lines: list[str]) -> Iterator[_Piece]:
-    if any(line.strip() for line in lines):
-        yield _Piece(number, key, "\n".join(lines))
-
-
 def _text_as_written(field: str) -> str:
     """The text of a field that is no YAML, without the marks at both ends; it may be empty."""
     seen = "".join(" " if has_control(letter) else letter for letter in field.partition(":")[2])
-    return " ".join(seen.split()).strip("\"'`[]{}|> ")
+    return " ".join(seen.split()).strip("\"'`[]{}|>- ")
 
 
 def first_heading(body: str) -> str | None:

@@ -10,6 +10,7 @@ from skillkit.core.availability import out_of_range
 from skillkit.core.discovery import Discovery
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata, SkillSource, SourceType
+from skillkit.core.names import canonical_name
 from skillkit.core.skill_index import NameTaken, SkillIndex
 from skillkit.core.text import escape_hidden
 from skillkit.core.walk import Met
@@ -40,6 +41,9 @@ def scan(sources: Iterable[SkillSource], discovery: Discovery, authority: Author
         for found in discovery.discover(source, met):
             if isinstance(found, Diagnostic):
                 diagnostics.append(found)
+                if found.severity is Severity.ERROR:
+                    folder = canonical_name(found.path.parent.name)
+                    catalogue.skipped.setdefault(folder, f"{found.message} in {found.path}")
                 continue
             diagnostics.extend(found.diagnostics)
             if (reason := out_of_range(found)) is not None:

@@ -10,7 +10,8 @@ _FLOW_SPECIAL = frozenset("[]{}")
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
 _NUMBER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _MAX_NUMBER = 20
-_CONSTANTS = {"": None, "~": None, "null": None, "Null": None, "NULL": None} | {
+_NULL = ("~", "null", "Null", "NULL")
+_CONSTANTS = dict.fromkeys(("", *_NULL)) | {
     spelling: value
     for word, value in (("true", True), ("false", False))
     for spelling in (word, word.capitalize(), word.upper())
@@ -77,7 +78,7 @@ def _scalar(text: str, *, as_text: bool) -> Value:
         return _NOT_SIMPLE if _NOT_SIMPLE in items else items
     if first in _INDICATORS or last == ":" or ": " in text or " #" in text:
         return _NOT_SIMPLE
-    return shared(text) if as_text else typed(text)
+    return as_written(text) if as_text else typed(text)
 
 
 def _flow_item(text: str, *, as_text: bool) -> Value:
@@ -135,6 +136,11 @@ def typed(text: str) -> Value:
     if len(text) <= _MAX_NUMBER and _NUMBER.fullmatch(text):
         return float(text) if "." in text else int(text)
     return shared(text)
+
+
+def as_written(text: str) -> str | None:
+    """A plain scalar as text; null is no value, for every field."""
+    return None if text in _NULL else shared(text)
 
 
 def shared(text: str) -> str:

@@ -33,9 +33,7 @@ def read_document(skill: SkillMetadata, valid: Stamp | None = None) -> Instructi
     """
     data, stamp = read_whole(skill.skill_path)
     if stamp != valid:
-        found = SkillParser(recover=True).parse(data, skill.skill_path)
-        if found.recovered and not skill.recovered:
-            SkillParser().parse(data, skill.skill_path)  # raises, and says what has become of the header
+        SkillParser(recover=skill.recovered).parse(data, skill.skill_path)
     start = split(data).body_start
     try:
         text = data[start:].decode("utf-8")

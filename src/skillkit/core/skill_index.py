@@ -27,10 +27,12 @@ class SkillIndex:
         self._by_name: dict[str, SkillMetadata] = {}
         self._sorted: list[SkillMetadata] | None = None
         """The winners, sorted, until one comes or goes: a request asks for all of them."""
-        self._listed: dict[bool, list[SkillMetadata]] = {}
-        """Those of them that a model may be told of, with and without headers that had to be mended."""
+        self._listed: list[SkillMetadata] | None = None
+        """Those of them that a model may be told of."""
         self._by_source: dict[str, dict[str, SkillMetadata]] = {}
         self._shadowed: dict[str, SkillMetadata] = {}
+        self.skipped: dict[str, str] = {}
+        """Why a SKILL.md was skipped, by the canonical name of its folder."""
 
     def __len__(self) -> int:
         return len(self._by_name)
@@ -42,21 +44,17 @@ class SkillIndex:
             winners = self._sorted = [self._by_name[name] for name in sorted(self._by_name)]
         return iter(winners)
 
-    def listed(self, *, recovered: bool) -> list[SkillMetadata]:
-        """The winners that a model may be told of, as far as their headers say; not to be changed.
-
-        `recovered` also gives those whose headers had to be mended.
-        """
-        known = self._listed.get(recovered)
-        if known is None:
-            told = (skill for skill in self if not skill.disable_model_invocation)
-            known = self._listed[recovered] = [skill for skill in told if recovered or not skill.recovered]
-        return known
+    @property
+    def listed(self) -> list[SkillMetadata]:
+        """The winners that a model may be told of, as far as their headers say; not to be changed."""
+        if self._listed is None:
+            self._listed = [skill for skill in self if not skill.disable_model_invocation]
+        return self._listed
 
     def add(self, skill: SkillMetadata) -> NameTaken | None:
         """Take in `skill`; return who keeps its name, if another skill has it already."""
         name = skill.canonical_name
-        self._sorted, self._listed = None, {}
+        self._sorted = self._listed = None
         winner = self._by_name.setdefault(name, skill)
         of_source = self._by_source.get(skill.source_label)
         if of_source is None:
@@ -76,7 +74,7 @@ class SkillIndex:
     def promote(self, address: str) -> NameTaken:
         """Give the shadowed skill at `address` its name; return who has it now and where the other is."""
         skill = self._shadowed.pop(address)
-        self._sorted, self._listed = None, {}
+        self._sorted = self._listed = None
         loser = self._by_name[skill.canonical_name]
         self._by_name[skill.canonical_name] = skill
         self._shadowed[loser.qualified_name] = loser
@@ -116,6 +114,8 @@ class SkillIndex:
             parsed = QualifiedSkillName.parse(name)
         except ValueError as error:
             return f"Skill '{shown(name)}' not found: {error}"
+        if (reason := self.skipped.get(canonical_name(parsed.skill))) is not None:
+            return f"Skill '{shown(name)}' was skipped: {reason}"
         if parsed.plugin is None:
             offer = _offer(shown(name), self._by_name, "Available skills")
             return f"Skill '{shown(name)}' not found. {offer}"

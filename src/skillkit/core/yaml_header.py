@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from skillkit.core.exceptions import InvalidFrontmatterError, InvalidYAMLError, RefusedYAMLError
-from skillkit.core.simple_header import Field, Value, typed
+from skillkit.core.simple_header import Field, Value, as_written, typed
 
 MAX_DEPTH = 8
 _EventParser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -96,8 +96,9 @@ class _Builder:
     def _value(self, event: Any, depth: int, *, as_text: bool) -> Value:
         self._check(event)
         if isinstance(event, yaml.ScalarEvent):
-            plain = event.style is None or event.style == ""
-            return event.value if as_text or not plain else typed(event.value)
+            if event.style:
+                return event.value
+            return as_written(event.value) if as_text else typed(event.value)
         if depth > MAX_DEPTH:
             raise self._refused(event, f"nesting deeper than {MAX_DEPTH} levels")
         if isinstance(event, yaml.SequenceStartEvent):

@@ -165,7 +165,7 @@ def capabilities(
         found["missing_skills"] |= set(missing_skills(tree, metadata, known))
     found["header"] |= {note.message for note in metadata.diagnostics if note.code in _MENDED}
     if metadata.recovered:
-        found["header"].add("broken or missing, guessed; the skill is not offered to a model")
+        found["header"].add("broken or missing, guessed")
     return Capabilities(**{name: tuple(sorted(values)) for name, values in found.items()})
 
 

@@ -62,7 +62,9 @@ class EnabledSkills:
         journal: Writer = NO_JOURNAL,
         advise: Advise = plain_advice,
         hidden: tuple[str, ...] = (),
+        recovered: bool = False,
     ) -> None:
+        """`recovered` also finds skills whose header is invalid; none of them is active."""
         self.registry = InstallRegistry(home, journal=journal)
         self.selection = selection or Selection.current(self.registry, environment)
         self.by_variable = VARIABLE in (os.environ if environment is None else environment)
@@ -76,6 +78,7 @@ class EnabledSkills:
             packages=added.packages,
             default_sources=True,
             bundled=bundled,
+            offer_recovered=recovered or installed_folders(self.registry),
             mcp_servers=(),  # the program hands on tools of skills, and none of servers
             authority=self.team,
             journal=journal,
@@ -89,13 +92,19 @@ class EnabledSkills:
         return SkillStatus(
             skill=skill,
             refusal=(
-                self.team.team_refusal(skill)
+                self._invalid(skill)
+                or self.team.team_refusal(skill)
                 or self.authority.refusal_by(skill, standing)
                 or unavailable(skill, self.manager.find_skill, self.manager.mcp_servers)
             ),
             standing=standing,
             installed=self.authority.installed(skill),
         )
+
+    def _invalid(self, skill: SkillMetadata) -> Refusal | None:
+        if not skill.recovered or self.authority.installed(skill):
+            return None
+        return Refusal("unavailable", f"The header of skill '{skill.name}' is invalid, so it is skipped")
 
     def report(self) -> ActivationReport:
         """Return every skill with its state, what failed, and what to do about it."""
@@ -136,6 +145,12 @@ class EnabledSkills:
             name = disabled[0].skill.canonical_name
             return f"To enable '{name}': {self.advise(Remedy.APPROVE, name)}, then export {VARIABLE}={name}"
         return ""
+
+
+def installed_folders(registry: InstallRegistry) -> Callable[[Path], bool]:
+    """Whether a folder was installed: then the user was shown what is wrong with its header."""
+    folders = {registry.store.links / name for name in registry.load().skills}
+    return folders.__contains__
 
 
 def installed_names(registry: InstallRegistry) -> Callable[[SkillMetadata], str | None]:

@@ -185,11 +185,15 @@ def list_choices(opened: OpenSource, paths: Sequence[str]) -> list[Choice]:
     return choices
 
 
+_GUESSED = ("broken-field", "no-header", "unterminated-header")
+"""A missing name is shown on the card and taken from the folder; these are too much of a guess."""
+
+
 def manifest(content: bytes, folder: str, *, recover: bool = False) -> SkillMetadata:
     """The manifest of a skill that is not on disk yet; one that had to be guessed only with `recover`."""
     try:
         found = SkillParser(recover=True).parse(content, Path(folder, SKILL_FILE))
-        if found.recovered and not recover:
+        if not recover and any(note.code in _GUESSED for note in found.diagnostics):
             SkillParser().parse(content, Path(folder, SKILL_FILE))  # raises, and says what is wrong
         return found
     except SkillParsingError as error:

@@ -289,7 +289,7 @@ class SkillMatcher:
     def _offered(self, found: "_Candidate") -> bool:
         """Whether a skill may come without being called by name."""
         skill = self._library[found.key].skill
-        return not (found.ruled_out or skill.disable_model_invocation or skill.recovered)
+        return not (found.ruled_out or skill.disable_model_invocation)
 
     def _distinct(self, found: Iterable["_Candidate"]) -> list["_Candidate"]:
         """Without copies under other names, which would only say the same once more."""

@@ -388,7 +388,7 @@ def test_a_recovered_skill_is_invoked_as_it_was_found(skills_dir: Path, write_sk
     write_skill("guess", "Body", header="name: guess\ndescription: a: b")
     (skills_dir / "bare").mkdir()
     (skills_dir / "bare" / "SKILL.md").write_text("# Title\n\nText $ARGUMENTS")
-    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="")
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="", offer_recovered=True)
     manager.discover()
     assert body(manager.invoke_skill("guess")) == "Body"
     assert body(manager.invoke_skill("bare", "x")) == "# Title\n\nText x"

@@ -218,13 +218,14 @@ def test_what_a_model_may_be_told_of(skills_dir: Path, write_skill) -> None:
     write_skill("guessed", header="name: guessed\ndescription: d\ntags: [a")
     manager = make_manager(skills_dir, authority=SwitchedOff())
     manager.discover()
-    assert len(manager.list_skills()) == 6
+    assert len(manager.list_skills()) == 5
     assert [skill.name for skill in manager.offered_skills()] == ["plain", "shell"]
     refusal = manager.refusal(manager.get_skill("needy"))
     assert refusal is not None
     assert refusal.code == "unavailable"
     assert "no-such-command-xyz" in refusal.reason
-    manager.offer_recovered = True
+    manager = make_manager(skills_dir, authority=SwitchedOff(), offer_recovered=True)
+    manager.discover()
     assert [skill.name for skill in manager.offered_skills()] == ["guessed", "plain", "shell"]
     assert manager.get_skill("guessed").recovered
 

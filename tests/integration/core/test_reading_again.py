@@ -130,13 +130,12 @@ def test_dashes_in_a_long_header_do_not_end_it_early(manager: SkillManager, writ
     assert not manager.get_skill("long").recovered
 
 
-def test_discovery_and_invocation_see_the_same_body(
-    manager: SkillManager, write_skill, skills_dir: Path
-) -> None:
+def test_discovery_and_invocation_see_the_same_body(skills_dir: Path) -> None:
     folder = skills_dir / "open"
     folder.mkdir()
     body = "\n# Title\n" + "words\n" * 20_000 + "---\nend\n"
     (folder / "SKILL.md").write_text(f"---\nname: open\ndescription: d\n{body}")
+    manager = make_manager(skills_dir, offer_recovered=True)
     manager.discover()
     assert manager.get_skill("open").recovered
     assert manager.invoke_skill("open").endswith(body.lstrip("\n"))

@@ -1,10 +1,13 @@
 """Sentences of document A, each as the short program that a sceptical reader would write and run at once."""
 
+import logging
 from pathlib import Path
 
 import pytest
 
-from skillkit import SkillManager
+from skillkit import SkillManager, SkillMetadata, SkillsUseError
+from skillkit.disclosure import SkillContextProvider
+from skillkit.matching import SkillMatcher
 
 
 @pytest.fixture
@@ -77,3 +80,80 @@ def test_the_cache_is_cleared_for_one_skill_or_all(root: Path) -> None:
     assert manager.clear_cache() == 1
     manager.invoke_skill("other", "Ann")
     assert manager.get_cache_stats().misses == 3
+
+
+INVALID = {
+    "invalid-yaml": "---\nname: invalid-yaml\ndescription: [unclosed\n---\nBody\n",
+    "tab": "---\nname: tab\n\tdescription: d\n---\nBody\n",
+    "no-header": "# Title\n\nBody\n",
+    "unterminated": "---\nname: unterminated\ndescription: d\n\n# Title\n",
+    "no-name": "---\ndescription: d\n---\nBody\n",
+    "no-description": "---\nname: no-description\n---\nBody\n",
+    "null-description": "---\nname: null-description\ndescription: null\n---\nBody\n",
+}
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_an_invalid_skill_is_skipped_with_one_warning_and_raises_when_invoked(
+    root: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(root, "greeter", GREETER)
+    write(root, name, INVALID[name])
+    manager = discovered(root)
+    assert [skill.name for skill in manager.list_skills()] == ["greeter"]
+    assert [skill.name for skill in manager.offered_skills()] == ["greeter"]
+    assert name not in SkillContextProvider(manager).tier1_context()
+    assert SkillMatcher(manager.list_skills()).match(f"/{name}") == []
+    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
+    for call in (manager.invoke_skill, manager.load_skill, manager.get_skill):
+        with pytest.raises(SkillsUseError, match=rf"skipped: .*{name}"):
+            call(name)
+
+
+@pytest.mark.parametrize("name", ["invalid-yaml", "no-header", "unterminated", "no-name"])
+def test_who_asks_for_recovered_skills_gets_them_marked(root: Path, name: str) -> None:
+    write(root, name, INVALID[name])
+    manager = discovered(root, offer_recovered=True)
+    assert [(skill.name, skill.recovered) for skill in manager.offered_skills()] == [(name, True)]
+    assert "Body" in manager.invoke_skill(name) or "Title" in manager.invoke_skill(name)
+
+
+def test_a_value_that_only_lacks_quotes_gets_them(root: Path) -> None:
+    write(root, "pdf", "---\nname: pdf\ndescription: Use when: asked for PDFs\n---\nBody\n")
+    [skill] = discovered(root).list_skills()
+    assert (skill.description, skill.recovered) == ("Use when: asked for PDFs", False)
+
+
+def test_info_shows_what_is_wrong_with_an_invalid_skill(tmp_path: Path, run_agent) -> None:
+    write(tmp_path / ".agent" / "skills", "no-name", INVALID["no-name"])
+    shown = run_agent("skill", "info", "no-name")
+    assert shown.returncode == 0
+    assert "is invalid" in shown.stdout
+    assert "There is no name" in shown.stderr
+    assert "no-name" not in run_agent("skill", "list").stdout.partition("Load failed")[0]
+
+
+@pytest.mark.parametrize("null", ["null", "~", "Null", ""])
+def test_null_means_not_given_for_every_field(root: Path, null: str) -> None:
+    fields = "version license model triggers allowed-tools disable-model-invocation permissions requires"
+    lines = "".join(f"{field}: {null}\n" for field in fields.split())
+    write(root, "pdf", f"---\nname: pdf\ndescription: Reads PDFs\n{lines}---\nBody\n")
+    write(root, "nested", f"---\nname: nested\ndescription: d\ntriggers: {{verbs: {null}}}\n---\nBody\n")
+    manager = discovered(root)
+    assert [skill.name for skill in manager.offered_skills()] == ["nested", "pdf"]
+    skill = manager.get_skill("pdf")
+    assert (skill.version, skill.license, skill.model, skill.allowed_tools) == (None, None, None, ())
+    assert not skill.triggers
+    assert not manager.get_skill("nested").triggers
+    assert manager.diagnostics == ()
+
+
+def test_a_word_in_quotes_is_text_also_when_it_is_null(root: Path) -> None:
+    write(root, "pdf", "---\nname: pdf\ndescription: 'null'\n---\nBody\n")
+    assert discovered(root).get_skill("pdf").description == "null"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "..", "a\\b", "con", "a\u200bb", ""])
+def test_metadata_refuses_the_names_that_the_loader_refuses(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="name"):
+        SkillMetadata(name=name, description="d", skill_path=tmp_path)

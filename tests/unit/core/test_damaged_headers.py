@@ -9,8 +9,8 @@ from skillkit.core.exceptions import (
     InvalidFrontmatterError,
     SkillParsingError,
 )
-from skillkit.core.models import Permissions, Severity, SkillMetadata, Triggers
-from skillkit.core.parser import RULES
+from skillkit.core.models import Permissions, Severity, Triggers
+from skillkit.core.parser import RULES, SkillParser
 
 # How real files look: what loads, what is said, and what the specification says to the same file.
 
@@ -30,6 +30,11 @@ SHAPES = {
     "1025 characters": (skill(f"name: pdf\ndescription: {'x' * 1025}"), "description-length"),
     "501 characters": (skill(f"{MINIMAL}\ncompatibility: {'x' * 501}"), "compatibility-length"),
     "wrong type": (skill(MINIMAL + "\nlicense: [MIT]"), "wrong-type"),
+    "empty trigger": (skill(MINIMAL + "\ntriggers: ['', ok]"), "trigger"),
+    "blank trigger": (skill(MINIMAL + "\ntriggers: ['   ']"), "trigger"),
+    "empty keyword": (skill(MINIMAL + "\ntriggers: {keywords: ['']}"), "trigger"),
+    "kind of trigger": (skill(MINIMAL + "\ntriggers: {bogus: [x]}"), "trigger"),
+    "broken pattern": (skill(MINIMAL + "\ntriggers: {patterns: ['(']}"), "trigger"),
     "twice": (skill(MINIMAL + "\nlicense: A\nlicense: B"), "duplicate-field"),
     "misspelled": (skill(MINIMAL + "\nallowedTools: Read"), "misspelled-field"),
     "invisible": (skill("name: pdf\ndescription: a\u200bb"), "hidden-characters"),
@@ -68,35 +73,6 @@ BROKEN = {
         "It's for PDF files.",
     ),
     "tab": (skill(MINIMAL + "\nmetadata:\n\ta: b"), "broken-field", "Reads PDF files."),
-    "tab before a field": (skill("name: pdf\n\tdescription: Reads.\nlicense: MIT"), "broken-field", "Reads."),
-    "tab before the first": (
-        skill("\tname: pdf\ndescription: Reads.\nlicense: MIT"),
-        "broken-field",
-        "Reads.",
-    ),
-    "tab before all": (skill("\tname: pdf\n\tdescription: Reads.\n\tlicense: MIT"), "broken-field", "Reads."),
-    "tab before the last": (
-        skill("name: pdf\ndescription: 'Reads.'\n\tlicense: MIT"),
-        "broken-field",
-        "Reads.",
-    ),
-    "blank before a field": (
-        skill("name: pdf\n description: Reads.\nlicense: MIT"),
-        "broken-field",
-        "Reads.",
-    ),
-    "blank before the first": (
-        skill(" name: pdf\ndescription: Reads.\nlicense: MIT"),
-        "broken-field",
-        "Reads.",
-    ),
-    "tabs in a block": (
-        skill("name: pdf\ndescription: >-\n\tReads.\nlicense: MIT"),
-        "broken-field",
-        "Reads.",
-    ),
-    "no blank after a colon": (skill("name:pdf\ndescription:Reads.\nlicense: MIT"), "broken-field", "Reads."),
-    "wide colon": (skill("name: pdf\ndescription\uff1aReads.\nlicense: MIT"), "broken-field", "Reads."),
     "text behind a mark": (skill("name: pdf\ndescription: | Reads.\nlicense: MIT"), "broken-field", "Reads."),
     "text that opens a list": (
         skill("name: pdf\ndescription: [Reads.\nlicense: MIT"),
@@ -108,10 +84,12 @@ BROKEN = {
         "broken-field",
         "Reads.",
     ),
-    "unterminated, tab": (b"---\nname: pdf\n\tdescription: d\n\n# T\n", "broken-field", "d"),
     "unterminated": (b"---\nname: pdf\ndescription: d\n\n# Title\n", "unterminated-header", "d"),
     "unterminated, unquoted": (b"---\nname: pdf\ndescription: a: b\n\n# T\n", "unterminated-header", "a: b"),
     "unterminated, no description": (b"---\nname: pdf\n\n# Title #\n", "unterminated-header", "Title"),
+    "no name": (skill("description: d"), "missing-name", "d"),
+    "empty name": (skill("name: ''\ndescription: d"), "missing-name", "d"),
+    "name that is a list": (skill("name: [x]\ndescription: d"), "missing-name", "d"),
     "no header": (b"Intro\n\n## Read PDFs ##\n", "no-header", "Read PDFs"),
     "no header, no heading": (b"\n  Just a line\nand another\n", "no-header", "Just a line"),
 }
@@ -123,7 +101,11 @@ def test_a_broken_header_is_recovered_only_when_asked(
 ) -> None:
     metadata = LENIENT.parse(data, path)
     assert metadata.recovered, "a guess is not offered"
-    check_mended(metadata, data, path, code, description)
+    assert code in codes(metadata)
+    assert (metadata.name, metadata.description) == ("pdf", description)
+    for parser in (PLAIN, STRICT):
+        with pytest.raises(SkillParsingError):
+            parser.parse(data, path)
 
 
 @pytest.mark.parametrize("kind", [kind for kind, (data, *_) in BROKEN.items() if b"\nlicense: MIT" in data])
@@ -131,20 +113,6 @@ def test_a_broken_field_costs_no_other(path: Path, kind: str) -> None:
     metadata = LENIENT.parse(BROKEN[kind][0], path)
     assert metadata.license == "MIT"
     assert {found.code for found in metadata.diagnostics} <= {"broken-field"}
-
-
-def test_a_misplaced_field_that_denies_still_denies(path: Path) -> None:
-    metadata = parsed(path, "name: pdf\n\tdisable-model-invocation: true\n" + MINIMAL.partition("\n")[2])
-    assert metadata.disable_model_invocation
-    metadata = parsed(path, MINIMAL + "\nlicense: MIT\n\tuser-invocable: [no")
-    assert not metadata.user_invocable
-    assert metadata.license == "MIT"
-
-
-def test_what_is_indented_below_a_field_stays_its_value(path: Path) -> None:
-    metadata = parsed(path, MINIMAL + "\nmetadata:\n\tauthor: me\n\tlicense: MIT")
-    assert metadata.metadata == {"author": "me", "license": "MIT"}
-    assert metadata.license is None
 
 
 MENDED = {
@@ -155,27 +123,20 @@ MENDED = {
     ),
     "unquoted at sign": (skill("name: pdf\ndescription: '@x'\nmodel: @y"), "unquoted-value", "@x"),
     "two hints": (skill(MINIMAL + "\nargument-hint: [a] [b]"), "unquoted-value", "Reads PDF files."),
-    "no name": (skill("description: d"), "missing-name", "d"),
-    "empty name": (skill("name: ''\ndescription: d"), "missing-name", "d"),
-    "name that is a list": (skill("name: [x]\ndescription: d"), "missing-name", "d"),
 }
 
 
 @pytest.mark.parametrize(("data", "code", "description"), MENDED.values(), ids=MENDED.keys())
-def test_a_header_is_mended_beyond_doubt_only_when_asked(
-    path: Path, data: bytes, code: str, description: str
+@pytest.mark.parametrize("parser", [LENIENT, PLAIN])
+def test_values_that_only_lack_quotes_get_them(
+    path: Path, parser: SkillParser, data: bytes, code: str, description: str
 ) -> None:
-    metadata = LENIENT.parse(data, path)
+    metadata = parser.parse(data, path)
     assert not metadata.recovered
-    check_mended(metadata, data, path, code, description)
-
-
-def check_mended(metadata: SkillMetadata, data: bytes, path: Path, code: str, description: str) -> None:
     assert code in codes(metadata)
     assert (metadata.name, metadata.description) == ("pdf", description)
-    for parser in (PLAIN, STRICT):
-        with pytest.raises(SkillParsingError):
-            parser.parse(data, path)
+    with pytest.raises(SkillParsingError):
+        STRICT.parse(data, path)
 
 
 @pytest.mark.parametrize(
@@ -260,12 +221,12 @@ def test_a_broken_field_that_denies_still_denies(path: Path) -> None:
     ("name", "mended"), [("a/b", "a-b"), ("zoom/video-sdk/web", "zoom-video-sdk-web"), ("o/s@art", "o-s@art")]
 )
 def test_a_slash_in_a_name_is_mended_visibly(path: Path, name: str, mended: str) -> None:
-    metadata = parsed(path, f"name: {name}\ndescription: d")
+    metadata = parsed(path, f"name: {name}\ndescription: d", PLAIN)
     assert metadata.name == mended
     assert not metadata.recovered
     assert "name-separator" in codes(metadata)
     with pytest.raises(InvalidFrontmatterError, match="separator"):
-        parsed(path, f"name: {name}\ndescription: d", PLAIN)
+        parsed(path, f"name: {name}\ndescription: d", STRICT)
 
 
 def test_every_rule_is_met_by_a_test_of_this_table() -> None:

@@ -235,12 +235,3 @@ async def test_a_shadowed_skill_is_loaded_by_its_qualified_name(write_skill, ski
     assert "the second" in (await load.call({"skill_id": qualified})).text
     assert "already_active" in (await load.call({"skill_id": qualified})).text
     assert provider.session.active_ids == ("pdf", qualified)
-
-
-async def test_a_recovered_skill_is_not_offered_but_loads_by_name(skills_dir, provide, write_skill):
-    write_skill("good")
-    (skills_dir / "plain").mkdir()
-    (skills_dir / "plain" / "SKILL.md").write_text("# Plain\n\nNo header here.\n")
-    provider = provide()
-    assert provider.get_skill_names() == ["good"]
-    assert "No header here." in (await provider.tools()[0].call({"skill_id": "plain"})).text

@@ -21,6 +21,7 @@ def enabled_skills(
     *,
     selection: Selection | None = None,
     journal: Writer = NO_JOURNAL,
+    recovered: bool = False,
 ) -> EnabledSkills:
     """The skills of the usual places, of skillkit itself and of `paths`, with what is active.
 
@@ -28,7 +29,14 @@ def enabled_skills(
     """
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
     hidden = () if journal is NO_JOURNAL else SettingsFile().load().hidden
-    enabled = EnabledSkills(search=paths, selection=selection, journal=journal, advise=advise, hidden=hidden)
+    enabled = EnabledSkills(
+        search=paths,
+        selection=selection,
+        journal=journal,
+        advise=advise,
+        hidden=hidden,
+        recovered=recovered,
+    )
     for notice in enabled.registry.notices:
         output.warn(notice)
     return enabled

@@ -289,7 +289,7 @@ class SkillServer:
         return [
             skill
             for skill in self.manager.list_skills()
-            if skill.user_invocable and not skill.recovered and self.manager.refusal(skill) is None
+            if skill.user_invocable and self.manager.refusal(skill) is None
         ]
 
     # The Skills extension

@@ -18,7 +18,7 @@ app = commands()
 )
 def info(name: SkillName, json: Json = False) -> None:
     """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
-    enabled = enabled_skills()
+    enabled = enabled_skills(recovered=True)
     details = SkillDetails.of(enabled, get_loaded_skill(enabled, name))
     if json:
         output.print_json(details_view(details))
