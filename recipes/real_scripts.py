@@ -32,16 +32,15 @@ from skillkit.core.walk import SkillWalk
 from skillkit.scripts import LocalRunner
 from skillkit.scripts.catalogue import Script, find_scripts
 from skillkit.scripts.granted_requests import PreparedRun, help_request
-from skillkit.scripts.help_calls import FROM_TEXT, HelpCall, written_help_of
 from skillkit.scripts.inline_metadata import InlineMetadata
 from skillkit.scripts.needed_packages import chosen_requirements, packages_of, unavailable_requirements
 from skillkit.scripts.node_packages import node_projects_of
-from skillkit.scripts.usage_words import UNMISTAKABLE
+from skillkit.scripts.script_help import FROM_TEXT, help_steps, written_help_of
 
-PRINTED, NOT_RUN = "printed", "its text knows of no help, so it was not run"
+PRINTED = "printed"
 _HAS_HELP = re.compile(
     r"argparse|optparse|\bclick\b|typer|docopt|\bfire\b|absl|OptionParser|commander|yargs|parseArgs|--help|"
-    rf"(?:\b|\\[nt])usage\b|{UNMISTAKABLE}",
+    r"(?:\b|\\[nt])usage\b",
     re.IGNORECASE,
 )
 _MODULE_BODY = (
@@ -154,9 +153,7 @@ class Walk:
         for script, (kind, reason) in self._help(skill, digest, waiting, Grants()):
             asked[script].before = asked[script].after = kind
             asked[script].reason = reason
-        waiting = [
-            each for each in waiting if asked[each].before != PRINTED and asked[each].reason != NOT_RUN
-        ]
+        waiting = [each for each in waiting if asked[each].before != PRINTED]
         if waiting and (grants := self._accept(skill)) != Grants():
             for script, (kind, reason) in self._help(skill, digest, waiting, grants):
                 asked[script].after, asked[script].reason = kind, reason
@@ -177,16 +174,14 @@ class Walk:
         def ask(script: Script) -> tuple[str, str]:
             request = help_request(skill, script, digest, grants, None)
             asked = PreparedRun(script, request, skill.permissions, help=True)
-            steps = HelpCall(asked, written_help_of(skill, script)).steps()
-            reason = NOT_RUN
+            steps = help_steps(asked, written_help_of(skill, script))
+            prepared = next(steps)
+            payload = prepared.payload(self._runner.run(prepared.request))
+            self._check(f"{skill.name} {script.relative_path}", payload["meta"]["grants"])
+            reason = "nothing was printed" if payload["success"] else str(payload["message"])
             try:
-                prepared = next(steps)
-                while True:
-                    payload = prepared.payload(self._runner.run(prepared.request))
-                    self._check(f"{skill.name} {script.relative_path}", payload["meta"]["grants"])
-                    if reason == NOT_RUN:
-                        reason = "nothing was printed" if payload["success"] else str(payload["message"])
-                    prepared = steps.send(payload)
+                steps.send(payload)
+                raise AssertionError("help takes one run")
             except StopIteration as done:
                 answer = done.value
             if not answer["success"] or not answer["result"]["help_text"]:

@@ -7,7 +7,6 @@ from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import strip_hidden
 from skillkit.scripts.hints import find_hint
 from skillkit.scripts.models import Captured, Outcome, ScriptRequest, ScriptResult
-from skillkit.scripts.usage_words import WORDS
 
 Payload = dict[str, Any]
 
@@ -27,13 +26,7 @@ _CODES = {
 }
 # Sequences that move the cursor, recolour, retitle or link; anything left of them is a control character.
 _TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_USAGE = re.compile(
-    rb"^(?:[^\n]{0,300}[:.] )?[ \t]*usage\b[ \t]*(?::|\(|$)|^Try --helpfull to get |"  # the latter is absl's
-    rb"^[ \t]*(?:available |valid |supported )?(?:sub-?)?commands[ \t]*:|"
-    rb"^[^\n]{0,200}\bunknown (?:sub-?)?command\b[^\n]{0,200}\b(?:use|one of|available|valid)\b[^\n]{0,40}:|"
-    + rf"^[ \t]*(?:{WORDS})[ \t]*(?::|：)".encode(),
-    re.IGNORECASE | re.MULTILINE,
-)
+_USAGE = re.compile(rb"^[^\n]{0,300}\busage:|^[ \t]*usage[ \t]*$", re.IGNORECASE | re.MULTILINE)
 _TRACE = b"Traceback (most recent call last)"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -107,19 +100,19 @@ def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_j
 
 
 def help_payload(name: str, request: ScriptRequest, result: ScriptResult) -> Payload:
-    """The answer of `script_help`; a script that was not asked for help has to speak of usage by itself."""
+    """The payload of `script_help`; output of a run that failed counts if it has a line with `usage:`."""
     meta = run_meta(request, result)
     failed = _failed(request, result, meta)
     said = result.stdout if result.stdout.total else result.stderr
-    if failed is not None or not request.arguments:
+    if failed is not None:
         if (told := _told_usage(result)) is None:
-            return failed or failure("execution_failed", "Script told no usage", meta)
+            return failed
         said = told
     text = plain_text(said.data).strip()
     ended = f" (it ended with exit code {result.exit_code})" if result.exit_code else ""
     ended = " (it did not end by itself)" if result.outcome is Outcome.TIMEOUT else ended
     message = f"Retrieved help for {name}{ended}{_truncation(said)}"
-    return success({"help_text": text, "usage": _usage(text)}, message, meta)
+    return success({"help_text": text, "usage": usage_line(text)}, message, meta)
 
 
 def _document(data: bytes) -> object:
@@ -186,7 +179,8 @@ def _truncation(captured: Captured) -> str:
     return f"\nWarning: output truncated: {captured.total} bytes printed, {kept} kept"
 
 
-def _usage(text: str) -> str:
+def usage_line(text: str) -> str:
+    """The paragraph that begins with `usage`, or the first line."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if line.strip().lower().startswith("usage"):

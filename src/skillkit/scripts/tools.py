@@ -27,13 +27,13 @@ from skillkit.scripts.granted_requests import (
     help_request,
     run_request,
 )
-from skillkit.scripts.help_calls import HelpCall, written_help_of
 from skillkit.scripts.inputs import Inputs
 from skillkit.scripts.model_tools import model_tools
 from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.outputs import OutputStore
 from skillkit.scripts.payloads import Payload, command_output, failure, success
 from skillkit.scripts.runners import default_runner
+from skillkit.scripts.script_help import help_steps, written_help_of
 from skillkit.scripts.secret_store import SecretError, SecretStore
 
 _HELP_TEXTS = 256
@@ -266,7 +266,7 @@ class ScriptTools:
         request = help_request(skill, script, digest, grants, self._limits)
         prepared = PreparedRun(script, request, skill.permissions, help=True)
         written = written_help_of(skill, script) if from_text else None
-        payload = yield from HelpCall(prepared, written).steps()
+        payload = yield from help_steps(prepared, written)
         # What kept a script from printing its help, such as a package, may be mended without a new digest.
         if payload["success"] and "source" not in payload["result"]:
             with self._help_lock:

@@ -2,7 +2,7 @@
 
 from skillkit.core.models import SkillMetadata
 from skillkit.scripts.catalogue import find_script
-from skillkit.scripts.help_calls import written_help_of
+from skillkit.scripts.script_help import written_help_of
 
 _MOST = 12
 _LONGEST = 90
