@@ -12,7 +12,8 @@ from skillkit.core.foreign_json import parse_json, read_plain
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.clients import Client, Place
+from skillkit.install.clients import Client, Place, shared_folders
+from skillkit.install.consents import Consent, ConsentKind
 from skillkit.install.exceptions import InstallError, LockFileError
 from skillkit.install.fetch import FetchedSkill, Wanted, fetch, manifest
 from skillkit.install.foreign_lock import parse_foreign
@@ -38,16 +39,31 @@ class Adoptable:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Unexplained:
+    """A folder in the user's home that no tool says anything about: it can be approved, not updated."""
+
+    path: Path
+    tree: SkillTree
+    metadata: SkillMetadata
+
+    @property
+    def consent(self) -> Consent:
+        name = self.metadata.canonical_name
+        return Consent(ConsentKind.USE, self.tree.digest.digest, name, str(self.path))
+
+
 def find_adoptable(
     clients: Mapping[str, Client], project: Path, placed: set[str]
-) -> Iterator[Adoptable | LeftOut]:
-    """Return the skills in clients' folders that are not ours; one that nobody explains is left out."""
+) -> Iterator[Adoptable | Unexplained | LeftOut]:
+    """Return the skills in clients' folders that are not ours; of a project, only those with an origin."""
     folders: dict[Path, list[str]] = {}
     for client in clients.values():
         for folder in client.searched_folders(project):
             if folder.is_dir():
                 folders.setdefault(real_path(folder), []).append(client.id)
     known = {**_of_project_lock(project), **_of_global_lock()}
+    at_home = frozenset(map(real_path, shared_folders()))
     for folder, ids in folders.items():
         for name in sorted(os.listdir(folder)):
             path = folder / name
@@ -56,15 +72,19 @@ def find_adoptable(
             if str(path) in placed:
                 continue
             try:
-                yield _adoptable(path, tuple(ids), known)
+                yield _adoptable(path, tuple(ids), known, at_home=folder in at_home)
             except (SkillsUseError, OSError) as error:
                 yield LeftOut(str(path), str(error))
 
 
-def _adoptable(path: Path, clients: tuple[str, ...], known: "Mapping[str, _Origin]") -> Adoptable:
+def _adoptable(
+    path: Path, clients: tuple[str, ...], known: "Mapping[str, _Origin]", *, at_home: bool
+) -> Adoptable | Unexplained:
     tree = read_folder(path, ANY_SIZE)
     metadata = manifest(tree.skill_file, path.name, recover=True)
     origin = _of_clawhub(tree) or _of_gh(metadata) or known.get(canonical_name(path.name))
+    if origin is None and at_home:
+        return Unexplained(path, tree, metadata)
     if origin is None:
         raise InstallError("no tool says where it came from")
     if isinstance(origin, InstallError):

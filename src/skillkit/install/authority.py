@@ -1,6 +1,7 @@
 """UserAuthority: what the user of this machine selected and said yes to decides about skills."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.shipped import is_as_shipped
+from skillkit.install.clients import shared_folders
 from skillkit.install.consents import ConsentKind
 from skillkit.install.exceptions import Advise, Remedy, plain_advice
 from skillkit.install.granted_parts import add_parts
@@ -20,13 +22,28 @@ from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection
 
 
+class Level(IntEnum):
+    """How far a skill is trusted; each level includes the ones before it."""
+
+    FOUND = 0
+    """Listed; nothing of it reaches a model."""
+    OFFERED = 1
+    """Its text may reach a model, and its scripts run in a sandbox with nothing in it."""
+    GRANTED = 2
+    """Variables, hosts, secrets, network and toolsets, as its header asks for them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether a skill is trusted, and why or why not."""
+    """How far a skill is trusted, and why."""
 
-    trusted: bool
+    level: Level
     reason: str
     digest: str | None = None
+
+    @property
+    def trusted(self) -> bool:
+        return self.level is Level.GRANTED
 
 
 class UserAuthority:
@@ -79,14 +96,14 @@ class UserAuthority:
         return self._installed[1].get(folder.name)
 
     def standing(self, skill: SkillMetadata) -> Standing:
-        """Return whether `skill` is trusted as it is now, and why."""
+        """Return how far `skill` is trusted as it is now; whether it is selected is another question."""
         if is_as_shipped(skill):
-            return Standing(True, "comes with skillkit")
+            return Standing(Level.GRANTED, "comes with skillkit")
         record = self.installed(skill)
         if record is not None:
             return self._standing_installed(record, skill)
-        if skill.source is SourceType.USER or self._lies_at_home(skill.base_dir):
-            return Standing(True, "lies in your own folder")
+        if self._is_own(skill.base_dir):
+            return Standing(Level.GRANTED, "lies in your own folder")
         return self._standing_in_folder(skill)
 
     def refusal_by(self, skill: SkillMetadata, standing: Standing | None = None) -> Refusal | None:
@@ -96,34 +113,52 @@ class UserAuthority:
                 "disabled",
                 f"Skill '{skill.name}' is not active. To enable: export {VARIABLE}={skill.canonical_name}",
             )
-        if self.selection.mode == "all-untrusted" or (standing := standing or self.standing(skill)).trusted:
+        if self.selection.mode == "all-untrusted" or (standing is None and self._offered_by_place(skill)):
+            return None
+        standing = standing or self.standing(skill)
+        if standing.level >= Level.OFFERED:
             return None
         remedy = self.advise(Remedy.APPROVE, skill.canonical_name)
         return Refusal("untrusted", f"Skill '{skill.name}' is not trusted: {standing.reason}. {remedy}")
 
-    def _lies_at_home(self, folder: Path) -> bool:
-        """In one of the user's own folders, which are a project's when somebody works in his home."""
-        own = (self.registry.store.links, *(user_home() / name / "skills" for name in (".agents", ".claude")))
-        return self._real(folder.parent) in {self._real(place) for place in own}
+    def _is_own(self, folder: Path) -> bool:
+        """In the folder where only the user and we put skills, and no link to where others install."""
+        if not folder.is_relative_to(self._real(self.registry.store.links)):
+            return False
+        real = real_path(folder)
+        return not any(real.is_relative_to(self._real(shared)) for shared in shared_folders())
+
+    def _offered_by_place(self, skill: SkillMetadata) -> bool:
+        """In one of the user's folders that are searched, which are a project's when one works at home."""
+        home, folder = user_home(), skill.base_dir
+        places = (self.registry.store.links, home / ".agents/skills", home / ".claude/skills")
+        lies_there = any(folder.is_relative_to(self._real(place)) for place in places)
+        return lies_there and self.installed(skill) is None
 
     def _standing_installed(self, record: InstalledSkill, skill: SkillMetadata) -> Standing:
         if record.digest not in self.consents.digests(ConsentKind.USE):
-            return Standing(False, "installed, not approved", record.digest)
+            return Standing(Level.FOUND, "installed, not approved", record.digest)
         try:
             intact = tree_digests.plain(skill.base_dir).digest == record.digest
         except SkillsUseError:
             intact = False
         if not intact:
-            return Standing(False, "changed since it was approved", record.digest)
-        return Standing(True, "approved", record.digest)
+            return Standing(Level.FOUND, "changed since it was approved", record.digest)
+        return Standing(Level.GRANTED, "approved", record.digest)
 
     def _standing_in_folder(self, skill: SkillMetadata) -> Standing:
+        by_place = self._offered_by_place(skill)
+        unapproved = Level.OFFERED if by_place else Level.FOUND
         try:
             digest = tree_digests.plain(skill.base_dir).digest
         except SkillsUseError as error:
-            return Standing(False, f"cannot be approved: {error}")
+            return Standing(unapproved, f"cannot be approved: {error}")
         if digest in self.consents.digests(ConsentKind.USE):
-            return Standing(True, "approved", digest)
-        if skill.source is SourceType.BUNDLED:
-            return Standing(False, "differs from what skillkit ships, not approved", digest)
-        return Standing(False, "found in a project folder, not approved", digest)
+            return Standing(Level.GRANTED, "approved", digest)
+        if by_place:
+            reason = "found in a folder where other programs install, not approved"
+        elif skill.source is SourceType.BUNDLED:
+            reason = "differs from what skillkit ships, not approved"
+        else:
+            reason = "found in a project folder, not approved"
+        return Standing(unapproved, reason, digest)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from skillkit.core.codec import decode
+from skillkit.core.disk import user_home
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError
 
@@ -101,6 +102,18 @@ def all_clients() -> Mapping[str, Client]:
     """Every client by its id."""
     rows = json.loads(Path(__file__).with_name("clients.json").read_bytes())
     return MappingProxyType({id_: _client(id_, row) for id_, row in rows.items()})
+
+
+def shared_folders() -> frozenset[Path]:
+    """Folders in the user's home where other programs install skills."""
+    return _shared_folders(user_home(), tuple(os.environ.get(name, "") for name in _HOMES))
+
+
+@cache
+def _shared_folders(home: Path, homes: tuple[str, ...]) -> frozenset[Path]:
+    """`home` and `homes`, the variables that move folders, are what the result depends on."""
+    personal = {_expanded(path) for client in all_clients().values() for path in client.personal}
+    return frozenset({home / ".claude/skills", home / UNIVERSAL, *personal})
 
 
 def _client(id_: str, row: Mapping[str, Any]) -> Client:

@@ -12,7 +12,7 @@ from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.text import escape_hidden
 from skillkit.install.added_sources import AddedSources
-from skillkit.install.authority import Standing, UserAuthority
+from skillkit.install.authority import Level, Standing, UserAuthority
 from skillkit.install.exceptions import Advise, Remedy, plain_advice
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
@@ -137,7 +137,7 @@ class EnabledSkills:
         if refused:
             return f"'{refused[0]}' is wanted and not trusted. {self.advise(Remedy.APPROVE, refused[0])}"
         disabled = [status for status in skills if status.refusal and status.refusal.code == "disabled"]
-        trusted = [status for status in disabled if status.standing.trusted]
+        trusted = [status for status in disabled if status.standing.level >= Level.OFFERED]
         if trusted:
             names = [status.skill.canonical_name for status in skills if status.active]
             return f"To enable: export {VARIABLE}={','.join([*names, trusted[0].skill.canonical_name])}"

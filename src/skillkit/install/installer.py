@@ -1,15 +1,16 @@
 """SkillInstaller: moves skills from sources into the store, and back out again."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
-from skillkit.install.adoption import find_adoptable
+from skillkit.install.adoption import Unexplained, find_adoptable
 from skillkit.install.clients import Place, Placing, all_clients
 from skillkit.install.closure import find_closure
+from skillkit.install.consents import ConsentKind
 from skillkit.install.exceptions import (
     DriftError,
     InstallError,
@@ -29,6 +30,7 @@ from skillkit.install.plan import (
     is_installed,
     make_plan,
     needed_by,
+    offer,
     offer_of,
     one_for_each_name,
     refuse_conflict,
@@ -137,16 +139,24 @@ class SkillInstaller(LockingInspector):
 
     @reporting_disk_errors()
     def adopt(self, project: Path) -> AddedSkills:
-        """Take over what other tools put into clients' folders: it is remembered, and stays where it is."""
+        """Take over what other tools put into clients' folders: it is remembered, and stays where it is.
+
+        What no tool explains is approved as it is, in the same question.
+        """
         state = self.registry.load()
         placed = {place.path for places in state.places.values() for place in places}
         plans: dict[str, Plan] = {}
         places: dict[str, list[Place]] = {}
         notes: dict[str, tuple[str, ...]] = {}
         left_out = []
+        unexplained = []
+        approved = self.registry.consents.digests(ConsentKind.USE)
         for found in find_adoptable(all_clients(), project, placed):
             if isinstance(found, LeftOut):
                 left_out.append(found)
+                continue
+            if isinstance(found, Unexplained):
+                unexplained += [found] if found.tree.digest.digest not in approved else []
                 continue
             try:
                 plan = make_plan(self.registry, found.skill, Path(found.place.path).name)
@@ -159,18 +169,23 @@ class SkillInstaller(LockingInspector):
             plans.setdefault(name, plan)
             places.setdefault(name, []).append(found.place)
             notes[name] = (*found.notes, *(f"stays where it is: {place.path}" for place in places[name]))
-        if plans:
-            offers = tuple(
-                offer_of(plan, self.store, {*state.skills, *plans}, notes=notes[name])
-                for name, plan in plans.items()
+        if plans or unexplained:
+            names = {*state.skills, *plans}
+            offers = (
+                *(offer_of(plan, self.store, names, notes=notes[name]) for name, plan in plans.items()),
+                *(_approval_of(found, names) for found in unexplained),
             )
             self._ask(Proposal("adopt", offers, left_out=tuple(left_out)))
+            self.registry.consents.grant(*(found.consent for found in unexplained))
+        if plans:
             with self.registry.transaction() as state:
                 for name, plan in plans.items():
                     refuse_conflict(state, self.store, plan)
                     self._install(state, plan)
                     state.add_places(name, places[name])
-        return AddedSkills([state.skills[name] for name in plans], left_out)
+        return AddedSkills(
+            [state.skills[name] for name in plans], left_out, tuple(found.path for found in unexplained)
+        )
 
     @reporting_disk_errors()
     def look(self, source: str | Source, *, ref: str | None = None, path: str | None = None) -> Offered:
@@ -354,3 +369,10 @@ class SkillInstaller(LockingInspector):
             else str(check.place)
             for check in checks
         )
+
+
+def _approval_of(found: Unexplained, installed: Collection[str]) -> ProposedSkill:
+    note = "no tool says where it came from: approved as it is, never updated"
+    path = escape_hidden(str(found.path))
+    card = offer(found.tree, found.metadata, installed, name=found.metadata.name, origin=path)
+    return replace(card, notes=(note,))

@@ -87,6 +87,7 @@ def status_view(status: SkillStatus) -> Data:
         "active": status.active,
         "refusal": encode(status.refusal) if status.refusal else None,
         "trusted": status.standing.trusted,
+        "level": status.standing.level.name.lower(),
         "git_url": record.git_url if record else None,
         "commit_sha": record.commit_sha if record else None,
         "digest": status.standing.digest,

@@ -7,9 +7,13 @@ from skill_repositories import skill_text
 
 from skillkit.agent.remedies import advise
 from skillkit.core.authority import Requester
+from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.install.authority import Level
 from skillkit.install.enabled import EnabledSkills
+from skillkit.install.exceptions import ConsentError
 from skillkit.install.installer import SkillInstaller
+from skillkit.install.proposal import Proposal
 from skillkit.install.selection import Selection
 from skillkit.install.store import SkillStore
 from skillkit.install.tree import TreeLimits
@@ -117,16 +121,83 @@ def test_changed_bytes_of_an_installed_skill_end_its_trust(project: Path, tmp_pa
     assert active("all-untrusted") == ["pdf"]
 
 
-def test_folders_in_the_users_own_home_are_the_users_own_word(
+ASKS = "{env: [API_KEY], network: true, hosts: [api.example.com], secrets: {KEY: {hosts: [api.example.com]}}}"
+NOBODY = Requester()
+
+
+def levels(value: str = "all") -> dict[str, tuple[Level, bool]]:
+    """The level of each skill, and whether its header's wishes and its code are granted."""
+    enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": value})
+    found = {}
+    for skill in enabled.manager.list_skills():
+        digest = tree_digests.plain(skill.base_dir).digest
+        grants = enabled.team.grants(skill, digest, NOBODY)
+        granted = bool(grants.env or grants.network or grants.hosts or grants.secrets)
+        imports = enabled.team.import_refusal(skill, digest, NOBODY) is None
+        assert granted == imports
+        found[skill.name] = (enabled.authority.standing(skill).level, granted)
+    return found
+
+
+def test_a_folder_where_other_programs_install_offers_a_skill_and_grants_nothing(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    write(tmp_path / ".claude" / "skills", "mine")
-    write(tmp_path / "home" / "skills", "placed")
-    assert active("all") == ["mine", "placed"]
+    write(tmp_path / ".claude" / "skills", "theirs", permissions=ASKS)
+    write(tmp_path / ".agents" / "skills" / "group", "deeper", permissions=ASKS)
+    write(tmp_path / "home" / "skills", "placed", permissions=ASKS)
+    write(tmp_path / ".cursor" / "skills", "linked", permissions=ASKS)
+    (tmp_path / "home" / "skills" / "linked").symlink_to(tmp_path / ".cursor" / "skills" / "linked")
+    offered = (Level.OFFERED, False)
+    wanted = {"theirs": offered, "deeper": offered, "linked": offered, "placed": (Level.GRANTED, True)}
+    assert levels() == wanted
+    assert active("all") == sorted(wanted)
+    assert active("theirs") == ["theirs"]
+    assert active("none") == []
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "skills", "cloned")
-    assert active("all") == ["mine", "placed"], "even when somebody works in his home"
+    write(tmp_path / "skills", "cloned", permissions=ASKS)
+    assert levels() == wanted | {"cloned": (Level.FOUND, False)}, "even when somebody works in his home"
+    assert active("all") == sorted(wanted)
+
+
+def test_consent_to_the_digest_grants_in_any_folder_until_a_byte_changes(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = write(tmp_path / ".agents" / "skills", "theirs", permissions=ASKS)
+    enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"})
+    installer().trust_folder(enabled.manager.get_skill("theirs"))
+    assert levels() == {"theirs": (Level.GRANTED, True)}
+    (folder / "more.md").write_text("x")
+    assert levels() == {"theirs": (Level.OFFERED, False)}
+    assert active("all") == ["theirs"]
+
+
+def test_adopting_consents_to_many_with_one_question(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / ".agents" / "skills", "one", permissions=ASKS)
+    write(tmp_path / ".claude" / "skills", "two", permissions=ASKS)
+    write(project / ".claude" / "skills", "cloned", permissions=ASKS)
+    asked: list[Proposal] = []
+    adopted = SkillInstaller(consent=lambda proposal: not asked.append(proposal)).adopt(project)
+    assert [sorted(offer.name for offer in proposal.offers) for proposal in asked] == [["one", "two"]]
+    assert sorted(path.name for path in adopted.approved) == ["one", "two"]
+    granted = (Level.GRANTED, True)
+    assert levels() == {"one": granted, "two": granted, "cloned": (Level.FOUND, False)}
+    assert not SkillInstaller(consent=lambda proposal: not asked.append(proposal)).adopt(project).approved
+    assert len(asked) == 1
+
+
+def test_an_adoption_that_is_declined_grants_nothing(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / ".agents" / "skills", "one", permissions=ASKS)
+    with pytest.raises(ConsentError):
+        SkillInstaller(consent=lambda proposal: False).adopt(project)
+    assert levels() == {"one": (Level.OFFERED, False)}
 
 
 def test_a_skill_installed_under_another_name_answers_to_that_name(project: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Full, Json, Trusted, examples
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill_names import ManyInstalled
+from skillkit.core.text import escape_hidden
 from skillkit.install.views import installed_view, left_out_view, place_view
 
 app = commands()
@@ -46,9 +47,9 @@ def where(names: ManyInstalled = None, json: Json = False) -> None:
 
 @app.command("adopt", epilog=examples("agent skill adopt", "agent skill adopt --trusted --json"))
 def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> None:
-    """Take over skills that other tools installed, where they are.
+    """Approve the skills that other tools installed, where they are, with one question.
 
-    Nothing is moved. Afterwards verify, outdated and update work on them.
+    Nothing is moved. Where a tool says where a skill came from, verify, outdated and update work on it.
     """
     with installer(trusted=trusted, full=full) as (opened, _):
         adopted = opened.adopt(Path.cwd())
@@ -56,14 +57,18 @@ def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> N
         output.print_json(
             {
                 "adopted": [installed_view(item) for item in adopted],
+                "approved": [str(path) for path in adopted.approved],
                 "left_out": left_out_view(adopted.left_out),
             }
         )
     else:
         for item in adopted:
             output.say(f"Adopted {item.name} from {item.origin}", "green", whole=True)
+        for path in adopted.approved:
+            output.say(f"Approved {escape_hidden(str(path))}", "green", whole=True)
         for left in adopted.left_out:
             output.remark(f"Left alone {left}", "yellow")
-        if not adopted and not adopted.left_out:
+        if not (adopted or adopted.approved or adopted.left_out):
             output.say("There is nothing that other tools installed.")
-    raise typer.Exit(outcome.PARTIAL if adopted and adopted.left_out else outcome.OK)
+    done = adopted or adopted.approved
+    raise typer.Exit(outcome.PARTIAL if done and adopted.left_out else outcome.OK)

@@ -14,6 +14,7 @@ from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill_names import SkillName
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
+from skillkit.install.authority import Level
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection, change_selection
 
@@ -77,8 +78,9 @@ def enable(name: SkillName, json: Json = False) -> None:
     _choose(lambda chosen: chosen.with_skill(skill), json)
     standing = enabled.authority.standing(skill)
     if not standing.trusted:
+        effect = "gets no variable, host or secret" if standing.level is Level.OFFERED else "stays inactive"
         output.remark(
-            f"It is not trusted ({standing.reason}) and stays inactive until: "
+            f"It is not trusted ({standing.reason}) and {effect} until: "
             f"agent skill trust {escape_hidden(skill.canonical_name)}",
             "yellow",
         )
