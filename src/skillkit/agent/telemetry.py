@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from skillkit.core.events import NO_JOURNAL, Event, Json, Kind, Writer
 from skillkit.core.turn import NO_TURN, ConversationTurn
 from skillkit.disclosure.tokens import TokenEstimator
-from skillkit.journal.sensitive import described, redacted, sensitive_data_enabled
+from skillkit.journal.sensitive import Secrets, described, sensitive_data_enabled
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -124,7 +124,7 @@ class Trace:
         if sensitive_data_enabled():
             contents = {name: getattr(step, name) for name in _CONTENTS[step.kind]}
             entry.update(contents)
-        line = redacted(json.dumps(entry, ensure_ascii=False)) + "\n"
+        line = Secrets.of().json(entry) + "\n"
         self.log.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from skillkit.core.events import Event, Kind
 from skillkit.core.names import canonical_name
 from skillkit.core.turn import current_turn
-from skillkit.journal.sensitive import secrets_in, without
+from skillkit.journal.sensitive import Secrets
 
 logger = logging.getLogger(__name__)
 
@@ -248,17 +248,18 @@ def _insert(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
 
 def rows_of(events: Sequence[Event]) -> list[Row]:
     """Return events as they are stored, without secrets whatever is in them."""
-    secrets = secrets_in()
+    secrets = Secrets.of()
     return [_row(event, secrets) for event in events]
 
 
-def _row(event: Event, secrets: Sequence[tuple[str, str]]) -> Row:
-    data = without(json.dumps(event.data, ensure_ascii=False, separators=(",", ":"), default=str), secrets)
-    data = data.encode("utf-8", "replace").decode()
+def _row(event: Event, secrets: Secrets) -> Row:
+    data = secrets.json(event.data).encode("utf-8", "replace").decode()
     if len(data) > MAX_DATA:
         data = json.dumps({"too_large": len(data)})
+
     # One skill, one name: models and headers spell it as they like.
-    skill, conversation = _storable(canonical_name(event.skill)), _storable(event.conversation)
+    skill = _storable(canonical_name(secrets.masked(event.skill)))
+    conversation = _storable(secrets.masked(event.conversation))
     return event.time, event.kind.value, conversation, event.turn, skill, event.digest, data
 
 
