@@ -1,14 +1,19 @@
 """What a skill's own tests and scripts leave for the tester to read can lead it nowhere else."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from skillkit.core.disk import remove_tree
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.limits import CASE_BYTES, CASE_FILES
 from skillkit.evaluation import SkillTester, find_targets
 from skillkit.evaluation.behaviour.transcript import files_in, plain_files
+from skillkit.evaluation.cases import CaseFile
 from skillkit.evaluation.formats.waza import _matching
+from skillkit.evaluation.workspace import workspace
 
 
 def test_what_a_script_left_behind_is_read_without_following_it(tmp_path: Path) -> None:
@@ -23,6 +28,70 @@ def test_what_a_script_left_behind_is_read_without_following_it(tmp_path: Path) 
     with open(work / "large", "wb") as file:
         file.truncate(1 << 40)
     assert files_in(work) == {"sub/own.txt": "mine"}
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Path:
+    file = tmp_path / "private" / "key"
+    file.parent.mkdir()
+    file.write_text("secret")
+    return file
+
+
+def place_link(inputs: Path, private: Path) -> None:
+    (inputs / "notes").symlink_to(private)
+
+
+def place_link_to_folder(inputs: Path, private: Path) -> None:
+    (inputs / "notes").symlink_to(private.parent)
+
+
+def place_fifo(inputs: Path, private: Path) -> None:
+    os.mkfifo(inputs / "notes")
+
+
+def place_sparse_files(inputs: Path, private: Path) -> None:
+    for number in range(3):
+        with open(inputs / f"{number}", "wb") as file:
+            file.truncate(CASE_BYTES // 2)
+
+
+def place_many_files(inputs: Path, private: Path) -> None:
+    for number in range(CASE_FILES + 1):
+        (inputs / f"{number}").touch()
+
+
+@pytest.mark.parametrize(
+    "attack", [place_link, place_link_to_folder, place_fifo, place_sparse_files, place_many_files]
+)
+def test_the_inputs_of_a_case_are_plain_files_beneath_its_folder(
+    attack: Callable[[Path, Path], None], tmp_path: Path, private: Path
+) -> None:
+    """A link to a key of the user's reached the script under test and the report."""
+    skill = tmp_path / "skill"
+    inputs = skill / "evals" / "inputs"
+    inputs.mkdir(parents=True)
+    (inputs / "0-own").write_text("mine")
+    with workspace([CaseFile("inputs", "inputs")], (skill, inputs.parent)) as folder:
+        assert (folder / "inputs" / "0-own").read_text() == "mine"
+    attack(inputs, private)
+    opened = workspace([CaseFile("inputs", "inputs")], (skill, inputs.parent))
+    with pytest.raises(ConfigurationError, match=r"plain files|larger|more than"):
+        opened.__enter__()
+
+
+@pytest.mark.parametrize(
+    "named", ["../private/key", "/etc/passwd", "evals/up/key", "evals/inputs/../../../private/key"]
+)
+def test_a_case_names_nothing_outside_of_its_folder(named: str, tmp_path: Path, private: Path) -> None:
+    skill = tmp_path / "skill"
+    (skill / "evals" / "inputs").mkdir(parents=True)
+    (skill / "evals" / "up").symlink_to(private.parent)
+    for file in (CaseFile("copy", named), CaseFile(named, content="x")):
+        if file.content is None or not named.startswith("evals/up"):
+            with pytest.raises(ConfigurationError):
+                workspace([file], (skill, skill / "evals")).__enter__()
+    assert private.read_text() == "secret"
 
 
 def test_folders_deeper_than_any_path_stop_no_test(tmp_path: Path) -> None:

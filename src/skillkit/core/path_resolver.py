@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import ContentLoadError, PathSecurityError
+from skillkit.core.limits import PATH_CHARACTERS
 from skillkit.core.names import DEVICE
 from skillkit.core.text import HIDDEN_OR_LAYOUT, shown
 
@@ -55,6 +56,8 @@ def safe_parts(relative_path: str, base: Path, *, allow_parent: bool = False) ->
     """The components of a relative path that cannot be anything but a path beneath `base`."""
     if not isinstance(relative_path, str):
         raise _violation(str(relative_path), base, "is not text")
+    if len(relative_path) > PATH_CHARACTERS:
+        raise _violation(relative_path[:100], base, f"is longer than {PATH_CHARACTERS:,} characters")
     if HIDDEN_OR_LAYOUT.search(relative_path):
         raise _violation(relative_path, base, "contains control or invisible characters")
     plain = unicodedata.normalize("NFKC", relative_path)
@@ -107,6 +110,11 @@ def open_beneath(base: Path, relative_path: str) -> Iterator[int]:
 def open_file(path: str) -> int:
     """A descriptor of `path`, which must not be a symbolic link; a FIFO or device never blocks."""
     return os.open(path, _OPEN_FILE)
+
+
+def open_file_at(name: str, folder: int) -> int:
+    """Like `open_file`, for one name in an open folder."""
+    return os.open(name, _OPEN_FILE, dir_fd=folder)
 
 
 class _Walk(NamedTuple):

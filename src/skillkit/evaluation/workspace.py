@@ -1,18 +1,22 @@
 """A throw-away folder for one case, with the files that the case brings."""
 
 import os
-import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.core.disk import real_path
-from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.exceptions import ConfigurationError, PathSecurityError
+from skillkit.core.limits import CASE_BYTES, CASE_FILES, TREE_DEPTH
+from skillkit.core.path_resolver import open_file_at, open_folder, safe_parts
+from skillkit.core.text import shown
 from skillkit.evaluation.cases import CaseFile
 from skillkit.scripts.workspace import open_to_all
 
-LARGEST = 64 << 20
+_CHUNK = 1 << 20
 
 
 @contextmanager
@@ -20,36 +24,97 @@ def workspace(files: Sequence[CaseFile], bases: Sequence[Path]) -> Iterator[Path
     """A new folder with copies of `files`, whose sources lie beneath one of `bases`; gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="skill-case-") as name:
         folder = real_path(Path(name))
+        inputs = _Inputs(folder)
         for file in files:
-            _place(file, folder, bases)
+            try:
+                inputs.place(file, bases)
+            except OSError as error:
+                raise ConfigurationError(f"A file of a case cannot be copied: {error}") from error
         if os.geteuid() == 0:
             folder.chmod(0o777)  # as root, scripts run in the sandbox as a user of their own
             open_to_all(folder)
         yield folder
 
 
-def _place(file: CaseFile, folder: Path, bases: Sequence[Path]) -> None:
-    target = folder / file.path
-    if not real_path(target).is_relative_to(folder) or Path(file.path).is_absolute():
-        raise ConfigurationError(f"The file '{file.path}' of a case would lie outside of its folder")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if file.content is not None:
-        target.write_text(file.content, encoding="utf-8")
-        return
-    source = _source(file, bases)
-    if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True, symlinks=False)
-    elif source.stat().st_size > LARGEST:
-        raise ConfigurationError(f"The file '{file.source}' of a case is larger than {LARGEST:,} bytes")
-    else:
-        shutil.copyfile(source, target)
+@dataclass(slots=True)
+class _Inputs:
+    """Copies plain files into `folder` by descriptor, and counts them while they are read."""
+
+    folder: Path
+    files: int = CASE_FILES
+    size: int = CASE_BYTES
+
+    def place(self, file: CaseFile, bases: Sequence[Path]) -> None:
+        parts = _parts(file.path, self.folder)
+        if not parts and file.content is not None:
+            raise ConfigurationError("A file of a case has no name")
+        target = self.folder.joinpath(*parts)
+        if file.content is not None:
+            self._count_file(file.path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._count_bytes(len(data := file.content.encode("utf-8", "replace")), file.path)
+            target.write_bytes(data)
+            return
+        named = file.source or file.path
+        for base in bases:
+            with ExitStack() as stack:
+                if (parent := _descend(stack, base, source := _parts(named, base))) is not None:
+                    self._copy(parent, source[-1] if source else ".", target, named)
+                    return
+        raise ConfigurationError(f"The file '{shown(named)}' of a case is not there")
+
+    def _copy(self, parent: int, name: str, target: Path, named: str, depth: int = 0) -> None:
+        self._count_file(named)
+        kind = os.lstat(name, dir_fd=parent).st_mode
+        if stat.S_ISDIR(kind) and depth < TREE_DEPTH:
+            target.mkdir(parents=True, exist_ok=True)
+            with open_folder(name, beneath=parent) as folder:
+                for entry in sorted(os.listdir(folder)) if folder is not None else ():
+                    self._copy(folder, entry, target / entry, f"{named}/{entry}", depth + 1)
+        elif stat.S_ISREG(kind):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self._copy_bytes(open_file_at(name, parent), target, named)
+        else:
+            raise ConfigurationError(
+                f"'{shown(named)}' of a case is a link, a device or too deep; only plain files are copied"
+            )
+
+    def _copy_bytes(self, descriptor: int, target: Path, named: str) -> None:
+        with open(descriptor, "rb") as source, open(target, "wb") as copy:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise ConfigurationError(f"'{shown(named)}' of a case changed while it was copied")
+            while block := source.read(_CHUNK):
+                self._count_bytes(len(block), named)
+                copy.write(block)
+
+    def _count_file(self, named: str) -> None:
+        self.files -= 1
+        if self.files < 0:
+            raise ConfigurationError(f"The files of a case are more than {CASE_FILES:,}: '{shown(named)}'")
+
+    def _count_bytes(self, count: int, named: str) -> None:
+        self.size -= count
+        if self.size < 0:
+            raise ConfigurationError(
+                f"The files of a case are larger than {CASE_BYTES:,} bytes: '{shown(named)}'"
+            )
 
 
-def _source(file: CaseFile, bases: Sequence[Path]) -> Path:
-    """The file that a case names: beneath the skill, or beside the file of cases."""
-    named = file.source or file.path
-    for base in bases:
-        found = real_path(base / named)
-        if found.exists() and found.is_relative_to(real_path(base)):
-            return found
-    raise ConfigurationError(f"The file '{named}' of a case is not there")
+def _parts(path: str, base: Path) -> list[str]:
+    try:
+        return safe_parts(path, base)
+    except PathSecurityError as error:
+        raise ConfigurationError(f"A file of a case lies outside of its folder: {error}") from error
+
+
+def _descend(stack: ExitStack, base: Path, parts: Sequence[str]) -> int | None:
+    """Return a descriptor of the folder that holds the last of `parts`; None where it is not there."""
+    folder = stack.enter_context(open_folder(base))
+    for part in parts[:-1]:
+        if folder is not None:
+            folder = stack.enter_context(open_folder(part, beneath=folder))
+    if folder is not None:
+        with suppress(OSError):
+            os.lstat(parts[-1] if parts else ".", dir_fd=folder)
+            return folder
+    return None

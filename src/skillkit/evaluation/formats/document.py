@@ -7,9 +7,9 @@ from typing import cast
 import yaml
 
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.core.foreign_json import parse_json
+from skillkit.core.foreign_json import parse_json, read_plain
+from skillkit.core.limits import JSON_BYTES
 
-LARGEST_FILE = 64 * 1024 * 1024
 LARGEST_YAML = 4 * 1024 * 1024
 SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
 
@@ -30,12 +30,9 @@ class _NoAliasLoader(yaml.SafeLoader):
 def read_document(path: Path) -> object:
     """The content of a file: a mapping or a list; JSON lines are a list."""
     try:
-        size = path.stat().st_size
-        limit = LARGEST_YAML if path.suffix in (".yaml", ".yml") else LARGEST_FILE
-        if size > limit:
-            raise FormatError(f"is larger than {limit:,} bytes", invalid_path=str(path))
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        limit = LARGEST_YAML if path.suffix in (".yaml", ".yml") else JSON_BYTES
+        text = read_plain(path, limit).decode("utf-8-sig")
+    except (OSError, ValueError) as error:
         raise FormatError(f"cannot be read: {error}", invalid_path=str(path)) from error
     try:
         return _parse(path, text)

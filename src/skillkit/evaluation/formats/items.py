@@ -1,10 +1,12 @@
 """Lists of items: `evals.json` in its official form and its variants, and trigger files in every spelling."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from skillkit.core.disk import real_path
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.path_resolver import open_beneath
 from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
 from skillkit.evaluation.formats.assertions import checks_of, judged
 from skillkit.evaluation.formats.document import (
@@ -185,20 +187,17 @@ def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
     for key in ("input", "inputs", "scenario"):
         if text := text_of(mapping_of(item.get(key)), *PROMPT_KEYS):
             return (text,)
-    if (file := text_of(item, "file", "prompt_file")) and (
-        text := _prompt_file(path.parent / file, path.parent)
-    ):
+    if (file := text_of(item, "file", "prompt_file")) and (text := _prompt_file(file, path.parent)):
         return (text,)
     return ()
 
 
-def _prompt_file(file: Path, within: Path) -> str:
+def _prompt_file(file: str, within: Path) -> str:
     """The request in a file of its own: its part headed `Prompt` or `Input`, or all of it."""
     try:
-        if not real_path(file).is_relative_to(real_path(within)):
-            return ""
-        text = file.read_text(encoding="utf-8")[:100_000]
-    except (OSError, UnicodeDecodeError):
+        with open_beneath(within, file) as descriptor:
+            text = os.read(descriptor, 100_000).decode("utf-8", "replace")
+    except (SkillsUseError, OSError):
         return ""
     part: list[str] = []
     inside = False

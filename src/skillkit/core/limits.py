@@ -1,0 +1,45 @@
+"""How much is taken from outside, in one table; what a run of a script may use is in `core.grants`."""
+
+KIB = 1 << 10
+MIB = 1 << 20
+
+# One skill
+
+SKILL_FILES = 512
+"""Files of a skill that is installed or published, unless the user says more."""
+SKILL_BYTES = 16 * MIB
+TREE_FILES = 4096
+"""Files of a tree that is judged where it lies: a project's folder, a local skill under development."""
+TREE_BYTES = 256 * MIB
+TREE_ENTRIES = 10_000
+"""Entries of one folder that are looked at."""
+TREE_DEPTH = 32
+
+# Paths and names
+
+PATH_CHARACTERS = 4096
+"""Of a path that a model, a client or a document names."""
+
+# What comes over the network
+
+DOWNLOAD_BYTES = 50 * MIB
+DOWNLOAD_SECONDS = 60.0
+REDIRECTS = 5
+INDEX_BYTES = 4 * MIB
+INDEX_SKILLS = 5000
+ARCHIVE_FILES = 10_000
+ARCHIVE_BYTES = 64 * MIB
+"""Of all members together, unpacked; headers count."""
+
+# Documents of others
+
+JSON_BYTES = 64 * MIB
+JSON_DEPTH = 100
+
+# Test cases
+
+CASE_FILES = 2000
+"""Files and folders that a case brings."""
+CASE_BYTES = 64 * MIB
+CASE_DOCUMENTS = 20_000
+"""Files beneath a folder that are looked at for cases."""
