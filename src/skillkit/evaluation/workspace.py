@@ -69,7 +69,9 @@ class _Inputs:
         if stat.S_ISDIR(kind) and depth < TREE_DEPTH:
             target.mkdir(parents=True, exist_ok=True)
             with open_folder(name, beneath=parent) as folder:
-                for entry in sorted(os.listdir(folder)) if folder is not None else ():
+                if folder is None:
+                    raise ConfigurationError(f"'{shown(named)}' of a case cannot be opened")
+                for entry in sorted(os.listdir(folder)):
                     self._copy(folder, entry, target / entry, f"{named}/{entry}", depth + 1)
         elif stat.S_ISREG(kind):
             target.parent.mkdir(parents=True, exist_ok=True)
