@@ -1,22 +1,21 @@
 """What passes between a script and a host that gets a secret, byte by byte."""
 
 import contextlib
+import json
 import socket
 from contextlib import closing
 from threading import Thread
 
 import h11
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from skillkit.scripts.network.plain_http import END_OF_HEAD, may_be_plain, read_answer, read_request
 from skillkit.scripts.network.relay import Allowance
-from skillkit.scripts.network.secret_broker import SecretBroker
+from skillkit.scripts.network.secret_broker import Mask, SecretBroker
 from skillkit.scripts.network.secrets import BrokeredSecret
 
 VALUE, PLACEHOLDER = b"sk-live-4242424242424242", b"skillkit-api_key-00112233"
 ASKED = b"Host: api.test\r\nAuthorization: Bearer " + PLACEHOLDER + b"\r\n"
+END_OF_HEAD = b"\r\n\r\n"
 SHORT = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
 
@@ -277,64 +276,38 @@ def test_a_body_that_is_long_passes_and_what_is_too_much_does_not(line):
     assert held.refused == ["more data than a run may send"]
 
 
-NAMES = st.sampled_from(
-    [
-        b"Host",
-        b"Content-Length",
-        b"Transfer-Encoding",
-        b"Connection",
-        b"Accept",
-        b"X-A",
-        b"x-a ",
-        b"",
-        b"\xc3",
-    ]
+@pytest.mark.parametrize(
+    "target",
+    [b"http://evil.test/", b"https://api.test/", b"//evil.test/x", b"evil.test:443", b"*", b"@evil.test/"],
 )
-VALUES = st.one_of(
-    st.sampled_from(
-        [b"api.test", b"4", b"04", b"4, 4", b"chunked", b"keep-alive", b"close", b"\t", b"a \x7f", b"a\r"]
-    ),
-    st.binary(max_size=6),
-)
-ENDS = st.sampled_from([b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r\n ", b"\r"])
-FIRST = st.one_of(
-    st.sampled_from(
-        [b"GET / HTTP/1.1", b"POST /x HTTP/1.1", b"HTTP/1.1 200 OK", b"HTTP/1.1 204", b"HTTP/1.1 404 "]
-    ),
-    st.binary(max_size=20),
-)
+def test_only_a_path_is_asked_for_with_the_key_of_a_host(line, target):
+    held = line()
+    held.script.sendall(b"GET " + target + b" HTTP/1.1\r\n" + ASKED + b"\r\n")
+    assert b" 403 " in the_rest(held.script)
+    assert the_rest(held.host) == b""
+    assert held.end() == ["the target of a request is a path, without the name of a host"]
 
 
-@st.composite
-def heads(draw):
-    """Heads of requests and answers, most of them nearly right."""
-    parts = [draw(FIRST), draw(ENDS)]
-    for _ in range(draw(st.integers(0, 4))):
-        parts += [draw(NAMES), b": ", draw(VALUES), draw(ENDS)]
-    return b"".join(parts).removesuffix(b"\r\n")
+def test_options_may_ask_about_the_host_as_a_whole(line):
+    held = line()
+    held.script.sendall(b"OPTIONS * HTTP/1.1\r\n" + ASKED + b"\r\n")
+    assert until(held.host, END_OF_HEAD).startswith(b"OPTIONS * HTTP/1.1\r\n")
+    held.host.sendall(SHORT)
+    assert until(held.script, b"hi").endswith(b"hi")
+    assert held.end() == []
 
 
-@given(heads())
-def test_what_is_read_as_plain_means_the_same_to_h11(head):
-    for role, read in ((h11.SERVER, read_request), (h11.CLIENT, read_answer)):
-        plain = read(head) if END_OF_HEAD not in head else None
-        if plain is None:
-            continue
-        assert may_be_plain(head)
-        connection = h11.Connection(role)
-        if role is h11.CLIENT:
-            connection.send(h11.Request(method="GET", target="/", headers=[("host", "api.test")]))
-            connection.send(h11.EndOfMessage())
-        connection.receive_data(head + END_OF_HEAD + b"x" * plain.size + b"y")
-        event = connection.next_event()
-        assert [(name, value) for name, value in event.headers] == plain.headers
-        if role is h11.SERVER:
-            assert (event.method, event.target) == (plain.method, plain.target)
-        else:
-            assert event.status_code == plain.status
-        size = 0
-        while isinstance(event := connection.next_event(), h11.Data):
-            size += len(event.data)
-        assert isinstance(event, h11.EndOfMessage)
-        assert (size, connection.their_state) == (plain.size, h11.DONE)
-        assert plain.start == len(head) + 4
+@pytest.mark.parametrize("spelled", [VALUE, VALUE.upper(), b"x-" + VALUE])
+def test_a_header_whose_name_is_the_secret_does_not_come_back(line, spelled):
+    held = line()
+    held.script.sendall(b"GET / HTTP/1.1\r\n" + ASKED + b"\r\n")
+    until(held.host, END_OF_HEAD)
+    held.host.sendall(b"HTTP/1.1 200 OK\r\n%b: 1\r\nX-Kept: 1\r\nContent-Length: 2\r\n\r\nhi" % spelled)
+    answer = until(held.script, b"hi")
+    assert VALUE not in answer.lower()
+    assert b"x-kept: 1" in answer
+
+
+def test_a_secret_with_quotes_is_masked_as_json_spells_it():
+    mask = Mask([(b'pa"ss\\word', b"PLACEHOLDER")])
+    assert mask.whole(json.dumps({"echo": 'pa"ss\\word'}).encode()) == b'{"echo": "PLACEHOLDER"}'
