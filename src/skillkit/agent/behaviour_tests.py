@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from skillkit.agent.models.choice import choose
+from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.settings import SettingsFile
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from skillkit.agent.task_runs import AgentExecutor
     from skillkit.evaluation.tester import SkillTester
 
+_Fetch = Callable[[ChatProvider], object]
 AGREEMENTS: Mapping[str, Agreement] = {
     "local": Agreement("local", {"presence": (14, 24), "format": (4, 8), "absence": (8, 16)}),
 }
@@ -58,13 +60,17 @@ def run_behaviour(
     options: BehaviourOptions,
     agree: Callable[[Estimate], bool],
     progress: Callable[[str], object],
+    fetch: _Fetch = lambda provider: None,
 ) -> Report:
-    """Run the behaviour tier; `agree` is asked before a paid model is called more than a handful of times."""
+    """Run the behaviour tier; `agree` is asked before a paid model is called more than a handful of times.
+
+    `fetch` gets what a provider has to download before its first request.
+    """
     cases = tester.behaviour_cases()
     if not cases:
         report = tester.report((), {})
         return replace(report, notes=(*report.notes, *tester.without_checks()))
-    executor = None if options.replay else _executor(options)
+    executor = None if options.replay else _executor(options, fetch)
     with ExitStack() as closing:
         if executor is not None:
             closing.callback(executor.close)
@@ -77,7 +83,7 @@ def run_behaviour(
             executor,
             options.runs,
             options.baseline,
-            _judge(options, closing),
+            _judge(options, closing, fetch),
             budget=Budget(options.max_calls, options.max_tokens, options.max_cost),
             progress=progress,
         )
@@ -95,10 +101,10 @@ def run_behaviour(
         return report
 
 
-def _executor(options: BehaviourOptions) -> Executor:
+def _executor(options: BehaviourOptions, fetch: _Fetch) -> Executor:
     if options.program is not None:
         return ProgramExecutor.named(_command(options.program), options.model or "")
-    return _agent(options.provider, options.model)
+    return _agent(options.provider, options.model, fetch)
 
 
 def _command(text: str) -> list[str]:
@@ -121,20 +127,22 @@ def _without_price(name: str, *, program: bool) -> str:
     )
 
 
-def _agent(provider: str | None, model: str | None) -> "AgentExecutor":
+def _agent(provider: str | None, model: str | None, fetch: _Fetch) -> "AgentExecutor":
     from skillkit.agent.task_runs import AgentExecutor  # the framework, which most tests do without
 
-    return AgentExecutor(choose(SettingsFile().load(), provider, model))
+    chosen = choose(SettingsFile().load(), provider, model)
+    fetch(chosen)
+    return AgentExecutor(chosen)
 
 
-def _judge(options: BehaviourOptions, closing: ExitStack) -> Judge | None:
+def _judge(options: BehaviourOptions, closing: ExitStack, fetch: _Fetch) -> Judge | None:
     """The embedded model judges only what it was measured good at, a judge of the user's choice all."""
     if options.replay:
         return Judge(lambda question: "", UNMEASURED)  # only what was recorded counts
     if options.judge is None:
         return None
     name, _, model = options.judge.partition(":")
-    agent = _agent(name, model or None)
+    agent = _agent(name, model or None, fetch)
     closing.callback(agent.close)
     measured = AGREEMENTS.get(name, UNMEASURED)
     return Judge(agent.ask, measured, trust=name not in AGREEMENTS, in_process=agent.in_process)

@@ -4,18 +4,25 @@ import hashlib
 import json
 import os
 import threading
+import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from openai_server import OpenAIServer, Say
+from terminal import CTRL_D, start
 
 from skillkit.agent.cli import model as model_command
-from skillkit.agent.models import local, model_files
+from skillkit.agent.exceptions import ModelFileError
+from skillkit.agent.models import local as provider
+from skillkit.agent.models import model_files as files
+from skillkit.agent.models import model_sources as sources
 from skillkit.agent.models.choice import choose
 from skillkit.agent.models.local import LocalProvider
 from skillkit.agent.models.model_files import ModelFile, ModelStore
+from skillkit.agent.models.model_sources import HttpFile
 from skillkit.agent.settings import ProviderSettings, Settings
 
 BYTES = os.urandom(4096)
@@ -25,9 +32,11 @@ BYTES = os.urandom(4096)
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small file in the place of the model, which no source has."""
     model = ModelFile("tiny", len(BYTES), hashlib.sha256(BYTES).hexdigest(), "MIT", ())
-    monkeypatch.setattr(model_files, "QWEN_CODER", model)
-    monkeypatch.setattr(model_files, "KNOWN_MODELS", (model,))
-    monkeypatch.setattr(local, "QWEN_CODER", model)
+    monkeypatch.setattr(files, "QWEN_CODER", model)
+    monkeypatch.setattr(files, "KNOWN_MODELS", (model,))
+    monkeypatch.setattr(provider, "QWEN_CODER", model)
+    monkeypatch.setattr(provider, "engine_installed", lambda: True)
+    monkeypatch.setattr(sources, "engine_installed", lambda: True)
     monkeypatch.setattr(model_command, "QWEN_CODER", model)
     monkeypatch.setattr(model_command, "KNOWN_MODELS", (model,))
     path = tmp_path / "given.gguf"
@@ -44,7 +53,7 @@ def test_a_model_is_installed_listed_verified_and_removed(agent, tiny: Path) -> 
     assert "No prompt was prepared" in " ".join(done.stderr.split()), "these bytes are no model"
     assert "yes" in agent("model", "list").stdout
     assert "is intact" in agent("model", "verify").stdout
-    ModelStore().path(model_files.QWEN_CODER).write_bytes(bytes(4096))
+    ModelStore().path(files.QWEN_CODER).write_bytes(bytes(4096))
     spoiled = agent("model", "verify")
     assert spoiled.code == 1
     assert "not the publisher's" in " ".join(spoiled.stderr.split())
@@ -52,11 +61,73 @@ def test_a_model_is_installed_listed_verified_and_removed(agent, tiny: Path) -> 
     assert agent("model", "remove").stdout == "It was not installed.\n"
 
 
-def test_a_model_that_cannot_be_had_is_one_line(agent, tiny: Path) -> None:
-    done = agent("--provider", "local", "-p", "Hello")
+CASES = {"evals": [{"id": 1, "prompt": "Hello", "assertions": ['The output contains "7"']}]}
+COMMANDS = {
+    "-p": ("--provider", "local", "-p", "Hello"),
+    "--json": ("--provider", "local", "-p", "Hello", "--json"),
+    "chat": ("--provider", "local"),
+    "skill test": ("skill", "test", "greeter", "--tier", "behaviour", "--provider", "local"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_size_origin_and_the_ways_around_it_are_told_before_the_first_byte(
+    command: str, talk, tiny: Path, write_skill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_skill("greeter", into=Path.cwd())
+    (folder / "evals").mkdir()
+    (folder / "evals" / "evals.json").write_text(json.dumps(CASES))
+    nowhere = HttpFile("http://127.0.0.1:9/tiny.gguf")
+    model = replace(files.QWEN_CODER, sources=(nowhere, HttpFile("http://127.0.0.2:9/tiny.gguf")))
+    monkeypatch.setattr(provider, "QWEN_CODER", model)
+    done = talk("Hello", options=COMMANDS[command])
+    told = " ".join(done.stderr.split())
     assert done.code == 1
-    assert "Fetching the embedded model once" in done.stderr
-    assert "could not be fetched" in " ".join(done.stderr.split())
+    assert "tiny (0.0 GB from 127.0.0.1 or 127.0.0.2)" in told
+    for way in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "Ollama"):
+        assert told.index(way) < told.index("cannot be reached")
+    assert "127.0.0.1 cannot be reached: [Errno 111] Connection refused; trying 127.0.0.2 …" in told
+    assert "could not be fetched" in told
+
+
+@pytest.mark.parametrize("arguments", [("-p", "Hello"), ()])
+def test_in_a_terminal_it_is_asked_for(home: Path, arguments: tuple[str, ...]) -> None:
+    program = start(*arguments, "--provider", "local")
+    if not arguments:
+        program.at_prompt().press("Hello\r").expect("1.1 GB").expect("Fetch it now?").at_prompt().press("n\r")
+        program.expect("Nothing was fetched").at_prompt().press(CTRL_D)
+        assert program.end() == 0
+    else:
+        program.expect("1.1 GB").expect("Fetch it now?").type("n").expect("Nothing was fetched")
+        assert program.end() == 1
+    assert not ModelStore().folder.exists()
+
+
+def test_the_engine_is_installed_with_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = tmp_path / "wheels" / "tiny_engine-1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("tiny_engine.py", "")
+        info = "tiny_engine-1.0.dist-info"
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny_engine\nVersion: 1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    monkeypatch.setattr(sources, "ENGINE", "tiny_engine")
+    monkeypatch.setattr(sources.importlib.metadata, "requires", lambda name: ["tiny_engine>=1; extra == 'x'"])
+    for name, value in {"NO_INDEX": "1", "FIND_LINKS": str(wheel.parent), "CONFIG_FILE": os.devnull}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    monkeypatch.setenv("PIP_TARGET", str(tmp_path / "installed"))
+    monkeypatch.syspath_prepend(tmp_path / "installed")
+    said: list[str] = []
+    sources.install_engine(said.append)
+    assert said == ["Installing tiny_engine>=1 with pip …"]
+    assert sources.engine_installed()
+    sources.install_engine(said.append)
+    assert len(said) == 1
+    monkeypatch.setattr(sources, "ENGINE", "no_engine")
+    monkeypatch.setattr(sources.importlib.metadata, "requires", lambda name: ["no_engine>=1; extra == 'x'"])
+    with pytest.raises(ModelFileError, match="pip cannot install no_engine>=1: "):
+        sources.install_engine(said.append)
 
 
 def test_a_file_that_is_no_model_is_one_line(agent, tiny: Path) -> None:

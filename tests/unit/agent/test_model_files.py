@@ -136,6 +136,24 @@ def test_a_download_goes_on_where_it_stopped(store: ModelStore, web: tuple[str, 
     assert seen[-1] == (2500, 2500)
 
 
+def test_an_interrupted_download_goes_on_where_it_stopped(
+    store: ModelStore, web: tuple[str, FileServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillkit.agent.models.model_sources.CHUNK", 500)
+    url, server = web
+    wanted = model(HttpFile(url))
+
+    def interrupt(there: int, size: int) -> None:
+        if there == 1000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.install(wanted, progress=interrupt)
+    assert not store.installed(wanted)
+    assert store.install(wanted).read_bytes() == BYTES
+    assert server.ranges == ["bytes=0-", "bytes=1000-"]
+
+
 def test_a_server_without_ranges_starts_again(store: ModelStore, web: tuple[str, FileServer]) -> None:
     url, server = web
     wanted = model(HttpFile(url))
@@ -154,6 +172,7 @@ def test_a_source_that_cannot_be_reached_is_reported_and_the_next_one_used(
     wanted = model(HttpFile("http://127.0.0.1:9/x"), HttpFile(url))
     assert store.install(wanted, report=said.append).read_bytes() == BYTES
     assert said[0].startswith("127.0.0.1 cannot be reached")
+    assert said[0].endswith("; trying 127.0.0.1 …")
 
 
 @pytest.mark.slow

@@ -15,17 +15,20 @@ import typer
 from skillkit.agent.approvals import Decision, ScriptQuestion, ToolQuestion
 from skillkit.agent.cli import commands, output
 from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
+from skillkit.agent.cli.model import about_download
 from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.screen import AnswerScreen
 from skillkit.agent.cli.turns import LATEST, MAX_SHOWN, Options, TurnTree, runtime_for
 from skillkit.agent.cli.typed_ahead import silent_keys
 from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.conversations import latest_exchange
+from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.providers import PROVIDERS
 from skillkit.agent.runtime import AgentRuntime, Observers
 from skillkit.agent.telemetry import Step, Stopwatch
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import escape_hidden, shortened, strip_hidden
+from skillkit.core.threads import in_daemon_thread
 
 if TYPE_CHECKING:
     from skillkit.agent.cli.terminal import Terminal
@@ -115,7 +118,23 @@ class Chat:
         if self._answering is not None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._answering.cancel)
 
+    async def _fetch_first(self) -> None:
+        """Fetch the model where that has to be; say so before, and ask where somebody can answer."""
+        provider = self.runtime.provider
+        needed = provider.download()
+        if needed is None:
+            return
+        notice = about_download(needed)
+        if self.terminal is None:
+            output.remark(notice)
+        elif await self._answer(
+            notice, [("model", provider.model, "")], "Fetch it now? [y]es, [n]o:"
+        ) not in ("y", "yes"):
+            raise ModelFileError("Nothing was fetched, so no model can answer. Another one: /model NAME")
+        await in_daemon_thread(provider.fetch)
+
     async def _say(self, text: str) -> None:
+        await self._fetch_first()
         self.runtime.name_files(text)
         if self.screen is not None:
             try:

@@ -14,6 +14,8 @@ from skillkit.agent.cli.progress import Progress
 from skillkit.agent.exceptions import ModelFileError, ProviderError
 from skillkit.agent.models.local import LocalProvider
 from skillkit.agent.models.model_files import KNOWN_MODELS, QWEN_CODER, ModelStore
+from skillkit.agent.models.model_sources import install_engine
+from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.prompt_preparation import prepare_prompts
 from skillkit.core.codec import encode
 from skillkit.core.text import escape_hidden
@@ -35,6 +37,9 @@ def install(
     """Fetch the embedded model once; its hash decides. Then let it read what every prompt begins with."""
     store = ModelStore()
     with ProgressBar() as bar:
+        if given is None and (needed := LocalProvider(store=store).download()):
+            bar.say(f"Fetching {needed}.")
+        install_engine(bar.say)
         path = store.install(QWEN_CODER, given=given, progress=bar.advance, report=bar.say)
     with ProgressBar("Reading what every prompt begins with", "prompts read") as bar:
         try:
@@ -89,6 +94,29 @@ def verify() -> None:
             "Replace it: agent model remove, then agent model install"
         )
     output.say(f"{QWEN_CODER.name} is intact: sha256 {QWEN_CODER.sha256}")
+
+
+def fetch_first(provider: ChatProvider) -> None:
+    """Fetch what `provider` needs before its first request; say so, and ask where somebody can answer."""
+    needed = provider.download()
+    if needed is None:
+        return
+    from skillkit.agent.cli.asking import Asker
+
+    with Progress() as progress, ProgressBar() as bar:
+        asker = Asker(progress)
+        bar.say(about_download(needed))
+        if asker.interactive and not asker.confirm("Fetch it now?"):
+            raise ModelFileError("Nothing was fetched, so no model can answer.")
+        provider.reporting(bar.advance, bar.say).fetch()
+
+
+def about_download(needed: str) -> str:
+    return (
+        f"The embedded model has to be fetched, once: {needed}. To use another one instead, name an "
+        "endpoint (export OPENAI_BASE_URL=…) or a key (export OPENAI_API_KEY=…, or one of Anthropic, Azure "
+        "or Gemini), or start Ollama."
+    )
 
 
 class ProgressBar:

@@ -9,6 +9,7 @@ import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.events import TurnEvents
+from skillkit.agent.cli.model import fetch_first
 from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.turns import Options, TurnTree, runtime_for
@@ -27,6 +28,7 @@ def answer(text: str, options: Options) -> None:
     watch = Stopwatch()
     tree = TurnTree(shown=options.verbose)
     runtime = runtime_for(options, show=tree)
+    fetch_first(runtime.provider)
     runtime.name_files(text)  # not what is piped in: that need not be the user's words
     with Progress() as progress:
         if sys.stderr.isatty():
@@ -45,6 +47,7 @@ def answer_as_data(text: str, options: Options, *, streaming: bool) -> None:
     events.start(runtime)
     failure: SkillsUseError | None = None
     try:
+        fetch_first(runtime.provider)
         asyncio.run(_hand_over(runtime, request, events.text))
     except SkillsUseError as error:
         failure = error

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from skillkit.agent.exceptions import ModelFileError
 from skillkit.agent.models.model_files import QWEN_CODER, ModelStore
+from skillkit.agent.models.model_sources import ENGINE, engine_installed, install_engine
 from skillkit.agent.models.provider import Advance, ChatClient, ChatProvider, Report
 from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
 
@@ -45,13 +46,29 @@ class LocalProvider(ChatProvider):
                 "agent config set local.model PATH — or go back to the built-in one: "
                 "agent config set local.model ''"
             )
-        return self.missing_package("xllamacpp", "skillkit[local]")
+        if self.download() is not None:
+            return "The embedded model is not installed. Fetch it with: agent model install"
+        return None
 
     def detected(self) -> bool:
         return True
 
     def reporting(self, advance: Advance, report: Report) -> "LocalProvider":
         return LocalProvider(self.settings, self.store, advance, report)
+
+    def download(self) -> str | None:
+        parts = []
+        if not self.settings.model and not self.store.installed(QWEN_CODER):
+            origins = " or ".join(source.name for source in QWEN_CODER.sources)
+            parts.append(f"{QWEN_CODER.name} ({QWEN_CODER.size / 1e9:.1f} GB from {origins or 'nowhere'})")
+        if not engine_installed():
+            parts.append(f"its engine {ENGINE} (about 35 MB, installed with pip)")
+        return " and ".join(parts) or None
+
+    def fetch(self) -> None:
+        install_engine(self.report)
+        if not self.settings.model:
+            self.store.install(QWEN_CODER, progress=self.advance, report=self.report)
 
     def client(self) -> ChatClient:
         from skillkit.agent.models.local_client import LocalChatClient
@@ -65,14 +82,9 @@ class LocalProvider(ChatProvider):
         return LocalEngine(self.path(), self.store.folder / "states", context=self.context_tokens)
 
     def path(self) -> Path:
-        """The model's file, fetched at first use."""
+        """The model's file, as `fetch` has left it."""
         if self.settings.model:
             return Path(os.path.expanduser(self.settings.model))
         if not self.store.installed(QWEN_CODER):
-            self.report(
-                f"Fetching the embedded model once: {QWEN_CODER.name}, {QWEN_CODER.size / 1e9:.1f} GB …"
-            )
-        path = self.store.install(QWEN_CODER, progress=self.advance, report=self.report)
-        if not path.is_file():
-            raise ModelFileError(f"The model {path} is gone. Fetch it again with: agent model install")
-        return path
+            raise ModelFileError("The embedded model is not installed. Fetch it with: agent model install")
+        return self.store.path(QWEN_CODER)

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from skillkit.agent.exceptions import ModelFileError
@@ -121,7 +122,7 @@ class ModelStore:
         self.folder.mkdir(parents=True, exist_ok=True)
         partial = self._partial(model)
         reasons = []
-        for source in sources:
+        for source, following in zip_longest(sources, sources[1:]):
             try:
                 with open(partial, "ab") as file:
                     source.append(file, model.size, lambda there: progress(there, model.size))
@@ -131,7 +132,7 @@ class ModelStore:
                 return
             except ModelFileError as error:
                 reasons.append(str(error))
-                report(f"{error}")
+                report(f"{error}; trying {following.name} …" if following else str(error))
         raise ModelFileError(
             f"The model {model.name} could not be fetched. {' '.join(f'{reason}.' for reason in reasons)} "
             "Try again with: agent model install — or give a file: agent model install --from PATH"

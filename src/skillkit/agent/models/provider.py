@@ -86,6 +86,13 @@ class ChatProvider(ABC):
         """Return the provider that tells how far it is with what takes long before the first request."""
         return self
 
+    def download(self) -> str | None:
+        """Return what has to be downloaded before the first request: size and origin; None for nothing."""
+        return None
+
+    def fetch(self) -> None:  # noqa: B027  # most providers have nothing to download
+        """Download what `download` names."""
+
     @property
     def address(self) -> str | None:
         """Where the service is, where somebody has said so."""

@@ -14,11 +14,13 @@ from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.evaluations import show_difference, show_discovered, show_report
 from skillkit.agent.cli.families import commands
+from skillkit.agent.cli.model import fetch_first
 from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill_names import complete_found
 from skillkit.agent.journal import open_journal
+from skillkit.agent.models.provider import ChatProvider
 from skillkit.core.disk import agent_home, replace_file
 from skillkit.core.events import Event, Kind
 from skillkit.core.events import Json as JsonValue
@@ -257,12 +259,21 @@ def _run(
         "routing": tester.run_routing,
         "scripts": lambda: _run_scripts(tester, asker, update=update),
         "behaviour": lambda: run_behaviour(
-            tester, options, lambda estimate: asker.confirm(f"Run this? {estimate}"), tester.progress
+            tester,
+            options,
+            lambda estimate: asker.confirm(f"Run this? {estimate}"),
+            tester.progress,
+            lambda provider: _fetch(provider, asker),
         ),
     }
     wanted = [name for name in _TIERS if name in tiers and (name != "scripts" or tester.scripts is not None)]
     parts = [work[name]() for name in wanted]
     return reduce(merge, parts) if parts else tester.report((), {})
+
+
+def _fetch(provider: ChatProvider, asker: Asker) -> None:
+    asker.progress.pause()
+    fetch_first(provider)
 
 
 def _run_scripts(tester: SkillTester, asker: Asker, *, update: bool) -> Report:
