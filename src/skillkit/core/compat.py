@@ -63,6 +63,9 @@ class SkillDiscovery(Discovery):
         _log(walk.diagnostics)
         return paths
 
+    async def _read_skill_file_async(self, path: Path) -> str:
+        return await in_thread(Path.read_text, path, "utf-8")
+
     async def adiscover_skills(self, source: SkillSource) -> list[Path]:
         return await in_thread(self.discover_skills, source)
 

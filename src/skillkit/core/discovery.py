@@ -242,6 +242,8 @@ def folders_of(source: SkillSource) -> tuple[list[Path], list[Diagnostic]]:
     """The folders of a source that are searched, and what is to be said of those that are not."""
     if source.plugin_manifest is None:
         return [source.directory], _broken_manifest(source)
+    if not source.plugin_manifest.skills:
+        return [], []
     root = real_path(source.directory)
     folders: list[Path] = []
     problems: list[Diagnostic] = []

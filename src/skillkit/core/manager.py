@@ -375,6 +375,16 @@ class SkillManager:
                 self._tools = toolbox_for(self)
             return self._tools
 
+    # What programs for 0.1 and 0.2 read of the index
+
+    @property
+    def _skills(self) -> Mapping[str, SkillMetadata]:
+        return self._catalogue.by_name
+
+    @property
+    def _plugin_skills(self) -> Mapping[str, Mapping[str, SkillMetadata]]:
+        return self._catalogue.by_source
+
     # Scanning
 
     def _scan(self) -> None:

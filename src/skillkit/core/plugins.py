@@ -68,8 +68,14 @@ class PluginManifest:
 
 
 def parse_plugin_manifest(manifest_path: Path, *, strict: bool = True) -> PluginManifest:
-    """Read and check a plugin.json; unless `strict`, only its name is required, as clients read it."""
-    data = _read(manifest_path) if strict else _completed(_read(manifest_path))
+    """Read and check a plugin.json.
+
+    Unless `strict`, one without `manifest_version` is read as other clients read it: only its name is
+    required. One that declares the version of our format is held to it.
+    """
+    data = _read(manifest_path)
+    if not strict and "manifest_version" not in data:
+        data = _completed(data)
     missing = [name for name in _REQUIRED if name not in data]
     if missing:
         raise ManifestValidationError(
@@ -136,7 +142,7 @@ def _completed(data: Mapping[str, Any]) -> Mapping[str, Any]:
     name = data.get("name")
     description = str(data.get("description") or "-")[:_MAX_DESCRIPTION]
     named = isinstance(author, str) or (isinstance(author, dict) and "name" in author)
-    folders = skills if isinstance(skills, list) else [skills or "skills/"]
+    folders = skills if isinstance(skills, list) else ["skills/" if skills is None else skills]
     told = [folder.get("path") if isinstance(folder, dict) else folder for folder in folders]
     return {
         **data,
@@ -144,7 +150,7 @@ def _completed(data: Mapping[str, Any]) -> Mapping[str, Any]:
         "version": version if isinstance(version, str) and version.count(".") >= 2 else "0.0.0",
         "description": description,
         "author": author if named else {"name": ""},
-        "skills": [folder for folder in told if folder] or ["skills/"],
+        "skills": told,
     }
 
 
@@ -189,7 +195,9 @@ def _check_folder(folder: object) -> None:
         raise _invalid("skills", folder, "Skill path cannot be empty")
     if ".." in folder:
         raise _invalid("skills", folder, f"Security violation: Path contains '..': {folder}")
-    if folder.startswith(("/", "\\")) or folder[1:2] == ":":
+    if folder[1:2] == ":":
+        raise _invalid("skills", folder, f"Security violation: Drive letters not allowed: {folder}")
+    if folder.startswith(("/", "\\")):
         raise _invalid("skills", folder, f"Security violation: Path must be relative: {folder}")
 
 

@@ -66,8 +66,11 @@ class Skill:
 
     @property
     def content(self) -> str:
-        """The instructions as they are on disk now, without the header."""
-        return read_document(self.metadata).body
+        """The instructions as they are on disk now, without the header; one object while they are equal."""
+        kept, text = vars(self).get("content"), read_document(self.metadata).body
+        if text != kept:
+            vars(self)["content"] = kept = text
+        return kept
 
     def invoke(self, arguments: str | None = "") -> str:
         """The instructions, ready for a model."""

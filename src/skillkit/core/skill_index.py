@@ -1,7 +1,8 @@
 """Names → skills: the in-memory index of what was discovered."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import NamedTuple
 
 from skillkit.core.exceptions import SkillNotFoundError
@@ -79,6 +80,14 @@ class SkillIndex:
         self._by_name[skill.canonical_name] = skill
         self._shadowed[loser.qualified_name] = loser
         return NameTaken(skill, loser.qualified_name)
+
+    @property
+    def by_name(self) -> Mapping[str, SkillMetadata]:
+        return MappingProxyType(self._by_name)
+
+    @property
+    def by_source(self) -> Mapping[str, Mapping[str, SkillMetadata]]:
+        return MappingProxyType(self._by_source)
 
     @property
     def shadowed(self) -> dict[str, SkillMetadata]:

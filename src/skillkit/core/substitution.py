@@ -15,6 +15,7 @@ _TOKEN = re.compile(
     r"|(?P<position>[0-9]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*))"
     r"|\$\{CLAUDE_(?P<variable>[A-Z_]+)\}|(?P<base>\{baseDir\})"
 )
+_INDEXED = re.compile(r"\$ARGUMENTS\[[0-9]+\]")
 SESSION_ID = "${CLAUDE_SESSION_ID}"
 _MAX_QUOTED = 65_536
 """Longer arguments are split at white space alone: reading quotes takes time."""
@@ -32,6 +33,7 @@ class Surroundings:
     session_id: str = ""
     effort: str = ""
     """What the skill asks for; how much effort the conversation makes is not known here."""
+    argument_hint: str = ""
 
     @staticmethod
     def of(skill: SkillMetadata, project_dir: Path, session_id: str = "") -> "Surroundings":
@@ -44,6 +46,7 @@ class Surroundings:
             str(user_home() / ".claude" / "plugins" / "data" / plugin) if plugin else "",
             session_id,
             skill.effort or "",
+            skill.argument_hint or "",
         )
 
 
@@ -54,16 +57,19 @@ def replace_placeholders(body: str, arguments: str, around: Surroundings) -> tup
     """`body` with its placeholders replaced, and whether `$ARGUMENTS` was among them."""
     if "$" not in body and "{baseDir}" not in body:
         return body, False
-    replacing = _Replacing(arguments, around)
+    # Where a skill declares no arguments, `$0`, `$1` … are shell text.
+    positional = bool(around.argument_names or around.argument_hint or _INDEXED.search(body))
+    replacing = _Replacing(arguments, around, positional)
     return _TOKEN.sub(replacing.value, body), replacing.placed
 
 
 class _Replacing:
     """One pass over a body."""
 
-    def __init__(self, arguments: str, around: Surroundings) -> None:
+    def __init__(self, arguments: str, around: Surroundings, positional: bool) -> None:
         self._arguments = arguments
         self._around = around
+        self._positional = positional
         self.placed = False
 
     @cached_property
@@ -83,17 +89,19 @@ class _Replacing:
         if match["base"] or match["variable"]:
             name = (match["variable"] or "SKILL_DIR").lower()
             return getattr(self._around, name, "") or token
-        known = match["name"] is None or match["name"] in self._around.argument_names
-        if not known:
+        name = match["name"]
+        if (name and name not in self._around.argument_names) or (match["position"] and not self._positional):
             return token
         if match["escape"]:
             return token[1:]
-        if match["name"]:
-            return self._word(self._around.argument_names.index(match["name"]), "")
+        if name:
+            return self._word(self._around.argument_names.index(name), "")
         self.placed = self.placed or match["all"] is not None
         if match["all"] and match["index"] is None:
             return self._arguments
-        return self._word(int(match["index"] or match["position"]), token)
+        if match["index"]:
+            return self._word(int(match["index"]), "")
+        return self._word(int(match["position"]), token)
 
     def _word(self, position: int, missing: str) -> str:
         return self._words[position] if position < len(self._words) else missing

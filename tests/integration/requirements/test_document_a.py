@@ -1,5 +1,6 @@
 """Sentences of document A, each as the short program that a sceptical reader would write and run at once."""
 
+import json
 import logging
 from pathlib import Path
 
@@ -157,3 +158,77 @@ def test_a_word_in_quotes_is_text_also_when_it_is_null(root: Path) -> None:
 def test_metadata_refuses_the_names_that_the_loader_refuses(name: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="name"):
         SkillMetadata(name=name, description="d", skill_path=tmp_path)
+
+
+def test_empty_arguments_leave_nothing_where_any_placeholder_was(root: Path) -> None:
+    write(root, "s", "---\nname: s\ndescription: d\n---\n<$ARGUMENTS> <$ARGUMENTS[0]> <$ARGUMENTS[1]>\n")
+    manager = discovered(root)
+    assert manager.invoke_skill("s").endswith("<> <> <>\n")
+    assert manager.invoke_skill("s", "a").endswith("<a> <a> <>\n")
+
+
+SHELL = "awk '{print $1, $2}' costs $0.10: $ARGUMENTS\n"
+
+
+def test_dollar_and_digit_stay_shell_text_unless_the_skill_declares_arguments(root: Path) -> None:
+    write(root, "plain", f"---\nname: plain\ndescription: d\n---\n{SHELL}")
+    write(root, "hint", f"---\nname: hint\ndescription: d\nargument-hint: '[a] [b]'\n---\n{SHELL}")
+    write(root, "named", f"---\nname: named\ndescription: d\narguments: a b c\n---\n{SHELL}")
+    write(root, "indexed", f"---\nname: indexed\ndescription: d\n---\n$ARGUMENTS[0] {SHELL}")
+    manager = discovered(root)
+    assert manager.invoke_skill("plain", "x y").endswith("awk '{print $1, $2}' costs $0.10: x y\n")
+    for name in ("hint", "named", "indexed"):
+        assert manager.invoke_skill(name, "x y z").endswith("awk '{print y, z}' costs x.10: x y z\n")
+
+
+def manifest(plugin: Path, **fields: object) -> None:
+    (plugin / ".claude-plugin").mkdir(parents=True, exist_ok=True)
+    (plugin / ".claude-plugin" / "plugin.json").write_text(json.dumps(fields))
+
+
+def of_plugin(plugin: Path) -> SkillManager:
+    manager = SkillManager(project_skill_dir="", anthropic_config_dir="", plugin_dirs=[plugin])
+    manager.discover()
+    return manager
+
+
+def test_an_invalid_plugin_manifest_is_refused_with_a_diagnostic(tmp_path: Path) -> None:
+    plugin = tmp_path / "office"
+    write(plugin / "skills", "greeter", GREETER)
+    manifest(plugin, manifest_version="0.1", name="other", version="1.0.0")
+    manager = of_plugin(plugin)
+    assert manager.sources[0].plugin_manifest is None
+    assert manager.sources[0].plugin_name == "office"
+    assert [found.code for found in manager.diagnostics] == ["plugin-manifest"]
+    assert "description" in manager.diagnostics[0].message
+
+
+def test_an_empty_list_of_skills_in_a_plugin_manifest_means_none(tmp_path: Path) -> None:
+    write(tmp_path / "office" / "skills", "greeter", GREETER)
+    manifest(tmp_path / "office", name="office", skills=[])
+    assert of_plugin(tmp_path / "office").list_skills() == []
+    manifest(tmp_path / "office", name="office")
+    assert [skill.name for skill in of_plugin(tmp_path / "office").list_skills()] == ["greeter"]
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["compatibility: ''", "license: ''", "allowed-tools: ''", "metadata: {v: 1.0}", "metadata: {v: true}"],
+)
+def test_strict_refuses_what_the_specification_does_not_take(root: Path, field: str) -> None:
+    write(root, "pdf", f"---\nname: pdf\ndescription: Reads PDFs\n{field}\n---\nBody\n")
+    assert discovered(root, strict=True).list_skills() == []
+    assert [skill.name for skill in discovered(root).list_skills()] == ["pdf"]
+
+
+def test_strict_takes_metadata_whose_numbers_are_texts(root: Path) -> None:
+    write(root, "pdf", "---\nname: pdf\ndescription: Reads PDFs\nmetadata:\n  v: '1.0'\n---\nBody\n")
+    assert discovered(root, strict=True).list_skills()
+
+
+def test_an_object_of_a_skill_keeps_its_text_while_the_file_is_the_same(root: Path) -> None:
+    file = write(root, "greeter", GREETER)
+    skill = discovered(root).load_skill("greeter")
+    assert skill.content is skill.content
+    file.write_text(GREETER.replace("Hello", "Adieu"))
+    assert skill.content == "Adieu $ARGUMENTS\n"

@@ -140,7 +140,7 @@ AROUND = Surroundings(("file", "month"), "/skills/pdf", "/project", "/plugin", "
         ("$ARGUMENTS[0] and $ARGUMENTS[1]", "a.csv march", "a.csv and march"),
         ("$0 $1", "a.csv march", "a.csv march\n\nARGUMENTS: a.csv march"),
         ("$0|$1 $ARGUMENTS", '"hello world" second', 'hello world|second "hello world" second'),
-        ("$ARGUMENTS[2] costs $2", "a b", "$ARGUMENTS[2] costs $2"),
+        ("$ARGUMENTS[2] costs $2", "a b", " costs $2"),
         ("$1 million", "", "$1 million"),
         ("$file in $month $ARGUMENTS", "a.csv", "a.csv in  a.csv"),
         ("$filename $ARGUMENTS", "x", "$filename x"),
