@@ -7,8 +7,7 @@ from skillkit.core.grants import Limits
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import escape_hidden
 from skillkit.scripts.catalogue import FOLDER, Script
-from skillkit.scripts.needed_packages import read_files
-from skillkit.scripts.own_sources import OwnSources
+from skillkit.scripts.imports import OwnSources, read_files
 
 JSON = "--json"
 """The option of scripts that can print one JSON document."""

@@ -1,126 +1,15 @@
-"""Which package on the index has a module: only what is known for sure, or what a skill itself says."""
+"""Which package on the index has a module: by the dated table beside this file, or by what a skill says."""
 
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from importlib.resources import files
 
-_KNOWN = {
-    "absl": "absl-py",
-    "apiclient": "google-api-python-client",
-    "attr": "attrs",
-    "Bio": "biopython",
-    "bs4": "beautifulsoup4",
-    "cairosvg": "CairoSVG",
-    "Crypto": "pycryptodome",
-    "Cryptodome": "pycryptodomex",
-    "cv2": "opencv-python-headless",
-    "dateutil": "python-dateutil",
-    "discord": "discord.py",
-    "dns": "dnspython",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "ebooklib": "EbookLib",
-    "exifread": "ExifRead",
-    "faiss": "faiss-cpu",
-    "ffmpeg": "ffmpeg-python",
-    "fitz": "PyMuPDF",
-    "frontmatter": "python-frontmatter",
-    "git": "GitPython",
-    "github": "PyGithub",
-    "gitlab": "python-gitlab",
-    "google.adk": "google-adk",
-    "google.ads": "google-ads",
-    "google.api_core": "google-api-core",
-    "google.auth": "google-auth",
-    "google.genai": "google-genai",
-    "google.generativeai": "google-generativeai",
-    "google.oauth2": "google-auth",
-    "google.protobuf": "protobuf",
-    "googleapiclient": "google-api-python-client",
-    "grpc": "grpcio",
-    "grpc_status": "grpcio-status",
-    "grpc_tools": "grpcio-tools",
-    "igraph": "python-igraph",
-    "IPython": "ipython",
-    "jks": "pyjks",
-    "jose": "python-jose",
-    "jwt": "PyJWT",
-    "magic": "python-magic",
-    "markdown": "Markdown",
-    "markdown_it": "markdown-it-py",
-    "mpl_toolkits": "matplotlib",
-    "MySQLdb": "mysqlclient",
-    "nacl": "PyNaCl",
-    "newspaper": "newspaper3k",
-    "OpenSSL": "pyOpenSSL",
-    "opentelemetry": "opentelemetry-api",
-    "PIL": "pillow",
-    "pkg_resources": "setuptools",
-    "pptx": "python-pptx",
-    "psycopg2": "psycopg2-binary",
-    "pyaudio": "PyAudio",
-    "pyautogui": "PyAutoGUI",
-    "pylab": "matplotlib",
-    "pymupdf": "PyMuPDF",
-    "readability": "readability-lxml",
-    "ruamel": "ruamel.yaml",
-    "serial": "pyserial",
-    "skbio": "scikit-bio",
-    "skimage": "scikit-image",
-    "sklearn": "scikit-learn",
-    "slugify": "python-slugify",
-    "snowflake.connector": "snowflake-connector-python",
-    "socks": "PySocks",
-    "speech_recognition": "SpeechRecognition",
-    "tavily": "tavily-python",
-    "telegram": "python-telegram-bot",
-    "umap": "umap-learn",
-    "usb": "pyusb",
-    "vertexai": "google-cloud-aiplatform",
-    "websocket": "websocket-client",
-    "whisper": "openai-whisper",
-    "win32com": "pywin32",
-    "wx": "wxPython",
-    "yaml": "PyYAML",
-    "zmq": "pyzmq",
-}
-"""Where the name of a package is not the name of its module; only these are sure."""
-_SAME_NAME = frozenset(
-    "aiofiles aiohttp altair anthropic anyio arrow astropy beautifulsoup4 black bokeh boto3 botocore "
-    "certifi chardet chromadb click colorama cryptography dashscope dask ddgs deepdiff django docker "
-    "duckdb duckduckgo_search elevenlabs fastapi feedparser flask fsspec google_auth_oauthlib "
-    "googlemaps gradio graphviz h5py html2text httpie httpx huggingface_hub hypothesis icalendar ics "
-    "imageio imap_tools InquirerPy jieba jinja2 joblib jsonschema keras kubernetes langchain ldap3 "
-    "Levenshtein librosa litellm llama_index loguru lxml mammoth markdownify matplotlib matplotlib_venn "
-    "mcp mdit_py_plugins mistralai mistune moviepy msgpack mss mutagen nbformat networkx nltk numba "
-    "numpy openai openpyxl orjson pandas paramiko pdf2image pdfplumber pikepdf pillow playwright plotly "
-    "polars prometheus_client prompt_toolkit psutil psycopg pyarrow pydantic pydantic_ai "
-    "pydantic_settings pydub pygments pymongo pymupdf4llm pymysql pynput pyodbc pypdf PyPDF2 pyperclip "
-    "pytesseract pytest pytz pyzbar qrcode questionary rapidfuzz rdkit redis regex replicate reportlab "
-    "requests rich scipy scrapy screeninfo seaborn selenium sentence_transformers sentry_sdk shapely "
-    "simplejson slack_sdk soundfile spacy sqlalchemy sqlparse sse_starlette starlette statsmodels "
-    "streamlit stripe svgwrite sympy tabulate tenacity tensorflow tiktoken tomli tomli_w tomlkit torch "
-    "torchvision tqdm trafilatura transformers tree_sitter trio twilio typer ujson unidiff urllib3 "
-    "uvicorn uvloop vobject watchdog weasyprint websockets werkzeug wordcloud xarray xlrd xlsxwriter "
-    "xmltodict youtube_transcript_api yt_dlp zstandard".split()
-)
-"""Modules whose package has the same name, and no other project has a claim to it."""
-NAMESPACES = frozenset({"google", "azure"})
-"""Modules that many packages share: only what is imported below them tells which one."""
-_UNCERTAIN = frozenset({"app", "common", "config", "constants", "core", "helpers", "lib", "main", "models"})
-"""Modules that authors keep to themselves and others have put on the index."""
-_CLOUD = re.compile(r"google\.cloud\.([a-z0-9]+(?:_[a-z]{3,})*)")
-_CLOUD_NAMES = {
-    "artifactregistry": "artifact-registry",
-    "dialogflowcx": "dialogflow-cx",
-    "iam-admin": "iam",
-    "osconfig": "os-config",
-    "resourcemanager": "resource-manager",
-    "secretmanager": "secret-manager",
-}
-"""Packages of google.cloud whose name is not that of the module."""
-_AZURE_FAMILIES = frozenset("ai communication data keyvault mgmt monitor search storage".split())
-"""Parts of azure that hold a package for each name beneath them."""
+from skillkit.core.foreign_json import parse_json
+
+_DATA = parse_json(files("skillkit.scripts").joinpath("distributions.json").read_text("utf-8"))
+_API_VERSION = re.compile(r"_v\d\w*$")
+"""Google ships each version of an API as a module of its own, in one package."""
 _INSTALLS = re.compile(r"(?:pip3?|uv pip|uv|pipx|poetry)[ \t]+(?:install|add)[ \t]+([^\n`|;&#\"'(){}<]*)")
 _REQUIREMENT = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[A-Za-z0-9,._-]*\])?(?:(?:[=<>!~]=|[<>])[A-Za-z0-9.*,=<>!~]+)?"
@@ -128,34 +17,35 @@ _REQUIREMENT = re.compile(
 _FLAG_WITH_VALUE = frozenset({"-r", "-c", "-e", "-i", "--index-url", "--extra-index-url", "--target", "-t"})
 
 
-def known_distribution(module: str) -> str | None:
-    """Return the package that surely has `module`, a dotted name."""
-    if (cloud := _CLOUD.match(module)) is not None:
-        name = cloud[1].replace("_", "-")
-        return f"google-cloud-{_CLOUD_NAMES.get(name, name)}"
+def distributions_of(module: str) -> tuple[str, ...]:
+    """Return the packages that are known to have `module`, a dotted name; the first is proposed."""
     parts = module.split(".")
-    if parts[0] == "azure" and len(parts) > 1:
-        length = 3 if parts[1] in _AZURE_FAMILIES else 2
-        return "-".join(parts[:length]).replace("_", "-") if len(parts) >= length else None
-    names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
-    known = next((_KNOWN[name] for name in names if name in _KNOWN), None)
-    if known is None and parts[0] in _SAME_NAME:
-        return parts[0].replace("_", "-")
-    return known
+    names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    if module.startswith("google.cloud."):
+        names = [_API_VERSION.sub("", name) for name in names]
+    for name in names:
+        if (renamed := _DATA["renamed"].get(name)) is not None:
+            return tuple(renamed)
+        if (length := _DATA["namespaces"].get(name)) is not None:
+            whole = next((each for each in names if each.count(".") == length - 1), None)
+            return () if whole is None else (whole.replace(".", "-").replace("_", "-"),)
+    return (parts[0].replace("_", "-"),) if parts[0] in _DATA["same_name"] else ()
 
 
-def is_guessable(module: str) -> bool:
-    """Whether a package of the same name is worth proposing."""
-    return module not in NAMESPACES and module not in _UNCERTAIN
+def same_named(module: str) -> str | None:
+    """Return the package of the same name as a module nobody knows, if it is worth proposing."""
+    top = module.partition(".")[0]
+    no_name = top in _DATA["namespaces"] or top in _DATA["kept_private"]
+    return None if no_name else top.replace("_", "-")
 
 
-def stated_requirements(files: Mapping[str, bytes]) -> dict[str, tuple[str, str]]:
+def stated_requirements(contents: Mapping[str, bytes]) -> dict[str, tuple[str, str]]:
     """Requirements that a skill's own texts name, by normalised name: as written, and in which file."""
     stated: dict[str, tuple[str, str]] = {}
-    for path in sorted(files, key=_weight):
+    for path in sorted(contents, key=_weight):
         if not path.lower().endswith((".md", ".txt", ".toml", ".py")):
             continue
-        text = files[path][: 1 << 20].decode("utf-8", "replace")
+        text = contents[path][: 1 << 20].decode("utf-8", "replace")
         for requirement in _in_file(path, text):
             stated.setdefault(normalised(requirement), (requirement, path))
     return stated
@@ -163,19 +53,19 @@ def stated_requirements(files: Mapping[str, bytes]) -> dict[str, tuple[str, str]
 
 def find_stated(module: str, stated: Mapping[str, tuple[str, str]]) -> tuple[str, str] | None:
     """Return the stated requirement that has `module`, and where it is stated."""
+    return next((stated[name] for name in candidates(module) if name in stated), None)
+
+
+def candidates(module: str) -> list[str]:
+    """Return the normalised names of packages that may have `module`."""
     top = module.partition(".")[0]
-    plain = normalised(top)
-    names = [normalised(known_distribution(module) or top), plain]
-    names += [f"python-{plain}", f"py{plain}", f"{plain}-python", f"{plain}-py", f"py-{plain}"]
-    if top in NAMESPACES:
-        dotted = module.split(".")
-        names += [normalised("-".join(dotted[:length])) for length in range(len(dotted), 1, -1)]
-    if (found := next((stated[name] for name in names if name in stated), None)) is not None:
-        return found
-    if top in NAMESPACES or known_distribution(module) is not None:
-        return None
-    alike = [name for name in stated if plain in name.split("-")]
-    return stated[alike[0]] if len(alike) == 1 else None
+    dotted = module.split(".")
+    names = list(distributions_of(module))
+    if top in _DATA["namespaces"]:
+        names += ["-".join(dotted[:length]) for length in range(len(dotted), 1, -1)]
+    else:
+        names.append(top)
+    return [normalised(name) for name in names]
 
 
 def normalised(requirement: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from skillkit.core.hosts import HTTPS, HostRule
 from skillkit.core.text import escape_hidden
-from skillkit.scripts.distributions import known_distribution
+from skillkit.scripts.distributions import distributions_of
 from skillkit.scripts.inputs import named_in_project, working_project
 from skillkit.scripts.models import ScriptRequest, ScriptResult
 from skillkit.scripts.network.attempts import Attempt
@@ -100,7 +100,7 @@ def _attempted(attempt: Attempt) -> str:
 
 def _missing_package(name: str) -> str:
     top = name.partition(".")[0]
-    package = known_distribution(name)
+    package = next(iter(distributions_of(name)), None)
     wanted = f"'{package}'" if package else f"the package that has '{top}' (perhaps of the same name)"
     return (
         f"The script imports '{name}' and does not declare it. Nothing is installed by a guess: "

@@ -1,31 +1,25 @@
 """What a skill's Python scripts import and do not declare, read from their source: nothing is run."""
 
-import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from skillkit.core.digest import open_tree
-from skillkit.core.digest_memo import MAX_FILES
 from skillkit.core.models import SkillMetadata
-from skillkit.core.pinned_trees import links_of
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.distributions import (
-    NAMESPACES,
+    candidates,
+    distributions_of,
     find_stated,
-    is_guessable,
-    known_distribution,
     normalised,
+    same_named,
     stated_requirements,
 )
+from skillkit.scripts.imports import LARGEST_SOURCE, OwnSources, read_files
 from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
-from skillkit.scripts.own_sources import LARGEST_SOURCE, OwnSources
 
 KNOWN, SAME_NAME = "known", "same name"
 _MARK = b"# /// script"
-_READ = (".py", ".md", ".txt", ".toml")
-"""What is read for imports and requirements."""
 _UNAVAILABLE = re.compile(
     r"Wheels are required for `([\w.-]+)`|(?:Because|and|that|versions of) ([\w.-]+) "
     r"(?:was not found|ha(?:s|ve) no usable wheels)"
@@ -82,10 +76,9 @@ def _package(
 ) -> NeededPackage:
     if (named := find_stated(module, stated)) is not None:
         return NeededPackage(module, named[0], named[1], (script,), optional)
-    if (known := known_distribution(module)) is not None:
-        return NeededPackage(module, known, KNOWN, (script,), optional)
-    top = module.partition(".")[0]
-    guess = top.replace("_", "-") if is_guessable(top) else None
+    if known := distributions_of(module):
+        return NeededPackage(module, known[0], KNOWN, (script,), optional)
+    guess = same_named(module)
     return NeededPackage(module, guess, SAME_NAME if guess else "", (script,), optional)
 
 
@@ -97,17 +90,15 @@ def _is_python(content: bytes) -> bool:
 def _undeclared_imports(script: str, sources: OwnSources, *, strict: bool) -> dict[str, bool]:
     """Modules from elsewhere that a script does not declare, and whether each is optional.
 
-    Packages that are declared bring others along, and one that seems to have none of the modules may have
-    any of those nobody knows. So only `strict` looks for what a list of packages has left out.
+    Packages that are declared bring others along, so only `strict` looks for what a list has left out.
     """
     declared = _declared(sources.files.get(script, b""))
     if declared is None or (declared and not strict):
         return {}
     imports = sources.imports_of(script)
-    missing = {module: optional for module, optional in imports.items() if not _has(declared, module)}
-    if any(not any(_has({name}, module) for module in imports) for name in declared):
-        return {module: optional for module, optional in missing.items() if known_distribution(module)}
-    return missing
+    return {
+        module: optional for module, optional in imports.items() if declared.isdisjoint(candidates(module))
+    }
 
 
 def _declared(content: bytes) -> set[str] | None:
@@ -119,15 +110,6 @@ def _declared(content: bytes) -> set[str] | None:
     except InlineMetadataError:
         return None
     return None if metadata.other_sources else {normalised(each) for each in metadata.dependencies}
-
-
-def _has(declared: set[str], module: str) -> bool:
-    """Whether one of the packages that are declared looks as if it had `module`."""
-    top = module.partition(".")[0]
-    if top in NAMESPACES:
-        return find_stated(module, {name: (name, "") for name in declared}) is not None
-    wanted = {normalised(known_distribution(module) or top), normalised(top)}
-    return any(one in other or other in one for one in wanted for other in declared)
 
 
 def chosen_requirements(needed: list[NeededPackage], added: list[str], left_out: list[str]) -> list[str]:
@@ -160,14 +142,3 @@ def packages_of(skill: SkillMetadata, *, strict: bool = False) -> list[NeededPac
 def misses_packages(tree: Path, script: str) -> bool:
     """Whether a script in `tree` imports what it seems not to declare."""
     return bool(needed_packages(read_files(tree, [script]), [script], strict=True))
-
-
-def read_files(
-    folder: Path, scripts: Collection[str], endings: tuple[str, ...] = _READ, most: int = LARGEST_SOURCE
-) -> dict[str, bytes]:
-    """All files of a skill by path, and the content of scripts and of those that end so."""
-    files: dict[str, bytes] = {}
-    for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links_of(folder))):
-        is_read = path in scripts or path.lower().endswith(endings)
-        files[path] = os.pread(descriptor, most + 1, 0) if is_read else b""
-    return files

@@ -8,8 +8,7 @@ from typing import Any
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.scripts.catalogue import find_scripts
-from skillkit.scripts.needed_packages import read_files
-from skillkit.scripts.node_imports import imported_packages
+from skillkit.scripts.imports import node_packages_of, read_files
 
 PACKAGE_FILE = "package.json"
 _LOCK_FILE = "package-lock.json"
@@ -91,7 +90,7 @@ def _project(folder: str, files: Mapping[str, bytes], scripts: tuple[str, ...]) 
                 taken[name] = versions
             else:
                 elsewhere.append(f"{name}@{versions[:100]}")
-    imported = {name for script in scripts for name in imported_packages(script, files)}
+    imported = {name for script in scripts for name in node_packages_of(script, files)}
     known = {*taken, *(each.partition("@")[0] if each[:1] != "@" else each for each in elsewhere)}
     own = data.get("name")
     undeclared = sorted(imported - known - {own if isinstance(own, str) else ""})

@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import os
-import re
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,6 +24,7 @@ from skillkit.scripts.environments import (
     EnvironmentStore,
     say_on_stderr,
 )
+from skillkit.scripts.imports import imports_in, own_folders
 from skillkit.scripts.inline_metadata import (
     MAX_SCRIPT_SIZE,
     InlineMetadata,
@@ -46,7 +46,6 @@ from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
 from skillkit.scripts.network.run_authority import MissingLibraryError
 from skillkit.scripts.node_environments import NodeStore
-from skillkit.scripts.own_modules import own_folders
 from skillkit.scripts.pinned_run import HostsError, LinkedPathError, PinnedRun
 from skillkit.scripts.sandbox.backend import Backend, OutOfReachError, Running, needs_reachable_files
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
@@ -55,7 +54,6 @@ _WIDE_STORE = Path("/var/cache/skillkit/environments")
 """Where root keeps environments when its own folder is closed to the user that scripts run as."""
 _KEPT_HEADS = 1024
 _FIRST_BYTES = 256
-_IMPORTS_RELATIVES = re.compile(rb"^from[ \t]+\.", re.MULTILINE)
 
 
 def environment_folders() -> tuple[Path, ...]:
@@ -281,10 +279,11 @@ class LocalRunner:
         metadata = parse_inline_metadata(content.decode("utf-8", "replace") if is_python else "")
         if len(self._heads) >= _KEPT_HEADS:
             self._heads.clear()
-        is_module = _IMPORTS_RELATIVES.search(content) is not None and run.request.script.endswith(".py")
         first_bytes = content[:_FIRST_BYTES]
         kind = find_interpreter(run.request.script, first_bytes).kind
-        own = own_folders(run.tree, run.request.script, content) if kind == PYTHON else ()
+        imports = tuple(imports_in(content)) if kind == PYTHON else ()
+        own = own_folders(run.tree, run.request.script, imports)
+        is_module = any(name.startswith(".") for name, _ in imports) and run.request.script.endswith(".py")
         takes = not metadata or (has_packages and misses_packages(run.tree, run.request.script))
         self._heads[key] = head = _Head(metadata, first_bytes, own, is_module, takes)
         return head

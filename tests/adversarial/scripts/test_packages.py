@@ -103,18 +103,20 @@ except ImportError:
 
 
 def test_requirements_beside_the_scripts_count_more_than_a_guess():
-    found = needed("import cv2, thing", requirements_dot_txt="thing-py==1.2  # pinned\n-r other.txt\n")
-    assert (found["thing"].requirement, found["thing"].source) == ("thing-py==1.2", "requirements.txt")
+    found = needed("import cv2, thing", requirements_dot_txt="thing==1.2  # pinned\n-r other.txt\n")
+    assert (found["thing"].requirement, found["thing"].source) == ("thing==1.2", "requirements.txt")
     assert found["cv2"].requirement == "opencv-python-headless"
+    found = needed("import cv2", requirements_dot_txt="opencv-python>=4")
+    assert found["cv2"].requirement == "opencv-python>=4"
 
 
 @pytest.mark.parametrize(
     ("said", "module", "requirement"),
     [
-        ("sys.exit('Install with: pip install praat-parselmouth')", "parselmouth", "praat-parselmouth"),
+        ("sys.exit('Install with: pip install psycopg2')", "psycopg2", "psycopg2"),
         ("# pip install python-telegram-bot", "telegram", "python-telegram-bot"),
-        ("# pip install thing-one thing-two", "thing", "thing"),  # nobody knows which of them
-        ("# pip install other-yaml", "yaml", "PyYAML"),  # what is known counts more than a likeness
+        ("# pip install thing-one thing-two", "thing", "thing"),
+        ("# pip install other-yaml", "yaml", "PyYAML"),
     ],
 )
 def test_what_a_script_says_of_installing_counts_more_than_a_guess(said, module, requirement):
@@ -209,17 +211,15 @@ def test_a_script_that_declares_all_it_imports_gets_nothing_of_what_was_accepted
         (["requests"], "requests, yaml", ["yaml"]),
         (["opencv-python", "Pillow>=10"], "cv2, PIL", []),
         (["google-genai"], "google.genai, google.cloud.storage", ["google.cloud.storage"]),
-        (["a-name-of-another-kind"], "thing", []),  # it may be what has that module
-        (["a-name-of-another-kind"], "thing, yaml", ["yaml"]),
+        (["a-name-of-another-kind"], "thing", ["thing"]),
+        (["opencv"], "cv2", ["cv2"]),
         (["rich"], "rich, thing", ["thing"]),
         ([], "thing", ["thing"]),
         (["x @ https://example.com/x.whl"], "yaml", []),
         (["not a requirement"], "yaml", []),
     ],
 )
-def test_what_a_list_of_packages_has_left_out_is_found_and_nothing_that_it_may_bring(
-    declared, imports, missing
-):
+def test_what_a_list_of_packages_has_left_out_is_found(declared, imports, missing):
     script = f"# /// script\n# dependencies = {declared!r}\n# ///\nimport {imports}"
     files = {"SKILL.md": b"", "scripts/a.py": script.encode()}
     found = needed_packages(files, ["scripts/a.py"], strict=True)

@@ -17,6 +17,7 @@ from skillkit.evaluation.static.toolset_sources import toolset_problems
 from skillkit.evaluation.validation import validate_file
 from skillkit.matching.matcher import SkillMatcher
 from skillkit.scripts.catalogue import find_scripts
+from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, packages_of
 from skillkit.scripts.tools import ScriptTools
 
 _SAID_ELSEWHERE = frozenset({"extension-field", "unknown-field"})
@@ -117,11 +118,12 @@ def _scripts_compile(examined: Examination) -> Iterator[Problem]:
 
 
 def _imports_declared(examined: Examination) -> Iterator[Problem]:
-    texts = (path.read_text(encoding="utf-8", errors="replace") for _, path, _ in examined.texts())
-    prose = "".join(map(script_sources.plain, texts))
-    for script in find_scripts(examined.skill):
-        if script.path.suffix == ".py":
-            yield from script_sources.undeclared_imports(examined.folder, script.path, prose)
+    certain = {each.module for each in packages_of(examined.skill)}
+    for each in packages_of(examined.skill, strict=True):
+        if each.source in (KNOWN, SAME_NAME, ""):
+            warning = each.optional or each.module not in certain
+            message = f"imports {each.module.partition('.')[0]}, which nothing declares"
+            yield Problem(message, each.scripts[0], warning=warning)
 
 
 def _options_exist(examined: Examination) -> Iterator[Problem]:

@@ -1,10 +1,9 @@
-"""Scripts without running them: whether they compile, what they import, which options they know."""
+"""Scripts without running them: whether they compile, and which options they know."""
 
 import ast
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,12 +11,10 @@ from pathlib import Path
 from skillkit.evaluation.report import Problem
 from skillkit.evaluation.static.markdown import Document
 from skillkit.scripts.catalogue import Script
-from skillkit.scripts.distributions import known_distribution
 from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_metadata
 
 LARGEST = 2 << 20
 _OPTION = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
-_REQUIREMENT_FILES = ("requirements.txt", "pyproject.toml", "setup.py", "environment.yml", "Pipfile")
 _COMMON_OPTIONS = frozenset({"--help", "--version", "--json"})
 
 
@@ -73,83 +70,6 @@ _CHECKERS = {
     ".cjs": ("node", "--check"),
 }
 """Programs that read a script and do not run it."""
-
-
-def undeclared_imports(folder: Path, path: Path, prose: str) -> Iterator[Problem]:
-    """Modules that a Python script imports and that neither it nor the skill's plain `prose` names."""
-    source = source_of(path)
-    try:
-        tree = ast.parse(source)
-        declared = parse_inline_metadata(source).dependencies
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    known = _declared(folder, path, declared)
-    shown = path.relative_to(folder).as_posix()
-    for module, line in sorted(_imports(tree).items()):
-        if module in sys.stdlib_module_names or module == "__future__" or _is_local(folder, path, module):
-            continue
-        package = known_distribution(module) or module
-        names = {plain(module), plain("opencv" if module == "cv2" else package)}  # it has many builds
-        if not any(name in entry or entry in names for name in names for entry in known) and not any(
-            name in prose for name in names if len(name) > 2
-        ):
-            yield Problem(f"imports {module}, which nothing declares", shown, line)
-
-
-def foreign_imports(folder: Path, path: Path) -> list[str]:
-    """Return the modules that a Python script imports from neither Python nor its own skill."""
-    try:
-        tree = ast.parse(source_of(path)) if path.suffix == ".py" else ast.Module([], [])
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    return [
-        module
-        for module in sorted(_imports(tree))
-        if module not in sys.stdlib_module_names and not _is_local(folder, path, module)
-    ]
-
-
-def _imports(tree: ast.Module) -> dict[str, int]:
-    """Modules that are imported when the script starts, without those it can do without."""
-    found: dict[str, int] = {}
-
-    def visit(nodes: list[ast.stmt]) -> None:
-        for node in nodes:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    found.setdefault(alias.name.split(".")[0], node.lineno)
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.setdefault(node.module.split(".")[0], node.lineno)
-            elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.dump(node.test):
-                visit(node.body)
-                visit(node.orelse)
-            elif isinstance(node, ast.With):
-                visit(node.body)
-
-    visit(tree.body)
-    return found
-
-
-def _declared(folder: Path, path: Path, dependencies: tuple[str, ...]) -> set[str]:
-    names = {plain(re.split(r"[\s\[<>=!~;@(]", text, maxsplit=1)[0]) for text in dependencies}
-    for base in {folder, path.parent, folder / "scripts"}:
-        for name in _REQUIREMENT_FILES:
-            file = base / name
-            if file.is_file():
-                names.update(plain(word) for word in re.findall(r"[A-Za-z][\w.-]+", source_of(file)))
-    return {name for name in names if name}
-
-
-def _is_local(folder: Path, path: Path, module: str) -> bool:
-    return any(
-        (base / f"{module}.py").is_file() or (base / module).is_dir()
-        for base in (path.parent, folder, folder / "scripts", path.parent.parent)
-    )
-
-
-def plain(name: str) -> str:
-    """Only letters and digits, as names of modules and packages are compared."""
-    return re.sub(r"[^a-z0-9]+", "", name.lower())
 
 
 def options_of(script: Script) -> frozenset[str] | None:

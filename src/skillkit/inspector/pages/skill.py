@@ -1,13 +1,12 @@
 """One skill: its text, files, scripts, what it may do, where it is from, who competes with it."""
 
-from pathlib import Path
+from collections.abc import Callable
 from urllib.parse import quote
 
 from skillkit.core.authority import current_requester
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.models import Diagnostic, Permissions, SkillMetadata
-from skillkit.evaluation.static.script_sources import foreign_imports
 from skillkit.inspector.html import Markup, link, table, tag
 from skillkit.inspector.layout import badge, count_of, facts, legend, nothing, page, place, section, tiles
 from skillkit.inspector.library import Library, cost_of
@@ -22,6 +21,7 @@ from skillkit.install.enabled import SkillStatus
 from skillkit.install.record import InstalledSkill
 from skillkit.journal import EventFilter, Kind, SkillUsage
 from skillkit.scripts.catalogue import Script, find_scripts
+from skillkit.scripts.imports import OwnSources, read_files
 from skillkit.scripts.interpreters import find_interpreter
 
 NEIGHBOURS = 6
@@ -174,16 +174,26 @@ def _files(library: Library, skill: SkillMetadata) -> Markup:
     return section("Files", table(("File", "Bytes"), rows, "Files") if rows else nothing("Only SKILL.md."))
 
 
+def _imports(skill: SkillMetadata, scripts: list[str]) -> Callable[[str], list[str]]:
+    """Return what gives the modules that a script imports from neither Python nor its skill."""
+    try:
+        sources = OwnSources(read_files(skill.base_dir, scripts, (".py",)))
+    except (SkillsUseError, OSError):
+        return lambda script: []
+    return lambda script: sorted({name.partition(".")[0] for name in sources.imports_of(script)})
+
+
 def _scripts(library: Library, status: SkillStatus) -> Markup | None:
     skill = status.skill
     scripts = find_scripts(skill)
     if not scripts:
         return None
+    imports = _imports(skill, [script.relative_path for script in scripts])
     rows = [
         [
             link(file_address(skill.name, script.relative_path), script.name, class_="mono"),
             _interpreter(script),
-            ", ".join(foreign_imports(skill.base_dir, Path(script.path))) or "nothing beyond Python",
+            ", ".join(imports(script.relative_path)) or "nothing beyond Python",
         ]
         for script in scripts
     ]

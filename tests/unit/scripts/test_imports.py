@@ -2,8 +2,8 @@
 
 import pytest
 
+from skillkit.scripts.imports import imports_in, own_folders
 from skillkit.scripts.needed_packages import needed_packages
-from skillkit.scripts.own_modules import own_folders
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from skillkit.scripts.own_modules import own_folders
         (["scripts/a.py"], "scripts/run.py", "from scripts.a import x", ("",)),
         (["scripts/deep/a.py"], "scripts/deep/run.py", "from scripts.deep.a import x", ("",)),
         (["lib/helper.py"], "scripts/run.py", "from helper import x", ("lib",)),
-        (["tool/core.py"], "scripts/run.py", "    from tool.core import x", ("",)),
+        (["tool/core.py"], "scripts/run.py", "def f():\n    from tool.core import x", ("",)),
         (["src/tool/core.py", "lib/b.py"], "scripts/run.py", "import tool\nimport b", ("lib", "src")),
         (["json.py"], "scripts/run.py", "import json", ()),
         (["notes/tool.md"], "scripts/run.py", "import notes", ()),
@@ -25,7 +25,7 @@ def test_folders_of_modules(tmp_path, files, script, imports, folders):
     for file in files:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
-    assert own_folders(tmp_path, script, imports.encode()) == folders
+    assert own_folders(tmp_path, script, imports_in(imports.encode())) == folders
 
 
 def test_no_package_is_proposed_for_a_module_that_the_skill_has():

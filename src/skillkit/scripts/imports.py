@@ -1,14 +1,48 @@
-"""The Python files of a skill: what a script imports of them, and what from elsewhere."""
+"""What the scripts of a skill import, read from their source: nothing is run."""
 
 import ast
+import os
+import posixpath
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
 
-from skillkit.scripts.own_modules import own_places
+from skillkit.core.digest import open_tree
+from skillkit.core.digest_memo import MAX_FILES
+from skillkit.core.pinned_trees import links_of
 
 LARGEST_SOURCE = 1 << 20
+_READ = (".py", ".md", ".txt", ".toml")
+"""What is read for imports and requirements."""
+_USUAL_FOLDERS = ("scripts", "lib", "src")
 _MAX_FOLLOWED = 500
-_ENDS = frozenset({"exit", "_exit", "fail", "die", "error", "fatal"})
+_EXITS = frozenset({"exit", "_exit"})
+_NODE_IMPORT = re.compile(
+    r"""(?:^|[;}\s])(?:import|export)\s[^'";]{0,2000}?from\s*["']([^"'\n]{1,300})["']"""
+    r"""|(?:^|[;}\s])import\s*["']([^"'\n]{1,300})["']"""
+    r"""|\b(?:require|import)\(\s*["']([^"'\n]{1,300})["']\s*\)"""
+)
+_NODE_COMMENT = re.compile(r"(?:^\s*(?:\*|/\*)|(?:^|[\s;])//).*$", re.MULTILINE)
+_NODE_PACKAGE = re.compile(r"(?:@[A-Za-z0-9~-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*(?=/|$)")
+_NODE_SUFFIXES = ("", ".js", ".mjs", ".cjs", ".ts", "/index.js", "/index.ts")
+_NODE_BUILTIN = frozenset(
+    "assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns "
+    "domain events fs http http2 https inspector module net os path perf_hooks process punycode querystring "
+    "readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads "
+    "zlib".split()
+)
+
+
+def read_files(
+    folder: Path, scripts: Collection[str], endings: tuple[str, ...] = _READ, most: int = LARGEST_SOURCE
+) -> dict[str, bytes]:
+    """All files of a skill by path, and the content of scripts and of those that end so."""
+    files: dict[str, bytes] = {}
+    for path, descriptor in open_tree(folder, max_files=MAX_FILES, skipped=frozenset(links_of(folder))):
+        is_read = path in scripts or path.lower().endswith(endings)
+        files[path] = os.pread(descriptor, most + 1, 0) if is_read else b""
+    return files
 
 
 class OwnSources:
@@ -48,7 +82,7 @@ class OwnSources:
         while waiting and len(seen) < _MAX_FOLLOWED:
             path = waiting.pop()
             if path not in self._imports:
-                self._imports[path] = tuple(_imports(self.files[path]))
+                self._imports[path] = tuple(imports_in(self.files[path]))
             for module, optional in self._imports[path]:
                 own = self._own_files(module, path, script)
                 if own is not None:
@@ -79,7 +113,7 @@ class OwnSources:
         return found
 
 
-def _imports(content: bytes) -> Iterator[tuple[str, bool]]:
+def imports_in(content: bytes) -> Iterator[tuple[str, bool]]:
     """Dotted names that a module imports, and whether it goes on without."""
     if len(content) > LARGEST_SOURCE:
         return
@@ -119,6 +153,56 @@ def _forgives(handler: ast.ExceptHandler) -> bool:
             return False
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in _ENDS:
+            if name in _EXITS:
                 return False
     return True
+
+
+def own_places(script: str) -> list[str]:
+    """Folders of a skill in which modules of a script may lie: its own, those above, the usual ones."""
+    parts = script.split("/")[:-1]
+    above = ["/".join(parts[:length]) for length in range(len(parts), -1, -1)]
+    return [*dict.fromkeys((*above, *_USUAL_FOLDERS))]
+
+
+def own_folders(tree: Path, script: str, imports: Iterable[tuple[str, bool]]) -> tuple[str, ...]:
+    """The folders that have to be on the path of a script, besides its own; the skill's own is empty."""
+    imported = {module.partition(".")[0] for module, _ in imports}
+    names = imported - {"", *sys.stdlib_module_names}
+    beside, *others = own_places(script)
+    found = []
+    for name in sorted(names):
+        if not _has_module(tree / beside, name):
+            found += [place for place in others if _has_module(tree / place, name)][:1]
+    return tuple(dict.fromkeys(found))
+
+
+def _has_module(folder: Path, name: str) -> bool:
+    package = folder / name
+    return (folder / f"{name}.py").is_file() or (
+        package.is_dir() and any(next(package.glob(where), None) for where in ("*.py", "*/*.py"))
+    )
+
+
+def node_packages_of(script: str, files: Mapping[str, bytes]) -> set[str]:
+    """Return the packages of others that a script and the files of the skill that it imports name."""
+    found: set[str] = set()
+    waiting, seen = [script], {script}
+    while waiting and len(seen) < _MAX_FOLLOWED:
+        path = waiting.pop()
+        for name in _node_imports(files.get(path, b"")):
+            if name.startswith("."):
+                own = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+                follow = next((own + suffix for suffix in _NODE_SUFFIXES if own + suffix in files), None)
+                if follow is not None and follow not in seen:
+                    seen.add(follow)
+                    waiting.append(follow)
+            elif (package := _NODE_PACKAGE.match(name)) is not None and package[0] not in _NODE_BUILTIN:
+                found.add(package[0])
+    return found
+
+
+def _node_imports(content: bytes) -> Iterator[str]:
+    text = _NODE_COMMENT.sub("", content[: 1 << 20].decode("utf-8", "replace"))
+    for match in _NODE_IMPORT.finditer(text):
+        yield next(group for group in match.groups() if group is not None)
