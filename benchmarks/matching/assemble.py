@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from benchmarks.matching.unseen import PUT_TOGETHER
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.header import split
 from skillkit.core.parser import SkillParser
@@ -29,6 +28,8 @@ from skillkit.evaluation.cases import Case, Suite
 from skillkit.evaluation.discovery import find_suites
 from skillkit.evaluation.routing import canonical, routed_cases
 
+SMALL = "small"
+"""The library that is made of repositories with few skills."""
 FEWEST_SKILLS, MOST_SKILLS, MOST_OF_A_KIND = 8, 1_000, 12
 _READ = ("SKILL.md", ".json", ".jsonl", ".yaml", ".yml", ".txt")
 _NOT_OURS = re.compile(
@@ -197,7 +198,7 @@ def assemble(repositories: Path, data: Path) -> None:
         else:
             _write(data / repository.half / repository.name.replace("/", "__"), [repository])
     for half, some in small.items():
-        _write(data / half / PUT_TOGETHER, some)
+        _write(data / half / SMALL, some)
 
 
 def _write(folder: Path, repositories: list[Repository]) -> None:

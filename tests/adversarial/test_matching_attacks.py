@@ -96,18 +96,16 @@ def test_an_odd_description_harms_no_other_skill(description):
     assert matcher.match(REQUEST)[0].skill is HONEST
 
 
-def test_a_skill_cannot_put_itself_before_every_request():
-    greedy = skill(
-        "greedy",
-        "the a of to and or what who how " * 50 + "write code make help best question answer " * 50,
-        keywords=("the", "a", "is", "what"),
-        verbs=("write", "make", "help"),
-    )
+def test_a_skill_with_every_common_word_comes_only_by_what_it_declares():
+    text = "the a of to and or what who how " * 50 + "write code make help best question answer " * 50
     for mode in ("lexical", "hybrid"):
-        matcher = SkillMatcher([greedy, HONEST], mode=mode, body=lambda _: "", settings=QUIET)
+        matcher = SkillMatcher([skill("greedy", text), HONEST], mode=mode, body=lambda _: "", settings=QUIET)
         assert matcher.match(REQUEST)[0].skill is HONEST
         assert matcher.match("What is the capital of France?") == []
         assert matcher.match("Make me laugh with a story about two penguins") == []
+    greedy = skill("greedy", text, keywords=("the", "a", "is", "what"))
+    found = SkillMatcher([greedy, HONEST], mode="lexical", body=lambda _: "", settings=QUIET).match(REQUEST)
+    assert HONEST in [match.skill for match in found]
 
 
 def test_ten_thousand_skills_are_searched_and_bounded():

@@ -12,7 +12,7 @@ NEAREST = 20
 """Skills that are named with a request, and written into the journal, beside those that matched."""
 RANKED = NEAREST + 8
 """Asked of the matcher, so that active skills and copies of one another leave enough to name."""
-_WORTH_NAMING, _USUAL_SIZE = 0.015, 100
+_WORTH_NAMING, _USUAL_SIZE = 0.004, 100
 
 
 def worth_naming(skills: int) -> float:

@@ -281,7 +281,12 @@ class SkillTester:
                 wanting.setdefault(case.wanted[0], []).append(number)
         noted, alone = list(results), []
         for name, numbers in wanting.items():  # a skill at a time, so that one index is held at a time
-            matcher = self.matcher.only(by_name[name])
+            matcher = SkillMatcher(
+                [by_name[name]],
+                mode=self.matcher.mode,
+                threshold=self.matcher.threshold,
+                settings=self.matcher.settings,
+            )
             for number in numbers:
                 matched = bool(matcher.match(cases[number].request))
                 alone.append(matched)

@@ -1,270 +1,256 @@
 """Scores by shared words: of name, description and triggers, and of the instructions."""
 
+import hashlib
+import heapq
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Set
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from skillkit.core.content import read_whole
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.header import split
 from skillkit.core.models import SkillMetadata
-from skillkit.matching.calibration import CALIBRATIONS, LEXICAL, Calibration, LexicalWeights
-from skillkit.matching.description import Description, exclusions_of_body
-from skillkit.matching.request import Request, shown
-from skillkit.matching.sentences import Kind, Sentence, SentenceIndex
-from skillkit.matching.terms import count_terms, terms
-from skillkit.matching.usual import usual_terms
-from skillkit.matching.word_index import WordIndex
+from skillkit.core.text import one_line
+from skillkit.matching.calibration import ANSWERED, BODY, BODY_SHARE, NAME, NAME_COVERED, PHRASE, WORDS
+from skillkit.matching.description import LONGEST_DESCRIPTION, quoted_phrases
+from skillkit.matching.index import Weighed, WordIndex
+from skillkit.matching.request import Request
+from skillkit.matching.store import IndexFile
+from skillkit.matching.terms import count_terms, terms, usual_terms
 
 LONGEST_BODY = 65_536
-ENOUGH_TERMS = 150
-"""Terms from which instructions can say what a skill is about."""
+LONGEST_SHOWN = 40
+FEWEST_KEPT = 200
+"""Skills from which an index is worth a file."""
+_BATCH = 200
+COMMON = 512
+"""Skills from which a word only adds to the score of skills that other words have found."""
 CANDIDATES = 200
 """Skills that are looked at closely, of those that share the most."""
 CLOSEST = 50
 """Skills for which it is counted how much of the request they answer."""
-SAMPLED = 8
-"""Of so many scores one is looked at to know about where the last of the candidates is."""
 ONE_MORE_WORD = 1.0
 """Weight of a word imagined unanswered, so that a request of one word is not answered by it alone."""
 MOST_WORDS = 6
-_NAME, _PHRASE = Kind.NAME, Kind.PHRASE
 BodyReader = Callable[[SkillMetadata], str]
 
 
 def read_body(skill: SkillMetadata) -> str:
     """The instructions as they are on disk: their words only, so the header is not judged again."""
     data, _ = read_whole(skill.skill_path)
-    text = data[split(data).body_start :].decode("utf-8")
-    return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
+    return data[split(data).body_start :].decode("utf-8")
 
 
-class _Answers:
-    """Which of the best skills have each word of a request, kept for the reasons."""
+class SkillWords(NamedTuple):
+    """What counts of one skill."""
 
-    __slots__ = ("best", "in_bodies", "in_words", "request", "telling")
-
-    def __init__(self, request: Request, best: frozenset[int]) -> None:
-        self.request = request
-        self.best = best
-        self.in_words: dict[str, Set[int]] = {}
-        self.in_bodies: dict[str, Set[int]] = {}
-        self.telling: tuple[list[_Word], list[_Word]] | None = None
-        """The words by how much they say, in descriptions and in instructions, once a reason was asked."""
+    skill: SkillMetadata
+    described: dict[str, float]
+    """Term → how often it occurs in name, description and triggers."""
+    body: Mapping[str, int]
 
 
-class _Word(NamedTuple):
-    """A word as a reason quotes it, and the skills among the best that have it."""
-
-    shown: str
-    keys: Set[int]
+class _Quoted(NamedTuple):
+    name: tuple[str, ...]
+    phrases: tuple[tuple[str, ...], ...]
+    """Terms of the phrases that the author quotes, and of declared keywords and verbs."""
 
 
 class LexicalScorer:
-    """Two word indexes, of descriptions and of instructions, and what their authors quote and exclude."""
+    """Two word indexes, of descriptions and of instructions, and what their authors quote."""
 
-    def __init__(self, read_body: BodyReader | None = None, weights: LexicalWeights = LEXICAL) -> None:
-        """`read_body` gives a skill's instructions; None leaves them out."""
-        self.weights = weights
+    def __init__(self, read_body: BodyReader | None = None, folder: Path | None = None) -> None:
+        """`read_body` returns a skill's instructions, None leaves them out; `folder` keeps large indexes."""
         self.signals: tuple[str, ...] = ("lexical", "body") if read_body else ("lexical",)
         self._read = read_body
+        self._folder = folder if read_body else None
         usual = usual_terms()
-        self._words = WordIndex(weights.words, usual.descriptions)
-        self._bodies = WordIndex(weights.body, usual.bodies)
-        self._sentences = SentenceIndex()
-        self._places = 0
-        """One more than the highest number that a skill has had."""
-        self._lacking: dict[int, float] = {}
-        """How much of usual instructions a skill lacks, 0 to 1; only those that lack any."""
-        self._unread: dict[int, SkillMetadata] = {}
-        self._answers: _Answers | None = None
-        self._sentence_weights: dict[Sentence, float] = {}
-        """How much the terms of a sentence say together; what was computed since a skill came or went."""
+        self._words = WordIndex("words", WORDS, usual.descriptions)
+        self._bodies = WordIndex("bodies", BODY, usual.bodies)
+        self._skills: dict[int, SkillMetadata] = {}
+        self._quoted: dict[int, _Quoted] = {}
 
-    @property
-    def calibration(self) -> Calibration:
-        return CALIBRATIONS[self.signals]
+    def fill(self, skills: Sequence[SkillMetadata]) -> list[int]:
+        """Begin with these skills, and return the number of each."""
+        if self._folder is None or len(skills) < FEWEST_KEPT:
+            return self._fill_new(skills, 0)
+        digests = [self._digest(skill) for skill in skills]
+        file = IndexFile.find(self._folder, digests)
+        if file is None:
+            keys = self._fill_new(skills, 0)
+            indexes = (self._words, self._bodies)
+            kinds = {index.kind: index.postings for index in indexes}
+            file = IndexFile.write(self._folder, list(zip(digests, keys, strict=True)), kinds)
+            if file:
+                for index in indexes:
+                    index.rest_on(file, len(skills))
+            return keys
+        return self._fill_from(file, skills, digests)
 
-    def add(self, key: int, skill: SkillMetadata) -> None:
-        self._places = max(self._places, key + 1)
-        description = Description.parse(skill.description)
-        triggers = (*skill.triggers.keywords, *skill.triggers.verbs)
-        name = terms(skill.name.replace("_", " "))
-        purpose = terms(description.purpose)
-        for trigger in triggers:
-            purpose.extend(terms(trigger))
-        length = self.weights.words.relative_length(len(purpose))
-        counts = {term: count / length for term, count in Counter(purpose).items()}
-        for term in name:
-            counts[term] = counts.get(term, 0.0) + self.weights.name
-        self._words.add(key, counts)
-        if name:
-            self._sentences.add(key, Kind.NAME, [tuple(dict.fromkeys(name))])
-        self._sentences.add(key, Kind.PHRASE, _term_sets((*description.phrases, *triggers)))
-        self._sentences.add(key, Kind.EXCLUSION, _term_sets(description.exclusions))
-        self._answers = None
-        self._sentence_weights.clear()
+    def _fill_from(
+        self, file: IndexFile, skills: Sequence[SkillMetadata], digests: Sequence[bytes]
+    ) -> list[int]:
+        free = {digest: list(keys) for digest, keys in file.members.items()}
+        kept: list[int | None] = [keys.pop() if (keys := free.get(each)) else None for each in digests]
+        count = sum(map(len, file.members.values()))
+        for index in (self._words, self._bodies):
+            index.rest_on(file, count)
+            for key in (key for keys in free.values() for key in keys):
+                index.remove(key)
+        new = iter(self._fill_new([one for one, key in zip(skills, kept, strict=True) if key is None], count))
+        found = [next(new) if key is None else key for key in kept]
+        self._skills.update(zip(found, skills, strict=True))
+        return found
+
+    def _fill_new(self, skills: Sequence[SkillMetadata], first: int) -> list[int]:
+        for start in range(0, len(skills), _BATCH):
+            for key, words in enumerate(self.read(skills[start : start + _BATCH]), first + start):
+                self.add(key, words)
+        return list(range(first, first + len(skills)))
+
+    def _digest(self, skill: SkillMetadata) -> bytes:
+        texts = (skill.name, skill.description, *skill.triggers.keywords, *skill.triggers.verbs)
+        text = "\0".join((*texts, self._text(skill)))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+
+    def empty(self) -> "LexicalScorer":
+        return LexicalScorer(self._read, self._folder)
+
+    def read(self, skills: Sequence[SkillMetadata]) -> list[SkillWords]:
+        """What `add` takes: the slow part, which needs nothing of this object that changes."""
+        return [
+            SkillWords(skill, _described(skill), count_terms(self._text(skill)) if self._read else {})
+            for skill in skills
+        ]
+
+    def add(self, key: int, words: SkillWords) -> None:
+        self._words.add(key, words.described)
         if self._read:
-            self._unread[key] = skill
+            self._bodies.add(key, words.body, BODY.relative_length(sum(words.body.values())))
+        self._skills[key] = words.skill
 
     def remove(self, key: int) -> None:
-        self._answers = None
-        self._sentence_weights.clear()
+        del self._skills[key]
+        self._quoted.pop(key, None)
         self._words.remove(key)
-        self._sentences.remove(key)
-        self._lacking.pop(key, None)
-        if self._read and self._unread.pop(key, None) is None:
-            self._bodies.remove(key)
-
-    def only(self, key: int) -> "LexicalScorer":
-        """A scorer of one of the skills, as number 0, by what was read of it."""
-        self._read_new()
-        alone = LexicalScorer(self._read, self.weights)
-        alone._places = 1
-        alone._words.take_from(self._words, key, 0)
         if self._read:
-            alone._bodies.take_from(self._bodies, key, 0)
-        alone._sentences.take_from(self._sentences, key, 0)
-        if key in self._lacking:
-            alone._lacking[0] = self._lacking[key]
-        return alone
-
-    def prepare(self) -> None:
-        """Read the instructions that were added since, and put all words where requests look for them."""
-        self._read_new()
-        self._words.settle()
-        self._bodies.settle()
+            self._bodies.remove(key)
 
     def scores(self, request: Request) -> dict[int, float]:
         """The skills that share most with the request; only the order of magnitude is fixed."""
-        self._read_new()
-        weighed = self._words.telling(request)
-        in_bodies = self._bodies.telling(request) if self._read else []
-        share = self.weights.body_share * self._bodies.scale(in_bodies)
-        scale = self._words.scale(weighed)
-        every = [0.0] * self._places
-        self._words.add_scores(weighed, every, scale)
-        few = self._places - every.count(0.0)
-        common = self._words.having_common(weighed, CANDIDATES - few) if few < CANDIDATES else ()
-        self._bodies.add_scores(in_bodies, every, share)
-        total = _best(every, common)
-        self._words.add_common(weighed, total, scale)
-        self._bodies.add_common(in_bodies, total, share)
-        self._judge(dict(weighed), total, scale)
-        self._prefer_answered(request, weighed, total)
+        weighed = self._words.weigh(request.words)
+        in_bodies = self._bodies.weigh(request.words) if self._read else []
+        factor = self._words.factor(weighed)
+        parts = [(self._words, weighed, factor)]
+        if self._read:
+            parts.append((self._bodies, in_bodies, BODY_SHARE * self._bodies.factor(in_bodies)))
+        total = _summed(parts)
+        self._add_quoted(dict(weighed), total)
+        self._prefer_answered(weighed, total)
         return {key: value for key, value in total.items() if value > 0}
 
     def reasons(self, request: Request, key: int) -> tuple[str, ...]:
-        in_words, in_bodies = self._answered_by(request, key)
         found = []
-        for text, telling in (("shares the words", in_words), ("its instructions mention", in_bodies)):
-            words = tuple(dict.fromkeys(telling))[:MOST_WORDS]
+        for text, index in (("shares the words", self._words), ("its instructions mention", self._bodies)):
+            shared = [term for term in request.words if index.worth(term, key)]
+            shared.sort(key=index.weight, reverse=True)
+            words = dict.fromkeys(one_line(request.words[term][:LONGEST_SHOWN]) for term in shared)
             if words:
-                found.append(f"{text} {', '.join(words)}")
+                found.append(f"{text} {', '.join(list(words)[:MOST_WORDS])}")
         return tuple(found)
 
-    def _answered_by(self, request: Request, key: int) -> tuple[list[str], list[str]]:
-        """The words of a request that a skill has, in its description and in its instructions; those first
-        that say most."""
-        words, bodies, known = self._words, self._bodies, self._answers
-        if known is None or known.request is not request or key not in known.best:
-            in_words = words.most_telling(words.shared(request, key), request)
-            in_bodies = bodies.most_telling(bodies.shared(request, key), request)
-            quoted = {term: shown(request.words[term]) for term in (*in_words, *in_bodies)}
-            return [quoted[term] for term in in_words], [quoted[term] for term in in_bodies]
-        if known.telling is None:
-            quoted = {term: shown(word) for term, word in request.words.items()}
-            by_words = words.most_telling(known.in_words, request)
-            by_bodies = bodies.most_telling(known.in_bodies, request)
-            known.telling = (
-                [_Word(quoted[term], known.in_words[term]) for term in by_words],
-                [_Word(quoted[term], known.in_bodies[term]) for term in by_bodies],
-            )
-        by_description, by_instructions = known.telling
-        return (
-            [quoted for quoted, keys in by_description if key in keys],
-            [quoted for quoted, keys in by_instructions if key in keys],
-        )
+    def _add_quoted(self, asked: Mapping[str, float], total: dict[int, float]) -> None:
+        """Add what it is worth that the request says the name, or a phrase that the author quotes."""
+        asked_terms = asked.keys()
+        scale = self._words.weights.evidence + sum(asked.values())
+        scale = PHRASE * scale**-self._words.weights.coverage
+        for key in total:
+            name, phrases = self._quoted_of(key)
+            best = 0.0
+            for phrase in phrases:
+                if not asked_terms.isdisjoint(phrase):
+                    shared = sum([asked[term] for term in phrase if term in asked])
+                    # What it shares, times how much of it is shared.
+                    best = max(best, shared * shared / self._weight(phrase))
+            total[key] += scale * best
+            if not asked_terms.isdisjoint(name):
+                shared = sum([asked[term] for term in name if term in asked])
+                total[key] += NAME_COVERED * shared / max(self._weight(name), 1.0)
 
-    def _judge(self, asked: dict[str, float], total: dict[int, float], scale: float) -> None:
-        """Add what name, quoted phrases and exclusions say, and what usual instructions would."""
-        settings = self.weights
-        names: dict[int, float] = {}
-        phrases: dict[int, float] = {}
-        exclusions: dict[int, float] = {}
-        weights, name_covered = self._sentence_weights, settings.name_covered
-        for sentence, shared in self._sentences.shared(asked, total).items():
-            kind, key = sentence.kind, sentence.key
-            if sentence not in weights:
-                weights[sentence] = sum(map(self._words.weight, sentence.terms))
-            whole = weights[sentence]
-            if kind is _NAME:  # an ordinary word is less than a name
-                names[key] = name_covered * shared / (whole if whole > 1.0 else 1.0)
-                continue
-            best = phrases if kind is _PHRASE else exclusions
-            value = shared * shared / whole  # what it shares, times how much of it is shared
-            if key not in best or value > best[key]:
-                best[key] = value
-        for key in {**names, **phrases, **exclusions}:
-            value = names.get(key, 0.0) + settings.phrase * scale * phrases.get(key, 0.0)
-            total[key] += value - settings.excluded * scale * exclusions.get(key, 0.0)
-        for key in total.keys() & self._lacking.keys():
-            total[key] *= 1 + settings.body_expected * self._lacking[key]
-
-    def _prefer_answered(
-        self, request: Request, weighed: list[tuple[str, float]], total: dict[int, float]
-    ) -> None:
-        """Raise the skills that answer more of the request than half, and lower the others; only the best,
-        since it moves none by more than a share of its score."""
+    def _prefer_answered(self, weighed: Weighed, total: dict[int, float]) -> None:
+        """Raise the skills that answer more of the request than half, and lower the others."""
         asked = ONE_MORE_WORD + sum(weight for _, weight in weighed)
-        best = frozenset(sorted(total, key=total.__getitem__, reverse=True)[:CLOSEST])
-        answers = _Answers(request, best)
-        answered = dict.fromkeys(best, 0.0)
+        answered = dict.fromkeys(heapq.nlargest(CLOSEST, total, key=total.__getitem__), 0.0)
         for term, weight in weighed:
-            answers.in_words[term] = in_words = self._words.having(term, best)
-            answers.in_bodies[term] = in_bodies = self._bodies.having(term, best)
-            for key in in_words | in_bodies:
-                answered[key] += weight
-        for key, total_weight in answered.items():
-            total[key] *= 1 + self.weights.answered * (total_weight / asked - 0.5)
-        self._answers = answers if len(weighed) == len(request.words) else None
+            for key in answered:
+                if self._words.worth(term, key) or self._bodies.worth(term, key):
+                    answered[key] += weight
+        for key, weight in answered.items():
+            total[key] *= 1 + ANSWERED * (weight / asked - 0.5)
 
-    def _read_new(self) -> None:
-        """Read the instructions that were added since; those that cannot be read count as empty."""
-        while self._unread:
-            key, skill = next(iter(self._unread.items()))
-            self._add_body(key, self._text_of(skill))
-            del self._unread[key]
+    def _quoted_of(self, key: int) -> _Quoted:
+        known = self._quoted.get(key)
+        if known is None:
+            skill = self._skills[key]
+            triggers = (*skill.triggers.keywords, *skill.triggers.verbs)
+            phrases = (*quoted_phrases(skill.description), *triggers)
+            term_sets = [tuple(dict.fromkeys(terms(phrase))) for phrase in phrases]
+            name = tuple(dict.fromkeys(_name_terms(skill)))
+            known = self._quoted[key] = _Quoted(name, tuple(each for each in term_sets if each))
+        return known
 
-    def _text_of(self, skill: SkillMetadata) -> str:
+    def _weight(self, phrase: tuple[str, ...]) -> float:
+        return sum(map(self._words.weight, phrase))
+
+    def _text(self, skill: SkillMetadata) -> str:
+        """The instructions; those that cannot be read count as empty."""
         assert self._read is not None
         try:
             return self._read(skill)[:LONGEST_BODY]
         except (SkillsUseError, OSError, UnicodeDecodeError):
             return ""
 
-    def _add_body(self, key: int, text: str) -> None:
-        counts = count_terms(text)
-        whole = sum(counts.values())
-        length = self.weights.body.relative_length(whole)
-        self._bodies.add(key, counts, length)
-        self._sentences.add(key, Kind.EXCLUSION, _term_sets(exclusions_of_body(text)))
-        if whole < ENOUGH_TERMS:
-            self._lacking[key] = 1 - whole / ENOUGH_TERMS
+
+def _summed(parts: Sequence[tuple[WordIndex, Weighed, float]]) -> dict[int, float]:
+    """The scores of the best CANDIDATES; common words find a skill only where others find too few."""
+    total: dict[int, float] = {}
+    common: list[tuple[float, WordIndex, str]] = []
+    for index, weighed, factor in parts:
+        for term, weight in weighed:
+            worth = weight * factor
+            if index.occurs(term) > COMMON:
+                common.append((worth, index, term))
+                continue
+            for key, value in index.scores(term):
+                total[key] = total.get(key, 0.0) + worth * value
+    common.sort(key=lambda one: -one[0])
+    for _, index, term in common:
+        if len(total) >= CANDIDATES:
+            break
+        for key, _ in index.scores(term):
+            total.setdefault(key, 0.0)
+    if len(total) > CANDIDATES:
+        total = {key: total[key] for key in heapq.nlargest(CANDIDATES, total, key=total.__getitem__)}
+    for worth, index, term in common:
+        for key in total:
+            total[key] += worth * index.worth(term, key)
+    return total
 
 
-def _term_sets(texts: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    found = (tuple(dict.fromkeys(terms(text))) for text in texts)
-    return tuple(each for each in found if each)
+def _described(skill: SkillMetadata) -> dict[str, float]:
+    texts = (
+        skill.description[:LONGEST_DESCRIPTION],
+        *skill.triggers.keywords,
+        *skill.triggers.verbs,
+    )
+    said = [term for text in texts for term in terms(text)]
+    length = WORDS.relative_length(len(said))
+    described = {term: count / length for term, count in Counter(said).items()}
+    for term in _name_terms(skill):
+        described[term] = described.get(term, 0.0) + NAME
+    return described
 
 
-def _best(every: list[float], besides: Collection[int]) -> dict[int, float]:
-    """The best CANDIDATES of the scores above 0 and of those `besides`, best first; of equals the earlier."""
-    # Nearly always a little below the last of them, by a sample: so that few are sorted.
-    sample = sorted(every[::SAMPLED], reverse=True)
-    floor = sample[int(1.4 * CANDIDATES / SAMPLED)] if len(every) > 2 * CANDIDATES else 0.0
-    near = [key for key, value in enumerate(every) if value >= floor] if floor else []
-    if len(near) < CANDIDATES:
-        near = [key for key, value in enumerate(every) if value or key in besides]
-    near.sort(key=every.__getitem__, reverse=True)
-    return {key: every[key] for key in near[:CANDIDATES]}
+def _name_terms(skill: SkillMetadata) -> list[str]:
+    return terms(skill.name.replace("_", " "))

@@ -12,3 +12,5 @@ class Match:
     skill: SkillMetadata
     score: float
     reasons: tuple[str, ...]
+    certain: bool = False
+    """Whether the request names it or has one of its declared triggers, so that it is no matter of scores."""

@@ -1,35 +1,61 @@
 """SkillMatcher: a request in, the skills that fit it out, and nothing when none does."""
 
-import heapq
 import os
-from collections.abc import Collection, Iterable, Mapping
-from copy import copy
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import RLock
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from skillkit.core.cache import Stamp
 from skillkit.core.content import stamp_of
 from skillkit.core.models import Diagnostic, SkillMetadata
-from skillkit.matching.embedding import Embedder
-from skillkit.matching.keyword import KeywordScorer
-from skillkit.matching.lexical import BodyReader, read_body
+from skillkit.matching.calibration import CALIBRATIONS
+from skillkit.matching.lexical import BodyReader, LexicalScorer, read_body
 from skillkit.matching.match import Match
 from skillkit.matching.naming import NameFinder
 from skillkit.matching.request import Request
-from skillkit.matching.scorer import make_scorer
+from skillkit.matching.semantic import Embedder, EmbeddingScorer
 from skillkit.matching.settings import MatchingSettings, Mode
-from skillkit.matching.usual import typicality
+from skillkit.matching.triggers import TriggerFinder
 
 THRESHOLD = 0.5
-"""Confidence from which a skill matches; the calibration puts every mode's line here."""
+"""Confidence from which a skill matches by its score; the calibration puts every mode's line here."""
 MARKED, ORDERED, UNWANTED = 1.0, 0.95, 0.0
 """Scores of a skill written `/name`, of one called for by name, and of one named to be left out."""
-MOST_CLEAR = 2
-"""Skills that match without being called for: a third is the right one too rarely to be worth its text."""
 NEAR_MISSES = 3
-FEW = 500
-"""Scores that are sorted faster than the largest of them are picked out."""
+
+
+class Scorer(Protocol):
+    """Scores skills, which it knows by number, for a request."""
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """What the scores are made of."""
+        ...
+
+    def empty(self) -> "Scorer":
+        """The same scorer without any skill."""
+        ...
+
+    def fill(self, skills: Sequence[SkillMetadata]) -> Sequence[int]:
+        """Begin with these skills, and return the number of each."""
+        ...
+
+    def read(self, skills: Sequence[SkillMetadata]) -> Sequence[Any]:
+        """What `add` takes of each skill: the slow part, done without a lock."""
+        ...
+
+    def add(self, key: int, read: Any) -> None: ...
+
+    def remove(self, key: int) -> None: ...
+
+    def scores(self, request: Request) -> Mapping[int, float]:
+        """A raw score, larger is better, for every skill that has any."""
+        ...
+
+    def reasons(self, request: Request, key: int) -> tuple[str, ...]:
+        """Why this skill has its score, for a person."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +82,7 @@ class MatchResult:
             best = f"; the nearest is {_shown(self.near[0])}" if self.near else ""
             return f"No skill reaches {self.threshold:.2f}{best}."
         count = len(self.matches) + len(self.cut)
-        text = f"{count} skill{'s' if count > 1 else ''} reached {self.threshold:.2f}"
+        text = f"{count} skill{'s' if count > 1 else ''} matched"
         if not self.cut:
             return f"{text}."
         left_out = ", ".join(_shown(match) for match in self.cut[:NEAR_MISSES])
@@ -80,244 +106,128 @@ class SkillMatcher:
         settings: MatchingSettings | None = None,
         embedder: Embedder | None = None,
     ) -> None:
-        """`body` gives a skill's instructions (None leaves them out); `embedder` takes the place of
+        """`body` returns a skill's instructions (None leaves them out); `embedder` takes the place of
         the one that the extra `semantic` brings."""
         self.settings = MatchingSettings.from_environment() if settings is None else settings
         wanted = Mode.parse(mode, "mode") if isinstance(mode, str) else mode
         self.mode = wanted or self.settings.mode or Mode.LEXICAL
         chosen = self.settings.threshold if threshold is None else threshold
         self.threshold = THRESHOLD if chosen is None else chosen
-        self._scorer = make_scorer(self.mode, self.settings, body, embedder)
-        self.signals = self._scorer.signals if self._scorer else (self.mode.value,)
+        scorer = _scorer(self.mode, self.settings, body, embedder)
+        self.signals = scorer.signals if scorer else (self.mode.value,)
         """What the scores are made of."""
-        self._begin()
-        for skill in skills:
-            self.add(skill)
-
-    def _begin(self) -> None:
-        """Hold no skill yet."""
-        self._triggers = KeywordScorer()
-        self._names = NameFinder()
-        self._library: dict[int, _Member] = {}
-        self._keys: dict[tuple[str, str], int] = {}
-        self._unused: list[int] = []
-        """Numbers of removed skills: they are given again, so that no index grows with every change."""
-        self._asked: _Asked | None = None
-        """The request that was asked last; forgotten when a skill comes or goes."""
+        self._library = _Library(scorer)
         self._lock = RLock()
+        self.update(skills)
 
     @property
     def skills(self) -> tuple[SkillMetadata, ...]:
-        return tuple(member.skill for member in self._library.values())
+        with self._lock:
+            return tuple(member.skill for member in self._library.members.values())
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Trigger patterns that cannot be used, and why."""
-        return tuple(found for some in self._triggers.diagnostics.values() for found in some)
+        with self._lock:
+            return tuple(found for some in self._library.triggers.diagnostics.values() for found in some)
 
     def match(self, request: str, limit: int | None = None) -> list[Match]:
         """The skills that clearly fit, best first, at most `limit` (default 3); empty when none does."""
         with self._lock:
-            asked = self._ask(request)
-            fitting, _ = self._judged(asked, near=0)
-            return [self._match(asked.request, found) for found in fitting[: self._most(limit)]]
+            fitting, _ = self._judged(request)
+            return [self._library.match(found) for found in fitting[: self._most(limit)]]
 
     def rank(self, request: str, limit: int = 10) -> list[Match]:
         """The nearest skills, best first, whether or not they are near enough to match."""
         with self._lock:
-            asked = self._ask(request)
-            nearest = self._candidates(asked, at_least=max(limit, 0), from_score=1.0)
-            return [self._match(asked.request, found) for found in nearest[: max(limit, 0)]]
+            return [self._library.match(found) for found in self._library.ask(request)[: max(limit, 0)]]
 
     def explain(self, request: str, limit: int | None = None) -> MatchResult:
-        """What `match` gives, what the limit cut off, and what came near."""
+        """What `match` returns, what the limit cut off, and what came near."""
         most = self._most(limit)
         with self._lock:
-            asked = self._ask(request)
-            fitting, near = self._judged(asked, near=NEAR_MISSES)
-            matches = tuple(self._match(asked.request, found) for found in fitting)
-            misses = tuple(self._match(asked.request, found) for found in near)
+            fitting, missed = self._judged(request)
+            matches = tuple(map(self._library.match, fitting))
+            misses = tuple(map(self._library.match, missed[:NEAR_MISSES]))
         return MatchResult(
             matches[:most], matches[most:], misses, self.mode, self.signals, self.threshold, most
         )
 
     def prepare(self) -> None:
-        """Read, embed and index now, so that the first request need not wait for it."""
-        with self._lock:
-            if self._scorer:
-                self._scorer.prepare()
+        """Load now what the first request would have to wait for."""
+        self.match("prepare")
 
     def add(self, skill: SkillMetadata) -> None:
-        """Take a skill in, in the place of what was known of the same file."""
-        with self._lock:
-            self.remove(skill)
-            key = self._unused.pop() if self._unused else len(self._library)
-            stamp = self._stamp(skill)
-            self._hold(key, _Member(skill, stamp, stamp is None or stamp.is_settled()))
-            if self._scorer:
-                self._scorer.add(key, skill)
-
-    def only(self, skill: SkillMetadata) -> "SkillMatcher":
-        """A matcher that holds nothing but this one of its skills, which is not read again."""
-        with self._lock:
-            key = self._keys[_identity(skill)]
-            alone = copy(self)
-            alone._begin()
-            alone._hold(0, self._library[key])
-            alone._scorer = self._scorer.only(key) if self._scorer else None
-            return alone
-
-    def _hold(self, key: int, member: "_Member") -> None:
-        self._keys[_identity(member.skill)] = key
-        self._asked = None
-        self._library[key] = member
-        self._names.add(key, member.skill)
-        self._triggers.add(key, member.skill)
+        """Add a skill, or replace what was known of the same file."""
+        self._change((), [skill])
 
     def remove(self, skill: SkillMetadata) -> None:
         """Forget a skill; one that is not known is no error."""
-        with self._lock:
-            key = self._keys.pop(_identity(skill), None)
-            if key is None:
-                return
-            del self._library[key]
-            self._asked = None
-            self._unused.append(key)
-            self._names.remove(key)
-            self._triggers.remove(key)
-            if self._scorer:
-                self._scorer.remove(key)
+        self._change([_identity(skill)], ())
 
     def update(self, skills: Iterable[SkillMetadata]) -> None:
         """Make the library exactly these skills; only what has changed is indexed again."""
         with self._lock:
-            wanted = {_identity(skill): skill for skill in skills}
-            for identity in self._keys.keys() - wanted.keys():
-                self.remove(self._library[self._keys[identity]].skill)
-            for identity, skill in wanted.items():
-                key = self._keys.get(identity)
-                if key is None or not self._is_current(self._library[key], skill):
-                    self.add(skill)
+            library = self._library
+            known = {identity: library.members[key] for identity, key in library.keys.items()}
+        wanted = {_identity(skill): skill for skill in skills}
+        changed = [
+            skill
+            for identity, skill in wanted.items()
+            if identity not in known or not self._is_current(known[identity], skill)
+        ]
+        self._change(known.keys() - wanted.keys(), changed)
+
+    def _change(self, gone: Collection["_Identity"], skills: Sequence[SkillMetadata]) -> None:
+        """Read `skills` without a lock, so that requests are answered meanwhile; then take them in."""
+        before = self._library
+        new = [_Member(skill, *self._stamp(skill)) for skill in skills]
+        if not before.members:
+            fresh = _Library(before.scorer.empty() if before.scorer else None)
+            fresh.fill(new)
+            with self._lock:
+                if self._library is before and not before.members:
+                    self._library = fresh
+                    return
+        read: Sequence[Any] = before.scorer.read(skills) if before.scorer else [None] * len(new)
+        with self._lock:
+            self._library.change(gone, new, read)
 
     def _is_current(self, member: "_Member", skill: SkillMetadata) -> bool:
-        return member.settled and member.skill == skill and member.stamp == self._stamp(skill)
+        return member.settled and member.skill == skill and member.stamp == self._stamp(skill)[0]
 
-    def _stamp(self, skill: SkillMetadata) -> Stamp | None:
-        """The state of the file, where its instructions count."""
+    def _stamp(self, skill: SkillMetadata) -> tuple[Stamp | None, bool]:
+        """The state of the file, where its instructions count, and whether a change would change it."""
         if "body" not in self.signals:
-            return None
+            return None, True
         try:
-            return stamp_of(os.stat(skill.skill_path))
+            stamp = stamp_of(os.stat(skill.skill_path))
         except OSError:
-            return None
+            return None, True
+        return stamp, stamp.is_settled()
 
     def _most(self, limit: int | None) -> int:
         return self.settings.limit if limit is None else max(limit, 0)
 
-    def _ask(self, text: str) -> "_Asked":
-        """Score every skill for a request, once for all questions about it."""
-        if self._asked is None or self._asked.text != text:
-            request = Request.parse(text)
-            self._asked = _Asked(
-                text,
-                request,
-                *self._names.named(request),
-                {} if self._scorer is None else self._scorer.scores(request),
-                {} if self._scorer is None else self._triggers.declared(request),
-            )
-        return self._asked
-
-    def _judged(self, asked: "_Asked", near: int) -> tuple[list["_Candidate"], list["_Candidate"]]:
-        """The skills that match, and the `near` best of the others."""
-        found = self._candidates(asked, at_least=near + MOST_CLEAR, from_score=self.threshold)
-        fitting = [one for one in found if one.ordered]
-        others = [
-            one for one in found if not one.ordered and one.score >= self.threshold and self._offered(one)
-        ]
-        if fitting:
-            others = [one for one in others if one.declared]  # an order says what is wanted
-        if others:
-            margin = self._scorer.calibration.margin if self._scorer else 0.0
-            best = max(one.raw for one in others)
-            clear = [one for one in others if one.declared or one.raw >= best - margin]
-            fitting += [one for one in clear if one.declared]
-            fitting += self._distinct(one for one in clear if not one.declared)[:MOST_CLEAR]
-            fitting.sort(key=found.index)
-        missed = [one for one in found if one not in fitting and not one.ruled_out]
-        return fitting, missed[:near]
-
-    def _candidates(self, asked: "_Asked", *, at_least: int, from_score: float) -> list["_Candidate"]:
-        """The skills called for, the `at_least` best others, and all that have `from_score`; best first."""
-        _, request, ordered, said, ruled_out, raw, declared = asked
-        if self._scorer is None:
-            return self._triggered(request, ordered, ruled_out)
-        if len(request.words) == 1:  # it says nothing else
-            ordered, said = {**dict.fromkeys(said, False), **ordered}, frozenset()
-        calibration = self._scorer.calibration
-        line = calibration.line(request.length, len(self._library), typicality(request.words))
-        floor = calibration.raw(from_score, line)
-        keys = {*ordered, *declared, *[key for key, value in raw.items() if value >= floor]}
-        if at_least:
-            keys.update(_largest(raw, at_least + len(keys)))
-        found = []
-        for key in keys:
-            value, trigger = raw.get(key), declared.get(key)
-            score = 0.0 if value is None else calibration.confidence(value, line)
-            if trigger is not None and trigger > score:
-                score = trigger
-            call, out = ordered.get(key), key in ruled_out
-            score = _final_score(score, call, out)
-            found.append(_Candidate(key, score, value or 0.0, call, key in said, out, trigger is not None))
-        return self._sorted(found)
-
-    def _triggered(
-        self, request: Request, ordered: Mapping[int, bool], ruled_out: Collection[int]
-    ) -> list["_Candidate"]:
-        """The same by declared triggers alone, whose scores are confidences already."""
-        found = []
-        for key in {*ordered, *(scores := self._triggers.scores(request))}:
-            call, out = ordered.get(key), key in ruled_out
-            score = _final_score(scores.get(key, 0.0), call, out)
-            found.append(_Candidate(key, score, 0.0, call, False, out, key in scores))
-        return self._sorted(found)
-
-    def _sorted(self, found: list["_Candidate"]) -> list["_Candidate"]:
-        library = self._library
-        found.sort(key=lambda one: (one.call is None, -one.score, library[one.key].skill.canonical_name))
-        return found
-
-    def _offered(self, found: "_Candidate") -> bool:
-        """Whether a skill may come without being called by name."""
-        skill = self._library[found.key].skill
-        return not (found.ruled_out or skill.disable_model_invocation)
-
-    def _distinct(self, found: Iterable["_Candidate"]) -> list["_Candidate"]:
-        """Without copies under other names, which would only say the same once more."""
-        by_text: dict[str, _Candidate] = {}
+    def _judged(self, request: str) -> tuple[list["_Candidate"], list["_Candidate"]]:
+        """The skills that match, and the others: all that are called for or declare what the request has,
+        and by its score the best one, unless the request names what it wants."""
+        found = self._library.ask(request)
+        named = any(one.ordered for one in found)
+        fitting, missed = [], []
+        by_score = 0 if named else 1
         for one in found:
-            by_text.setdefault(self._library[one.key].skill.description, one)
-        return list(by_text.values())
-
-    def _match(self, request: Request, found: "_Candidate") -> Match:
-        reasons = ["is named in the request"] if found.ordered else []
-        if found.said:
-            reasons.append("its name stands in the request")
-        reasons.extend(self._triggers.reasons(request, found.key))
-        if self._scorer:
-            reasons.extend(self._scorer.reasons(request, found.key))
-        return Match(self._library[found.key].skill, round(found.score, 6), tuple(reasons))
+            fits = one.ordered or (one.offered and one.declared)
+            if not fits and one.offered and by_score and one.score >= self.threshold:
+                fits, by_score = True, 0
+            if fits:
+                fitting.append(one)
+            elif not one.ruled_out:
+                missed.append(one)
+        return fitting, missed
 
 
-class _Asked(NamedTuple):
-    """A request and what every skill says to it."""
-
-    text: str
-    request: Request
-    ordered: Mapping[int, bool]
-    said: Collection[int]
-    ruled_out: Collection[int]
-    raw: Mapping[int, float]
-    declared: Mapping[int, float]
+_Identity = tuple[str, str]
 
 
 class _Member(NamedTuple):
@@ -326,39 +236,127 @@ class _Member(NamedTuple):
     skill: SkillMetadata
     stamp: Stamp | None
     settled: bool
-    """Whether the file could be changed no more without changing the stamp."""
+    """Whether any change of the file would change the stamp."""
 
 
 class _Candidate(NamedTuple):
     key: int
     score: float
-    raw: float
-    call: bool | None
-    """Whether it is called for by `/name` (True) or otherwise (False); None when it is not."""
+    request: Request
+    ordered: bool
+    """Called for by name."""
     said: bool
+    """Its name is in the request's prose."""
     ruled_out: bool
     declared: bool
-
-    @property
-    def ordered(self) -> bool:
-        return self.call is not None
-
-
-def _largest(raw: Mapping[int, float], count: int) -> list[int]:
-    """The keys of the `count` largest values, in order."""
-    if len(raw) > FEW:
-        return heapq.nlargest(count, raw, key=raw.__getitem__)
-    return sorted(raw, key=raw.__getitem__, reverse=True)[:count]
+    """The request has one of its triggers."""
+    offered: bool
+    """It may come without being called by name."""
 
 
-def _final_score(score: float, call: bool | None, ruled_out: bool) -> float:
-    """The score, considering what the request says of the skill by name."""
-    if call is not None:
-        return max(score, MARKED if call else ORDERED)
-    return UNWANTED if ruled_out else score
+class _Library:
+    """The skills of a matcher and everything that is known of them."""
+
+    def __init__(self, scorer: Scorer | None) -> None:
+        self.scorer = scorer
+        self.triggers = TriggerFinder()
+        self.members: dict[int, _Member] = {}
+        self.keys: dict[_Identity, int] = {}
+        self._names = NameFinder()
+        self._next = 0
+        self._asked: tuple[str, list[_Candidate]] | None = None
+
+    def fill(self, new: Sequence[_Member]) -> None:
+        """Begin with these skills."""
+        unique = list({_identity(member.skill): member for member in new}.values())
+        skills = [member.skill for member in unique]
+        keys = self.scorer.fill(skills) if self.scorer else range(len(skills))
+        for key, member in zip(keys, unique, strict=True):
+            self._hold(key, member)
+
+    def change(self, gone: Iterable[_Identity], new: Sequence[_Member], read: Sequence[Any]) -> None:
+        self._asked = None
+        for identity in gone:
+            self._remove(identity)
+        for member, entry in zip(new, read, strict=True):
+            self._remove(_identity(member.skill))
+            key = self._next
+            self._hold(key, member)
+            if self.scorer:
+                self.scorer.add(key, entry)
+
+    def _hold(self, key: int, member: _Member) -> None:
+        self._next = max(self._next, key + 1)
+        self.keys[_identity(member.skill)] = key
+        self.members[key] = member
+        self._names.add(key, member.skill)
+        self.triggers.add(key, member.skill)
+
+    def _remove(self, identity: _Identity) -> None:
+        key = self.keys.pop(identity, None)
+        if key is None:
+            return
+        del self.members[key]
+        self._names.remove(key)
+        self.triggers.remove(key)
+        if self.scorer:
+            self.scorer.remove(key)
+
+    def ask(self, text: str) -> list[_Candidate]:
+        """Every skill that anything speaks for, best first; the last answer is kept."""
+        if self._asked is None or self._asked[0] != text:
+            self._asked = (text, self._candidates(Request.parse(text)))
+        return self._asked[1]
+
+    def _candidates(self, request: Request) -> list[_Candidate]:
+        ordered, said, ruled_out = self._names.named(request)
+        if self.scorer and len(request.words) == 1:  # it says nothing else
+            ordered, said = {**dict.fromkeys(said, False), **ordered}, frozenset()
+        declared = self.triggers.scores(request)
+        scores = dict(declared)
+        if self.scorer:
+            calibration = CALIBRATIONS[self.scorer.signals]
+            line = calibration.line(request.length, len(self.members))
+            for key, raw in self.scorer.scores(request).items():
+                scores[key] = max(scores.get(key, 0.0), calibration.confidence(raw, line))
+        for key in ruled_out:
+            scores[key] = UNWANTED
+        for key, marked in ordered.items():
+            scores[key] = max(scores.get(key, 0.0), MARKED if marked else ORDERED)
+        found = []
+        for key, score in scores.items():
+            skill, out = self.members[key].skill, key in ruled_out
+            offered = not (out or skill.disable_model_invocation)
+            found.append(
+                _Candidate(key, score, request, key in ordered, key in said, out, key in declared, offered)
+            )
+        found.sort(key=lambda one: (not one.ordered, -one.score, self.members[one.key].skill.canonical_name))
+        return found
+
+    def match(self, found: _Candidate) -> Match:
+        reasons = ["is named in the request"] if found.ordered else []
+        if found.said:
+            reasons.append("its name stands in the request")
+        reasons.extend(self.triggers.reasons(found.request, found.key))
+        if self.scorer:
+            reasons.extend(self.scorer.reasons(found.request, found.key))
+        certain = found.ordered or found.declared
+        return Match(self.members[found.key].skill, round(found.score, 6), tuple(reasons), certain)
 
 
-def _identity(skill: SkillMetadata) -> tuple[str, str]:
+def _scorer(
+    mode: Mode, settings: MatchingSettings, read_body: BodyReader | None, embedder: Embedder | None
+) -> Scorer | None:
+    """The scorer of a mode; `keyword` needs none beside the declared triggers."""
+    if mode is Mode.KEYWORD:
+        return None
+    if mode is Mode.SEMANTIC:
+        return EmbeddingScorer(embedder, folder=settings.cache_dir)
+    lexical = LexicalScorer(read_body, settings.cache_dir)
+    return lexical if mode is Mode.LEXICAL else EmbeddingScorer(embedder, lexical, settings.cache_dir)
+
+
+def _identity(skill: SkillMetadata) -> _Identity:
     return skill.canonical_name, str(skill.skill_path)
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.matching.request import Request
-from skillkit.matching.terms import STOP_WORDS, commonness, fold, terms
+from skillkit.matching.terms import STOP_WORDS, fold, is_usual, terms
 
 _TOKEN = re.compile(r"\w+(?:[.+#]+\w+)*")
 _JOINT = re.compile(r"[\s_-]{1,3}")
@@ -44,7 +44,7 @@ class Mention(NamedTuple):
     ordered: bool
     """Marked, quoted, after “use” or beside “skill”: meant as the name of something to be used."""
     distinct: bool
-    """Of several words, or a word that is not ordinary English."""
+    """Of several words, or a word that is not usual in skills."""
 
 
 class Naming(NamedTuple):
@@ -173,4 +173,4 @@ def _is_ordered(text: str, start: int, end: int) -> bool:
 
 def _is_distinct(name: tuple[str, ...]) -> bool:
     """Whether these words are hardly ever said without the skill being meant."""
-    return len(name) > 1 or not (name[0] in STOP_WORDS or any(commonness(term) for term in terms(name[0])))
+    return len(name) > 1 or not (name[0] in STOP_WORDS or any(map(is_usual, terms(name[0]))))

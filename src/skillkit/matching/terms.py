@@ -1,13 +1,12 @@
 """Text to search terms: folded, split, stemmed, without the words that every request has."""
 
 import gzip
-import math
 import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
 from importlib import resources
-from itertools import chain
+from typing import NamedTuple
 
 from skillkit.matching.porter import stem
 
@@ -22,16 +21,9 @@ UNSPACED = (
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|['’{_ABUGIDAS}])*(?:\+\+|\#(?!\w))?|[{_ABUGIDAS}]+")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _UNSPACED_OR_NOT = re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")
-_HUMPS = re.compile(
-    "(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])"
-)
-# The same for a word of nothing but these, as what stands between the humps: faster than looking around.
-_BETWEEN_HUMPS = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-_FILE = re.compile(r"(?<![\w./-])[A-Za-z][\w-]+\.[A-Za-z]{2,5}[0-9]?(?![\w/-])")
-"""`package.json`, `Next.js`: said as a whole it means more than its parts."""
 LONGEST_WORD = 64
-# ASCII that is in no word, as spaces: a text is cut there without the regular expression.
-_ASCII_GAPS = bytes(
+# ASCII that is in no word becomes a space, so that long texts are split without the regular expression.
+_GAPS = bytes(
     code if code > 127 or chr(code).isalnum() or chr(code) in "'+#" else ord(" ") for code in range(256)
 )
 
@@ -66,52 +58,41 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed))
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether a text has characters of a script without spaces between words."""
+    return not text.isascii() and _UNSPACED_RUN.search(text) is not None
+
+
+def words(text: str) -> list[str]:
+    """The words of `text` as they are written."""
+    return _WORD.findall(text)
+
+
 def terms(text: str) -> list[str]:
     """The search terms of `text` in order, repeated as often as they occur."""
-    if text.isalpha() and text.isascii():  # one word, as each is that a request is made of
-        return list(_terms_of_word(text))
-    found = list(chain.from_iterable(map(_terms_of_word, _WORD.findall(text))))
-    if "." in text:
-        found.extend(name.lower() for name in _FILE.findall(text))
-    return found
+    return [term for word in words(text) for term in terms_of_word(word)]
 
 
 def count_terms(text: str) -> dict[str, int]:
-    """How often each search term occurs in a long text, names of files only by their parts."""
-    pieces = text.encode("utf-8", "surrogatepass").translate(_ASCII_GAPS).split()
-    counts = Counter(map(_PIECES.__getitem__, pieces))  # no loop of ours over every word
+    """How often each search term occurs in a long text."""
+    pieces = text.encode("utf-8", "surrogatepass").translate(_GAPS).split()
+    counts = Counter(map(_PIECES.__getitem__, pieces))  # no Python loop over every word
     counts.pop("", None)
     for several in [joined for joined in counts if " " in joined]:
         count = counts.pop(several)
         for term in several.split(" "):
-            counts[term] = counts.get(term, 0) + count
+            counts[term] += count
     return counts
 
 
 class _Pieces(dict[bytes, str]):
-    """What stands between two gaps → its terms, with a space between them: mostly one, none for a stop word,
-    beyond ASCII those of several words. Libraries have few different words, and each is split once."""
+    """What stands between two gaps → its terms, joined by spaces: mostly one, none for a stop word."""
 
     def __missing__(self, piece: bytes) -> str:
-        joined = self._joined(piece)
         if len(self) >= MOST_PIECES:
             self.clear()
-        self[piece] = joined
+        self[piece] = joined = " ".join(terms(piece.decode("utf-8", "surrogatepass")))
         return joined
-
-    def _joined(self, piece: bytes) -> str:
-        if len(piece) <= LONGEST_WORD and piece.isascii():
-            if piece.islower() and piece.isalpha():  # as most are: one part, nothing to fold
-                word = piece.decode()
-                return "" if word in STOP_WORDS else _stem(word)
-            if piece.isdigit():
-                return piece.decode()
-            bare = piece.strip(b"'")
-            if bare.isalpha() and (bare[1:].islower() or bare.isupper()):  # one part
-                return self[bare.lower()]
-            if bare.isalnum():
-                return " ".join(_terms_of_word(bare.decode()))
-        return " ".join(terms(piece.decode("utf-8", "surrogatepass")))
 
 
 MOST_PIECES = 131_072
@@ -119,30 +100,33 @@ _PIECES = _Pieces()
 
 
 @lru_cache(maxsize=65_536)
-def _terms_of_word(word: str) -> tuple[str, ...]:
-    if len(word) <= LONGEST_WORD and word.isascii() and word.isalpha() and not _has_humps(word):
-        whole = word.lower()  # as most words are: one part, nothing to fold
-        return () if whole in STOP_WORDS else (_stem(whole),)
-    if not word.isascii() and _UNSPACED_RUN.search(folded := fold(word)):
+def terms_of_word(word: str) -> tuple[str, ...]:
+    """The search terms of one word: mostly its stem, none for a stop word, pairs of characters in scripts
+    without spaces."""
+    folded = fold(word)
+    if is_unspaced(folded):
         found: list[str] = []
         for piece in _UNSPACED_OR_NOT.findall(folded):
-            found.extend(_pairs(piece) if _UNSPACED_RUN.match(piece) else _terms_of_word(piece))
+            found.extend(_pairs(piece) if _UNSPACED_RUN.match(piece) else terms_of_word(piece))
         return tuple(found)
-    if len(word) > LONGEST_WORD:
+    whole = _bare(folded)
+    if not whole or len(whole) > LONGEST_WORD or whole in STOP_WORDS:
         return ()
-    word = word.replace("’", "'")
-    word = (word[:-2] if word.lower().endswith("'s") else word).replace("'", "")
-    whole = fold(word)
-    found = [] if whole in STOP_WORDS or not whole else [_stem(whole)]
-    humps = _BETWEEN_HUMPS.findall(word) if word.isascii() and word.isalnum() else _HUMPS.split(word)
-    if len(humps) > 1:
-        parts = (hump.lower() for hump in humps if len(hump) > 1 and not hump.isdigit())
-        found.extend(_stem(part) for part in parts if part not in STOP_WORDS)
-    return tuple(found)
+    if len(whole) <= 2 and whole.isdigit():
+        return ()  # small numbers are in any text
+    return (_stem(whole),)
 
 
-def _has_humps(word: str) -> bool:
-    return not (word.islower() or word[1:].islower() or word.isupper())
+@lru_cache(maxsize=65_536)
+def stem_of_word(word: str) -> str:
+    """The stem of any word, stop words included."""
+    return _stem(_bare(fold(word)))
+
+
+def _bare(folded: str) -> str:
+    """A word without apostrophes and a possessive s."""
+    folded = folded.replace("’", "'")
+    return folded.removesuffix("'s").replace("'", "")
 
 
 @lru_cache(maxsize=65_536)
@@ -156,17 +140,29 @@ def _pairs(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
-def commonness(term: str) -> float:
-    """1 for the commonest stem of English, 0 for one that is not among the common ones; so that a small
-    library need not guess it from its own few texts."""
-    if len(term) <= 2 and term.isdigit():
-        return 1.0  # the vocabulary leaves small numbers out; they are in any text and tell nothing
-    return _common_stems().get(term, 0.0)
+class UsualTerms(NamedTuple):
+    """Term → the share of public skills that have it; rare terms are missing."""
+
+    descriptions: dict[str, float]
+    bodies: dict[str, float]
+
+
+def is_usual(term: str) -> bool:
+    """Whether many public skills have a term."""
+    usual = usual_terms()
+    return term in usual.descriptions or term in usual.bodies
 
 
 @lru_cache(maxsize=1)
-def _common_stems() -> dict[str, float]:
-    packed = resources.files("skillkit.matching").joinpath("common_stems.txt.gz").read_bytes()
-    stems = gzip.decompress(packed).decode("utf-8").split("\n")
-    whole = math.log(len(stems))
-    return {term: 1 - math.log(rank) / whole for rank, term in enumerate(stems, 1)}
+def usual_terms() -> UsualTerms:
+    """How usual a term is in skills, which a small library cannot say by its own texts."""
+    packed = resources.files("skillkit.matching").joinpath("usual_terms.txt.gz").read_bytes()
+    descriptions: dict[str, float] = {}
+    bodies: dict[str, float] = {}
+    for line in gzip.decompress(packed).decode("utf-8").splitlines():
+        term, described, instructed = line.split(" ")
+        if described != "0":
+            descriptions[term] = int(described) / 1000
+        if instructed != "0":
+            bodies[term] = int(instructed) / 1000
+    return UsualTerms(descriptions, bodies)

@@ -27,7 +27,6 @@ REQUESTS = {
     "Calculate pi to 10 digits": None,
     "Write a letter to my landlord": None,
     "Order a book about history": None,
-    "Summarise this stock market report": None,
 }
 
 

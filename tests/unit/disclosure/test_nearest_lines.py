@@ -44,7 +44,7 @@ def test_as_many_skills_are_worth_a_line_in_a_large_library():
     """The line rises with the library, so that a skill which is as near as before has less confidence."""
     assert worth_naming(3) == worth_naming(100) > worth_naming(1_000) > worth_naming(10_000) > 0
     skill = SkillMetadata("figures", "Compare figures", Path("SKILL.md"), SourceType.CUSTOM)
-    (far,) = [Match(skill, 0.01, ("why",))]
+    (far,) = [Match(skill, 0.003, ("why",))]
     assert nearest([far], [], worth_naming(100)) == []
     assert nearest([far], [], worth_naming(1_000)) == [far]
 

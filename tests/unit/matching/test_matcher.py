@@ -1,6 +1,5 @@
 """The promises of SkillMatcher: it finds, it explains, it abstains, and it follows its library."""
 
-import math
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
@@ -10,8 +9,7 @@ from hypothesis import strategies as st
 
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.matching import MatchingSettings, Mode, SkillMatcher
-from skillkit.matching.calibration import CALIBRATIONS, Calibration
-from skillkit.matching.request import Request
+from skillkit.matching.calibration import Calibration
 
 QUIET = MatchingSettings()
 
@@ -101,13 +99,13 @@ def test_the_limit_is_explained_when_it_cuts(lexical):
     result = lexical.explain(request, limit=2)
     assert len(result.matches) == 2
     assert len(result.cut) == 2
-    assert result.explanation.startswith("4 skills reached 0.50; the limit of 2 left out ")
+    assert result.explanation.startswith("4 skills matched; the limit of 2 left out ")
     assert "SKILL_MAX_PER_REQUEST" in result.explanation
     assert names(result.matches) == names(lexical.match(request, limit=2))
     assert len(lexical.match(request)) == 3
     assert lexical.match(request, limit=0) == []
     assert lexical.rank(request, limit=0) == []
-    assert lexical.explain("/image", limit=1).explanation == "1 skill reached 0.50."
+    assert lexical.explain("/image", limit=1).explanation == "1 skill matched."
     everything = lexical.explain(" ".join(f"/{skill.name}" for skill in lexical.skills), limit=1)
     assert everything.explanation.count(" and 2 more") == 1
 
@@ -179,7 +177,7 @@ def test_two_skills_of_one_name_from_two_sources_live_side_by_side(make_skill):
     one = make_skill("deploy", "Deploy containers", source_label="a")
     two = make_skill("deploy", "Deploy all containers", source_label="b")
     matcher = SkillMatcher([one, two], mode="lexical", settings=QUIET)
-    assert len(matcher.match("deploy the containers")) == 2
+    assert len(matcher.rank("deploy the containers")) == 2
 
 
 def test_the_mode_comes_from_the_argument_then_the_settings_and_is_lexical_otherwise(everyday):
@@ -215,45 +213,14 @@ def test_any_request_is_answered_within_the_rules(everyday, text, mode):
 
 
 @settings(deadline=None)
-@given(st.floats(-50, 50), st.floats(0.1, 10), st.floats(0.001, 0.999))
-def test_a_calibration_and_its_inverse_agree(line, slope, confidence):
-    fitted = Calibration(middle=0.0, length=0.4, size=0.05, slope=slope, margin=0.5)
-    assert math.isclose(fitted.confidence(fitted.raw(confidence, line), line), confidence, rel_tol=1e-6)
-    assert fitted.raw(0, line) == -math.inf
-    assert fitted.raw(1, line) == math.inf
+@given(st.floats(-50, 50), st.floats(0.1, 10))
+def test_confidence_is_one_half_at_the_line(line, slope):
+    fitted = Calibration(middle=0.0, length=0.4, size=0.05, slope=slope)
+    assert fitted.confidence(line, line) == 0.5
+    assert fitted.confidence(line - 0.1, line) < 0.5 < fitted.confidence(line + 0.1, line)
     assert fitted.confidence(-1e9, line) >= 0
+    assert fitted.confidence(1e9, line) <= 1
     assert fitted.line(3, 10) < fitted.line(30, 10) < fitted.line(30, 10_000)
-
-
-def test_what_a_request_says_it_is_not_about_does_not_speak_for_a_skill():
-    said = Request.parse(
-        "Fix my network. I am not using a Nemotron recipe; no DeepStream changes are needed."
-    )
-    assert {"fix", "network"} <= set(said.words)
-    assert not any(term.startswith(("nemotron", "deepstream", "recip")) for term in said.words)
-    assert "convert" in Request.parse("This page isn't converting, and that is not good.").words
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [
-        "Fix a bug of the grid in a project that does not use Tailwind",
-        "Review the grid for bugs, unrelated to Tailwind",
-        "Fix the grid rather than Tailwind",
-        "Use plain rules for the grid instead of Tailwind. It has a bug",
-        "Fix the grid without Tailwind or its plugins, please",
-        "Fix the grid; I don't need Tailwind",
-        "Fix the grid: it has nothing to do with Tailwind",
-    ],
-)
-def test_what_a_request_wants_to_do_without_does_not_speak_for_a_skill(request_):
-    said = set(Request.parse(request_).words)
-    assert {"grid", "tailwind"} & said == {"grid"}
-
-
-def test_the_line_rises_with_the_request_and_with_the_library():
-    line = CALIBRATIONS["lexical", "body"].line
-    assert line(5, 1) == line(5, 3) < line(5, 30) < line(5, 300) < line(5, 3_000) < line(50, 3_000)
 
 
 def test_words_that_are_in_most_skills_say_less_in_a_library_of_two(make_skill):
@@ -292,27 +259,3 @@ def test_of_copies_under_other_names_one_matches(make_skill):
     assert not {"second", "third"} & set(names)
     assert len([match for match in matcher.rank("Convert invoices") if match.skill.description == text]) == 3
     assert [match.skill.name for match in matcher.match("/second these invoices")] == ["second"]
-
-
-@pytest.mark.parametrize("mode", list(Mode))
-def test_one_skill_alone_is_what_a_matcher_of_nothing_else_says(make_skill, mode):
-    long = "Sharpen knives with a whetstone. Do not use for scissors, see paper-cutter. " * 9
-    skills = [
-        make_skill("paper-cutter", "Cut paper with scissors. Not for cloth.", body="Hold it flat."),
-        make_skill("whetstone", 'Sharpen knives, "make it sharp". Not for scissors.', body=long),
-        make_skill("tailor", "Cut cloth to a pattern", body=long, keywords=("dress",), verbs=("sew",)),
-    ]
-    library = SkillMatcher(skills, mode=mode, settings=QUIET)
-    requests = ("sharpen my knives", "make it sharp", "cut scissors", "sew a dress", "/tailor", "2+2?")
-    for skill in skills:
-        alone, anew = library.only(skill), SkillMatcher([skill], mode=mode, settings=QUIET)
-        assert [alone.explain(each) for each in requests] == [anew.explain(each) for each in requests]
-    assert library.skills == tuple(skills)
-
-
-def test_one_skill_alone_is_not_read_again(make_skill):
-    read = []
-    skills = [make_skill("whetstone", "Sharpen knives"), make_skill("tailor", "Cut cloth")]
-    library = SkillMatcher(skills, settings=QUIET, body=lambda skill: read.append(skill.name) or "Oil it.")
-    assert names(library.only(skills[0]).match("sharpen knives and oil them")) == ["whetstone"]
-    assert sorted(read) == ["tailor", "whetstone"]

@@ -1,76 +1,49 @@
-"""Meaning: the real model, its tokens, and vectors that are made once for all processes."""
-
-import subprocess
-import sys
-import textwrap
+"""Meaning beside words: any callable that embeds texts, and the model that the extra brings."""
 
 import numpy as np
 import pytest
 
-from skillkit.core.exceptions import ConfigurationError
-from skillkit.matching import MatchingSettings, SkillMatcher, embedding
-from skillkit.matching.embedding import MiniLM, default_embedder
-from skillkit.matching.vectors import VectorCache
-from skillkit.matching.wordpiece import WordPiece
+from skillkit.core.exceptions import ConfigurationError, ContentLoadError
+from skillkit.matching import MatchingSettings, SkillMatcher, semantic
+from skillkit.matching.semantic import FEWEST_KEPT, MiniLM, default_embedder
 
+QUIET = MatchingSettings()
 TEXTS = ["Bake bread at home", "Compile CUDA kernels", "Plan a wedding"]
+LONG = "Sharpen knives with a whetstone at twenty degrees. Strop the blade on leather. Oil the handle. " * 12
 
 
 class Counting:
-    """The real model, counting what it is asked for."""
+    """Lengths of texts as vectors, counting what it is asked for."""
+
+    identity = "counting"
 
     def __init__(self):
-        self.model = default_embedder()
-        self.identity = self.model.identity
         self.texts = []
 
-    def embed(self, texts, tokens=256):
+    def __call__(self, texts):
         self.texts.extend(texts)
-        return self.model.embed(texts, tokens)
+        return [[len(text), 1.0, 0.5] for text in texts]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("Hello, world!", ["hello", ",", "world", "!"]),
-        ("Naïve café", ["naive", "cafe"]),
-        ("tokenization", ["token", "##ization"]),
-        ("a\0b\u200b", ["ab"]),
-        ("東京", ["東", "京"]),
-        ("x" * 101, ["[UNK]"]),
-        ("\U00013000", ["[UNK]"]),
-        ("", []),
-    ],
-)
-def test_tokens_are_those_of_bert(text, words):
-    pieces = WordPiece()
-    numbers = [pieces.numbers[word] for word in ("[CLS]", *words, "[SEP]")]
-    assert pieces.encode(text, 64) == numbers
+def test_every_mode_says_what_its_scores_are_made_of(everyday):
+    assert SkillMatcher(everyday, settings=QUIET).signals == ("lexical", "body")
+    assert SkillMatcher(everyday, mode="lexical", settings=QUIET, body=None).signals == ("lexical",)
+    assert SkillMatcher(everyday, mode="hybrid", settings=QUIET).signals == ("lexical", "body", "semantic")
+    assert SkillMatcher(everyday, mode="semantic", settings=QUIET).signals == ("semantic",)
+    assert SkillMatcher(everyday, mode="keyword", settings=QUIET).signals == ("keyword",)
 
 
-def test_a_long_text_is_cut_and_still_ends_as_it_should():
-    pieces = WordPiece()
-    numbers = pieces.encode("word " * 1000, 32)
-    assert len(numbers) == 32
-    assert numbers[-1] == pieces.end
-
-
-def test_vectors_have_length_one_and_near_meanings_are_near():
-    vectors = default_embedder().embed([*TEXTS, "How do I make a loaf in my oven?"])
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    assert int((vectors[:3] @ vectors[3]).argmax()) == 0
-
-
-def test_a_text_has_the_same_vector_alone_and_in_a_batch():
+def test_near_meanings_are_near_and_a_batch_changes_nothing():
     model = default_embedder()
-    together = model.embed([*TEXTS, "x " * 300])
-    assert np.allclose(together[0], model.embed([TEXTS[0]])[0], atol=1e-4)
+    vectors = semantic._normal(model([*TEXTS, "How do I make a loaf in my oven?", "x " * 300]))
+    assert int((vectors[:3] @ vectors[3]).argmax()) == 0
+    assert np.allclose(vectors[0], semantic._normal(model(TEXTS[:1]))[0], atol=1e-4)
 
 
 def test_a_model_that_is_not_the_one_calibrated_is_refused(monkeypatch):
-    monkeypatch.setattr(embedding, "MODEL_DIGEST", "0" * 64)
+    monkeypatch.setattr(semantic, "MODEL_DIGEST", "0" * 64)
     with pytest.raises(ConfigurationError, match="Reinstall"):
-        MiniLM().embed(["text"])
+        MiniLM()(["text"])
 
 
 @pytest.mark.parametrize(
@@ -80,134 +53,114 @@ def test_a_model_that_is_not_the_one_calibrated_is_refused(monkeypatch):
         ("charge my client for last month's work", "invoice-writer"),
     ],
 )
-def test_paraphrases_are_found_without_a_common_word(everyday, tmp_path, request_, expected):
-    matcher = SkillMatcher(everyday, mode="semantic", settings=MatchingSettings(cache_dir=tmp_path / "c"))
-    first = matcher.rank(request_, 1)[0]
-    assert first.skill.name == expected
+def test_paraphrases_are_found_without_a_common_word(everyday, request_, expected):
+    matcher = SkillMatcher(everyday, mode="semantic", settings=QUIET)
+    assert matcher.rank(request_, 1)[0].skill.name == expected
     assert matcher.match("") == []
-    assert SkillMatcher([], mode="semantic", settings=MatchingSettings()).match(request_) == []
+    assert SkillMatcher([], mode="semantic", settings=QUIET).match(request_) == []
 
 
 def test_the_reason_tells_the_cosine(everyday):
-    matcher = SkillMatcher(everyday, mode="semantic", settings=MatchingSettings())
-    (match,) = matcher.match("extract the text of a PDF file", limit=1)
-    assert match.reasons[0].startswith("its description means something close (cosine 0.")
+    matcher = SkillMatcher(everyday, mode="semantic", settings=QUIET)
+    first = matcher.rank("extract the text of a PDF file", limit=1)[0]
+    assert first.reasons[0].startswith("its description means something close (cosine 0.")
     assert matcher.rank("completely unrelated penguins")[0].reasons == ()
 
 
-def test_a_request_is_embedded_once_and_a_changed_library_again(everyday):
+def test_a_request_is_embedded_once_and_a_library_can_change(everyday):
     model = Counting()
-    matcher = SkillMatcher(everyday[:2], mode="semantic", settings=MatchingSettings(), embedder=model)
+    matcher = SkillMatcher(everyday[:2], mode="semantic", settings=QUIET, embedder=model)
     for _ in range(3):
         matcher.match("scan")
     assert len(model.texts) == 3
     matcher.remove(everyday[0])
     assert [match.skill for match in matcher.rank("scan")] == [everyday[1]]
+    matcher.add(everyday[2])
+    assert len(matcher.rank("scan")) == 2
 
 
-def test_vectors_are_made_once_for_every_process(tmp_path):
-    first, again = Counting(), Counting()
-    made = VectorCache(tmp_path).vectors(TEXTS, first)
-    kept = VectorCache(tmp_path).vectors([*TEXTS, TEXTS[0]], again)
-    assert first.texts == TEXTS
-    assert again.texts == []
-    assert np.allclose(made, kept[:3], atol=1e-3)
-    assert VectorCache(tmp_path).vectors([], again).size == 0
-
-
-def test_without_a_folder_vectors_are_made_again(tmp_path):
+@pytest.mark.parametrize("damage", [None, b"no array"])
+def test_the_vectors_of_a_library_are_made_once(make_skill, tmp_path, damage):
+    skills = [make_skill(f"skill-{number}") for number in range(FEWEST_KEPT)]
+    settings = MatchingSettings(cache_dir=tmp_path / "cache")
+    first = SkillMatcher(skills, mode="semantic", settings=settings, embedder=Counting()).rank("x y")
+    (file,) = (tmp_path / "cache").iterdir()
+    if damage:
+        file.write_bytes(damage)
     model = Counting()
-    cache = VectorCache(None)
-    cache.vectors(TEXTS[:1], model)
-    cache.vectors(TEXTS[:1], model)
-    cache.close()
-    assert len(model.texts) == 2
-
-
-@pytest.mark.parametrize("damage", [b"", b"not a database at all" * 100, None])
-def test_a_damaged_cache_is_made_anew(tmp_path, damage):
-    cache = VectorCache(tmp_path)
-    cache.vectors(TEXTS, Counting())
-    cache.close()
-    file = tmp_path / "vectors.sqlite"
-    content = file.read_bytes()
-    file.write_bytes(content[:2048] + b"\xff" * (len(content) - 2048) if damage is None else damage)
-    model = Counting()
-    assert VectorCache(tmp_path).vectors(TEXTS, model).shape == (3, 384)
-    assert model.texts == TEXTS
-    after = Counting()
-    VectorCache(tmp_path).vectors(TEXTS, after)
-    assert after.texts == []
-
-
-def test_a_row_that_is_no_vector_is_not_believed(tmp_path):
-    import sqlite3
-
-    cache = VectorCache(tmp_path)
-    cache.vectors(TEXTS, Counting())
-    cache.close()
-    with sqlite3.connect(tmp_path / "vectors.sqlite") as connection:
-        numbers = [row[0] for row in connection.execute("SELECT digest FROM vectors")]
-        connection.execute("UPDATE vectors SET vector = x'00' WHERE digest = ?", (numbers[0],))
-        connection.execute("UPDATE vectors SET vector = zeroblob(768) WHERE digest = ?", (numbers[1],))
-    connection.close()
-    model = Counting()
-    vectors = VectorCache(tmp_path).vectors(TEXTS, model)
-    assert len(model.texts) == 2
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-2)
-
-
-def test_the_cache_is_bounded(tmp_path):
-    import sqlite3
-
-    cache = VectorCache(tmp_path, most=2)
-    cache.vectors(TEXTS, Counting())
-    cache.close()
-    connection = sqlite3.connect(tmp_path / "vectors.sqlite")
-    assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (2,)
-    connection.close()
-
-
-@pytest.mark.parametrize("make", ["file", "readonly"])
-def test_where_nothing_can_be_kept_matching_works_all_the_same(tmp_path, make):
-    folder = tmp_path / "cache"
-    if make == "file":
-        folder.write_text("in the way")
-    else:
-        (folder / "vectors.sqlite").mkdir(parents=True)
-        folder.chmod(0o500)
-    assert VectorCache(folder / "deeper" if make == "file" else folder).vectors(TEXTS, Counting()).shape == (
-        3,
-        384,
-    )
-
-
-def test_many_processes_share_one_cache(tmp_path):
-    program = textwrap.dedent(
-        """
-        import sys
-        from pathlib import Path
-        import numpy as np
-        from skillkit.matching.vectors import VectorCache
-
-        class Model:
-            identity = "counting"
-            def embed(self, texts, tokens=256):
-                rows = np.ones((len(texts), 384), dtype=np.float32)
-                return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-        cache = VectorCache(Path(sys.argv[1]))
-        for number in range(40):
-            cache.vectors([f"text {number}", f"{sys.argv[2]} {number}"], Model())
-        """
-    )
-    running = [
-        subprocess.Popen([sys.executable, "-c", program, str(tmp_path), str(number)]) for number in range(4)
+    again = SkillMatcher(skills, mode="semantic", settings=settings, embedder=model).rank("x y")
+    assert len(model.texts) == (1 + FEWEST_KEPT if damage else 1)
+    assert [(match.skill, round(match.score, 2)) for match in again] == [
+        (match.skill, round(match.score, 2)) for match in first
     ]
-    assert [process.wait(timeout=120) for process in running] == [0, 0, 0, 0]
-    import sqlite3
 
-    connection = sqlite3.connect(tmp_path / "vectors.sqlite")
-    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (200,)
-    connection.close()
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        ("get the tables out of this scanned PDF form", "pdf-extractor"),
+        ("cut this video clip and add subtitles to it", "movie-cutter"),
+    ],
+)
+def test_skills_match_whether_or_not_they_have_instructions(everyday, request_, expected, mode):
+    for read in (lambda skill: "", lambda skill: skill.description):
+        matcher = SkillMatcher(everyday, mode=mode, settings=QUIET, body=read)
+        assert [match.skill.name for match in matcher.match(request_)] == [expected]
+        assert matcher.match("What is the capital of France?") == []
+
+
+def test_instructions_decide_between_equal_descriptions(make_skill):
+    one = make_skill("kitchen-one", "Kitchen chores", body=LONG)
+    two = make_skill("kitchen-two", "Kitchen chores", body=LONG.replace("knives", "scissors"))
+    ranked = SkillMatcher([one, two], settings=QUIET).rank("kitchen scissors")
+    assert ranked[0].skill is two
+    assert "its instructions mention scissors" in " ".join(ranked[0].reasons)
+
+
+def test_instructions_that_cannot_be_read_count_as_none(everyday):
+    def unreadable(skill):
+        if skill.name == "image":
+            raise OSError("gone")
+        raise ContentLoadError("gone")
+
+    matcher = SkillMatcher(everyday, settings=QUIET, body=unreadable)
+    assert matcher.rank("compress and crop pictures for the web")[0].skill.name == "image"
+
+
+async def test_threads_can_ask_while_the_library_changes(everyday):
+    import asyncio
+
+    matcher = SkillMatcher(everyday, settings=QUIET)
+
+    def churn():
+        for _ in range(10):
+            matcher.remove(everyday[0])
+            matcher.add(everyday[0])
+
+    asked = [asyncio.to_thread(matcher.rank, "slow database queries") for _ in range(10)]
+    answers = await asyncio.gather(asyncio.to_thread(churn), *asked)
+    assert all(answer[0].skill.name == "sql-tuning" for answer in answers[1:])
+
+
+def test_requests_are_answered_while_a_library_is_read(everyday):
+    """Reading waits for a question that is asked and answered meanwhile: no lock is held."""
+    answers = []
+
+    def body(skill):
+        if skill.name == "sql-tuning" and len(matcher.skills) == 5:
+            answers.append(asked.result_of(lambda: matcher.rank("git history")))
+        return ""
+
+    asked = _Aside()
+    matcher = SkillMatcher(everyday[:5], settings=QUIET, body=body)
+    matcher.update(everyday)
+    assert [match.skill.name for match in answers[0]] == ["git-history"]
+
+
+class _Aside:
+    def result_of(self, ask):
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(ask).result(timeout=30)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from skillkit.agent.models.identifiers import has_identifier
 from skillkit.agent.models.unsupported import is_about_given_text, is_computable, refusal
 from skillkit.core.models import SkillMetadata
-from skillkit.matching.keyword import KeywordScorer
 from skillkit.matching.request import Request
 from skillkit.matching.terms import terms
+from skillkit.matching.triggers import TriggerFinder
 
 _QUOTED = re.compile(
     r"(?<!\w)(?:'[^'\n]{1,200}'|‘[^’\n]{1,200}’|\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|«[^»\n]{1,200}»)(?!\w)"
@@ -74,10 +74,10 @@ def is_for_knowledge(request: str) -> bool:
 
 def declared_for(request: str, skills: Sequence[SkillMetadata]) -> list[str]:
     """Return the names of the skills that declare to be wanted for such a request."""
-    scorer = KeywordScorer()
+    scorer = TriggerFinder()
     for key, skill in enumerate(skills):
         scorer.add(key, skill)
-    return [skills[key].name for key in scorer.declared(Request.parse(request))]
+    return [skills[key].name for key in scorer.hits(Request.parse(request))]
 
 
 def is_self_contained(request: str, skills: Sequence[SkillMetadata]) -> bool:

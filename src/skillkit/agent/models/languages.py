@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from skillkit.matching.terms import STOP_WORDS, commonness, terms
+from skillkit.matching.terms import STOP_WORDS, is_usual, terms
 
 _NAMES = frozenset(
     terms(
@@ -36,7 +36,7 @@ def says_language(request: str, besides: Collection[str] = ()) -> bool:
         stems = terms(word)
         if _NAMES.intersection(stems):
             return True
-        strange = bool(stems) and not any(map(commonness, stems)) and not set(stems) <= set(besides)
+        strange = bool(stems) and not any(map(is_usual, stems)) and not set(stems) <= set(besides)
         if strange and word.casefold() not in STOP_WORDS and (place == 0 or word.islower()):
             return True
     return False

@@ -15,7 +15,7 @@ from importlib import resources
 
 from skillkit.agent.models.identifiers import find_identifiers
 from skillkit.core.models import SkillMetadata
-from skillkit.matching.terms import commonness, terms
+from skillkit.matching.terms import is_usual, terms
 
 LIST, DESCRIBE = "list", "describe"
 """The kinds that are asked for by name; the others are what a request may be instead."""
@@ -63,7 +63,7 @@ class RequestKinds:
             for word in words
             if word not in _MARKS
             and not self.having.get(word, _NONE)[kind]
-            and any(map(commonness, terms(word)))
+            and any(map(is_usual, terms(word)))
         ]
 
     def _score(self, kind: str, features: Sequence[str]) -> float:

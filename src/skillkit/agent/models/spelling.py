@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from skillkit.core.models import SkillMetadata
-from skillkit.matching.terms import commonness, terms
+from skillkit.matching.terms import is_usual, terms
 
 _SHORTEST = 5
 """Shorter words are one letter away from too many others."""
@@ -26,7 +26,7 @@ def correct_spelling(request: str, skills: Sequence[SkillMetadata]) -> str:
     def meant(found: re.Match[str]) -> str:
         word = found[0].casefold()
         begins = re.search(r"(?:^|[.!?:])\W*$", request[: found.start()]) is not None
-        if word in declared or any(map(commonness, terms(word))) or (found[0] != word and not begins):
+        if word in declared or any(map(is_usual, terms(word))) or (found[0] != word and not begins):
             return found[0]
         near = [other for other in declared if _is_one_slip(word, other)]
         return near[0] if len(near) == 1 else found[0]
