@@ -3,6 +3,7 @@
 import pytest
 
 from skillkit.evaluation.report import CaseOutcome
+from skillkit.evaluation.script_runs import sandboxed_scripts
 
 DESCRIPTION = "Summarises CSV files as tables with totals. Use for spreadsheets, sales figures and columns."
 BODY = """# Sales
@@ -66,7 +67,6 @@ DEFECTS = {
     "no-local-paths": ("SKILL.md", "data.csv", "/Users/mkoehler/data.csv"),
     "scripts-compile": ("scripts/sum.py", "parser.parse_args()", "parser.parse_args("),
     "scripts-imports": ("scripts/sum.py", "import json", "import polars"),
-    "scripts-options": ("SKILL.md", "--total", "--totals-only"),
     "data-files": ("assets/defaults.json", "1}", "1"),
     "description": ("SKILL.md", DESCRIPTION, "Helps with things."),
     "specification": ("SKILL.md", "name: sales", "name: Sales Report"),
@@ -152,3 +152,45 @@ def test_a_broken_file_of_cases_is_a_warning_and_a_foreign_name_an_error(tester,
     (sound / "evals" / "triggers.json").write_text("[")
     problems = failures(tester)["evaluations"]
     assert [problem.warning for problem in problems] == [True, False]
+
+
+COMMANDS = """import argparse
+parser = argparse.ArgumentParser()
+parser.add_subparsers().add_parser("month").add_argument("--year")
+parser.parse_args()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "call", "judged"),
+    [
+        (SCRIPT, "--total", (CaseOutcome.PASSED, "")),
+        (
+            SCRIPT,
+            "--totals",
+            (CaseOutcome.FAILED, "--totals, which its --help does not have; is it --total?"),
+        ),
+        (SCRIPT, "data.csv --tot", (CaseOutcome.PASSED, "")),
+        (COMMANDS, "month --year 2020", (CaseOutcome.PASSED, "")),
+        (COMMANDS, "month --day 1", (CaseOutcome.FAILED, "--day, which its --help does not have")),
+        ("raise SystemExit(3)", "--total", (CaseOutcome.NOT_JUDGED, "it prints no --help")),
+    ],
+)
+def test_an_option_of_the_text_is_compared_with_the_help_of_the_script(tester, sound, source, call, judged):
+    (sound / "scripts" / "sum.py").write_text(source)
+    changed(sound / "SKILL.md", BODY, f"# Sales\n\n`python scripts/sum.py {call}`\n")
+    scripts = sandboxed_scripts(tester().skills)
+    (result,) = (
+        each for each in tester(scripts=scripts).run_static().results if each.id == "scripts-options"
+    )
+    outcome, said = judged
+    assert result.outcome is outcome, result.message
+    assert said in result.message
+
+
+def test_options_are_not_judged_where_nothing_is_run(tester, sound):
+    (result,) = (each for each in tester().run_static().results if each.id == "scripts-options")
+    assert (result.outcome, result.message) == (
+        CaseOutcome.NOT_JUDGED,
+        "options of scripts/sum.py are not judged: nothing is run",
+    )

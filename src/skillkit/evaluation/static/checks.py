@@ -1,6 +1,7 @@
 """Every rule of the static tier, asked of one skill."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
@@ -22,7 +23,15 @@ from skillkit.scripts.tools import ScriptTools
 
 _SAID_ELSEWHERE = frozenset({"extension-field", "unknown-field"})
 _LARGEST_TEXT = 1 << 20
+_HELP_TIME = 10
 HelpAsker = ScriptTools | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """What a rule could not decide, and why."""
+
+    message: str
 
 
 class Examination:
@@ -126,13 +135,45 @@ def _imports_declared(examined: Examination) -> Iterator[Problem]:
             yield Problem(message, each.scripts[0], warning=warning)
 
 
-def _options_exist(examined: Examination) -> Iterator[Problem]:
-    found = [(script, script_sources.options_of(script)) for script in find_scripts(examined.skill)]
-    for shown, _, document in examined.texts():
-        said = "\n".join(line.text for line in document.lines)
-        for script, options in found:
-            if options is not None and script.name in said:
-                yield from script_sources.unknown_options(script, options, document, shown)
+def _options_exist(examined: Examination) -> Iterator["Problem | Unjudged"]:
+    """Options that a text gives to a script, compared with the script's own `--help`."""
+    for script in find_scripts(examined.skill):
+        given = [
+            (shown, *found)
+            for shown, _, document in examined.texts()
+            for found in script_sources.given_options(script, document)
+        ]
+        if not given:
+            continue
+        helped = _printed_help(examined, script.name)
+        if helped is None:
+            why = "nothing is run" if examined.scripts is None else "it prints no --help"
+            yield Unjudged(f"options of {script.relative_path} are not judged: {why}")
+            continue
+        seen: set[str] = set()
+        for shown, line, first, options in given:
+            for option in options:
+                wrong = None if option in seen else script_sources.unknown_option(option, helped)
+                if wrong is not None and first:
+                    of_command = _printed_help(examined, script.name, first) or ""
+                    wrong = script_sources.unknown_option(option, of_command) and wrong
+                if wrong is not None:
+                    seen.add(option)
+                    yield Problem(f"calls {script.relative_path} with {wrong}", shown, line)
+
+
+def _printed_help(examined: Examination, script: str, command: str = "") -> str | None:
+    """What a script prints for `--help`, or for that of one of its commands, run in the sandbox."""
+    if examined.scripts is None:
+        return None
+    name = examined.skill.name
+    if command:
+        answer = examined.scripts.script_run(
+            name, script, [command, "--help"], json=False, seconds=_HELP_TIME
+        )
+        return str(answer["result"]) if answer["success"] else None
+    answer = examined.scripts.script_help(name, script, from_text=False)
+    return str(answer["result"]["help_text"]) if answer["success"] else None
 
 
 def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:
@@ -161,7 +202,7 @@ def _data_is_whole(examined: Examination) -> Iterator[Problem]:
             yield from broken_data(examined.folder, path)
 
 
-RULES: dict[str, Callable[[Examination], Iterable[Problem]]] = {
+RULES: dict[str, Callable[[Examination], Iterable[Problem | Unjudged]]] = {
     "specification": _follows_specification,
     "instructions": _has_instructions,
     "files-exist": _files_exist,
@@ -192,14 +233,19 @@ def examine(examined: Examination, rules: Iterable[str] = RULES) -> list[Result]
 def _asked(examined: Examination, rule: str) -> Result:
     begun = perf_counter()
     try:
-        problems = tuple(RULES[rule](examined))
+        found = tuple(RULES[rule](examined))
     except (OSError, SkillsUseError) as error:
         return Result(Tier.STATIC, examined.skill.canonical_name, rule, CaseOutcome.ERROR, rule, str(error))
+    problems = tuple(each for each in found if isinstance(each, Problem))
+    unjudged = [each.message for each in found if isinstance(each, Unjudged)]
     hard = [problem for problem in problems if not problem.warning]
-    outcome = CaseOutcome.FAILED if hard else CaseOutcome.WARNED if problems else CaseOutcome.PASSED
+    if problems:
+        outcome = CaseOutcome.FAILED if hard else CaseOutcome.WARNED
+    else:
+        outcome = CaseOutcome.NOT_JUDGED if unjudged else CaseOutcome.PASSED
     first = (hard or problems)[0] if problems else None
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    message = f"{first}{more}" if first else ""
+    message = "; ".join([f"{first}{more}", *unjudged] if first else unjudged)
     spent = perf_counter() - begun
     return Result(
         Tier.STATIC, examined.skill.canonical_name, rule, outcome, rule, message, problems, seconds=spent

@@ -1,4 +1,4 @@
-"""Scripts without running them: whether they compile, and which options they know."""
+"""Scripts without running them: whether they compile, and which options a text gives them."""
 
 import ast
 import re
@@ -15,7 +15,6 @@ from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_m
 
 LARGEST = 2 << 20
 _OPTION = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*")
-_COMMON_OPTIONS = frozenset({"--help", "--version", "--json"})
 
 
 def source_of(path: Path) -> str:
@@ -72,40 +71,21 @@ _CHECKERS = {
 """Programs that read a script and do not run it."""
 
 
-def options_of(script: Script) -> frozenset[str] | None:
-    """The options that a script has; None where it hands arguments on, or has none to compare with."""
-    source = source_of(script.path)
-    if not source or _passes_on(source, script.path.suffix):
-        return None
-    known = {*_OPTION.findall(source), *_COMMON_OPTIONS}
-    known |= {f"--no-{option[2:]}" for option in known}
-    return frozenset(known | {option.replace("_", "-") for option in known})
-
-
-def unknown_options(
-    script: Script, known: frozenset[str], document: Document, shown: str
-) -> Iterator[Problem]:
-    """Options that the text gives to a script and that the script does not have."""
-    seen: set[str] = set()
+def given_options(script: Script, document: Document) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield the options that a text gives to a script: line, first word unless an option, options."""
     for number, command in _commands(document, script):
-        for option in _OPTION.findall(command):
-            if option in known or option in seen or option.replace("_", "-") in known:
-                continue
-            if any(full.startswith(option) for full in known):  # argparse takes abbreviations
-                continue
-            seen.add(option)
-            near = get_close_matches(option, known, 1, 0.6)
-            hint = f"; is it {near[0]}?" if near else ""
-            yield Problem(
-                f"calls {script.relative_path} with {option}, which it does not have{hint}", shown, number
-            )
+        if options := _OPTION.findall(command):
+            first = command.split()[0]
+            yield number, "" if first.startswith("-") else first, options
 
 
-def _passes_on(source: str, suffix: str) -> bool:
-    """Whether a script hands arguments on to others, or has no options to compare with."""
-    if suffix == ".py":
-        return "parse_known_args" in source or "REMAINDER" in source or not _OPTION.search(source)
-    return '"$@"' in source or "${@" in source or not _OPTION.search(source)
+def unknown_option(option: str, help_text: str) -> str | None:
+    """Return what is wrong with an option that is neither in a help nor the beginning of one that is."""
+    known = set(_OPTION.findall(help_text))
+    if any(full.startswith(option) for full in known):  # argparse takes abbreviations
+        return None
+    near = get_close_matches(option, known, 1, 0.6)
+    return f"{option}, which its --help does not have" + (f"; is it {near[0]}?" if near else "")
 
 
 def _commands(document: Document, script: Script) -> Iterator[tuple[int, str]]:
