@@ -9,6 +9,8 @@ HTTP, HTTPS = 80, 443
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _VARIABLE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}")
+_NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
+"""The last part of what resolvers read as an address: 127.1, 2130706433, 0x7f000001."""
 _MAX_NAME = 253
 
 
@@ -50,7 +52,7 @@ class HostRule:
         labels = name.split(".")
         if scheme not in ("http", "https") or not all(map(_LABEL.fullmatch, labels)) or len(name) > _MAX_NAME:
             raise ValueError(f"'{text}' is not the name of a host")
-        if labels[-1].isdigit() and not (private and _LOOPBACK.fullmatch(name)):
+        if _NUMBER.fullmatch(labels[-1]) and not (private and _LOOPBACK.fullmatch(name)):
             raise ValueError(f"'{text}' is an address; a host is granted by its name")
         if wildcard and len(labels) < 2:
             raise ValueError(f"'{text}' is too wide; a star needs two more names after it")

@@ -11,7 +11,7 @@ from skillkit.scripts.models import ScriptRequest, ScriptResult
 from skillkit.scripts.network.attempts import Attempt
 
 MISSING_PACKAGE, MISSING_SECRET, REFUSED_HOST = "missing_package", "missing_secret", "refused_host"
-UNSEEN_FILE, OTHER_RELEASE = "unseen_file", "other_release"
+UNSEEN_FILE, OTHER_RELEASE, UNREACHABLE_HOST = "unseen_file", "other_release", "unreachable_host"
 _SHOWN = 5
 
 _NO_SEMAPHORE = b"SemLock"
@@ -50,6 +50,9 @@ def find_hint(result: ScriptResult, request: ScriptRequest | None = None) -> Hin
             "permissions.hosts and you grant"
         )
         return Hint(REFUSED_HOST, text, _host(refused[0]))
+    if failed := [attempt for attempt in result.network if attempt.failed]:
+        shown = ", ".join(dict.fromkeys(_attempted(attempt) for attempt in failed[:_SHOWN]))
+        return Hint(UNREACHABLE_HOST, f"The script may reach these hosts, and the connection failed: {shown}")
     said = result.stderr.ending(4096)
     if (missing := _MISSING_MODULE.search(said)) is not None:
         name = missing[1].decode()

@@ -124,13 +124,19 @@ def _network(attempts: Json) -> Markup | None:
     rows = [
         [
             f"{one.get('host', '?')}:{one.get('port', '?')}",
-            badge("reached", "good") if one.get("allowed") else badge("refused", "bad"),
+            _reached(one),
             str(one.get("reason") or ""),
             f"{one.get('sent', 0)} sent, {one.get('received', 0)} received",
         ]
         for one in tried[:200]
     ]
     return section("Hosts", table(("Host", "Outcome", "Why", "Bytes"), rows, "Hosts that were tried"))
+
+
+def _reached(attempt: Mapping[str, Json]) -> Markup:
+    if attempt.get("failed"):
+        return badge("failed", "warn")
+    return badge("reached", "good") if attempt.get("allowed") else badge("refused", "bad")
 
 
 def _outcome(kind: Kind, data: Mapping[str, Json]) -> object:
@@ -148,8 +154,8 @@ def _hosts(attempts: Json) -> str:
     """Return what a script tried to reach, a refused host with that word."""
     tried: dict[str, None] = {}
     for attempt in entries_of(attempts):
-        refused = "" if attempt.get("allowed") else " (refused)"
-        tried[f"{attempt.get('host', '?')}{refused}"] = None
+        outcome = " (failed)" if attempt.get("failed") else "" if attempt.get("allowed") else " (refused)"
+        tried[f"{attempt.get('host', '?')}{outcome}"] = None
     return ", ".join([*tried][:6])
 
 

@@ -5,6 +5,21 @@ import socket
 
 _MAX_TRIED = 4
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NOT_PUBLIC = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "192.0.0.0/24",  # protocol assignments; metadata of a cloud at 192.0.0.192
+            "192.88.99.0/24",  # former 6to4 relays
+            "168.63.129.16/32",  # metadata of a cloud
+            "fec0::/10",  # site-local, deprecated and still routed inside
+            "64:ff9b:1::/48",  # local NAT64
+            "3fff::/20",  # documentation
+            "5f00::/16",  # segment routing
+        ),
+    )
+)
+"""What `is_global` lets pass, in some release of Python."""
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -37,6 +52,7 @@ def _is_outside(address: _Address) -> bool:
         and not address.is_reserved
         and not address.is_unspecified
         and not address.is_link_local
+        and not any(address in network for network in _NOT_PUBLIC)
     )
 
 

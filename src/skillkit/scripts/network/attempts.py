@@ -19,13 +19,20 @@ class Attempt:
     """None for a name that was only looked up."""
     allowed: bool
     reason: str = ""
-    """Why not."""
+    """Why not; of an allowed one, why it failed."""
     sent: int = 0
     received: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether the host was granted and could not be reached."""
+        return self.allowed and bool(self.reason)
 
     def to_data(self) -> dict[str, object]:
         """Return the attempt as JSON."""
         said: dict[str, object] = {"host": self.host, "port": self.port, "allowed": self.allowed}
+        if self.failed:
+            return {**said, "failed": True, "reason": self.reason}
         if self.reason:
             return {**said, "reason": self.reason}
         return {**said, "sent": self.sent, "received": self.received}
@@ -37,19 +44,26 @@ class AttemptLog:
     def __init__(self) -> None:
         self._lock = Lock()
         self._kept: list[Attempt] = []
-        self._refused: set[tuple[str, int | None, str]] = set()
+        self._noted: set[tuple[str, int | None, str]] = set()
 
     def allow(self, host: str, port: int, sent: int, received: int) -> None:
         self._add(Attempt(host, port, True, "", sent, received))
 
     def refuse(self, host: str, port: int | None, reason: str) -> None:
         """Keep a refusal, once for each host, port and reason."""
-        shown = escape_hidden(host)[:_MAX_NAME]
+        self._note(Attempt(escape_hidden(host)[:_MAX_NAME], port, False, reason))
+
+    def fail(self, host: str, port: int, reason: str) -> None:
+        """Keep that a granted host was not reached, once for each host, port and reason."""
+        self._note(Attempt(host, port, True, reason))
+
+    def _note(self, attempt: Attempt) -> None:
+        key = (attempt.host, attempt.port, attempt.reason)
         with self._lock:
-            if (shown, port, reason) in self._refused or len(self._refused) >= MAX_KEPT:
+            if key in self._noted or len(self._noted) >= MAX_KEPT:
                 return
-            self._refused.add((shown, port, reason))
-        self._add(Attempt(shown, port, False, reason))
+            self._noted.add(key)
+        self._add(attempt)
 
     def _add(self, attempt: Attempt) -> None:
         with self._lock:

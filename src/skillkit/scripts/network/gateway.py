@@ -1,13 +1,17 @@
 """The gateway of one run: accepts what the script opens inside, and passes it to granted hosts."""
 
 import contextlib
+import errno
 import os
+import select
 import selectors
 import socket
+import struct
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from secrets import token_hex
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 
 from skillkit.core.hosts import HTTP, HTTPS, HostRule
 from skillkit.scripts.network.addresses import RefusedAddressError, resolve
@@ -27,6 +31,8 @@ _AT_ONCE = 32
 _IN_ALL = 1000
 _SENT, _RECEIVED = 64 << 20, 512 << 20
 _CONNECT_SECONDS = 10.0
+_CLOSE_SECONDS = 2.0
+_POLL = 0.05
 _DATAGRAM = 4096
 _FILES = {
     "/etc/resolv.conf": b"nameserver 127.0.0.1\noptions timeout:2 attempts:1\n",
@@ -68,6 +74,7 @@ class Gateway:
         self._sockets: list[socket.socket] = []
         self._threads: list[Thread] = []
         self._wake: tuple[int, int] | None = None
+        self._ended = Event()
 
     def attach(self, process: int) -> None:
         """Listen in the network namespace of `process` and serve what comes."""
@@ -78,7 +85,8 @@ class Gateway:
         self._start(self._serve)
 
     def close(self) -> tuple[Attempt, ...]:
-        """End every connection and return what was tried."""
+        """End every connection, also one that is being made, and return what was tried."""
+        self._ended.set()
         with self._lock:
             self._closed = True
             threads = list(self._threads)
@@ -87,8 +95,9 @@ class Gateway:
                     each.shutdown(socket.SHUT_RDWR)
         if self._wake is not None:
             os.write(self._wake[1], b"x")
+        deadline = time.monotonic() + _CLOSE_SECONDS
         for thread in threads:
-            thread.join()
+            thread.join(max(0.0, deadline - time.monotonic()))
         for each in self._sockets:
             each.close()
         if self._wake is not None:
@@ -146,10 +155,9 @@ class Gateway:
         inside, _ = listener.accept()
         with self._lock:
             self._accepted += 1
-            full = self._closed or len(self._open) >= 2 * _AT_ONCE or self._accepted > _IN_ALL
-            if not full:
-                self._open.add(inside)
-                self._threads = [thread for thread in self._threads if thread.is_alive()]
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
+            # One thread serves the sandbox itself.
+            full = self._closed or len(self._threads) > _AT_ONCE or self._accepted > _IN_ALL
         if full:
             inside.close()
             self._log.refuse("(any)", listener.getsockname()[1], "too many connections")
@@ -169,7 +177,7 @@ class Gateway:
             except (RefusedAddressError, NotTlsError) as error:
                 self._log.refuse(name, port, str(error))
             except OSError as error:
-                self._log.refuse(name, port, f"cannot be reached: {error.strerror or error}")
+                self._log.fail(name, port, f"connection lost: {error.strerror or error}")
 
     def _rule(self, name: str | None, port: int) -> HostRule | None:
         found = (rule for rule in self._rules if name and rule.port == port and rule.matches(name))
@@ -186,15 +194,29 @@ class Gateway:
                 inside.sendall(UNRECOGNISED_NAME)
                 self._log.refuse(asked or "(no name)", port, f"asked for in a connection to {name}")
                 return
-        with self._held(_connect(resolve(name, port, private=rule.private))) as outside:
+        try:
+            connected = self._connect(self._resolve(name, port, private=rule.private))
+        except RefusedAddressError:
+            raise
+        except OSError as error:
+            self._log.fail(name, port, f"cannot be reached: {_reason(error)}")
+            self._tell_failure(inside, (name, port), first, error, brokered=bool(secrets))
+            return
+        with self._held(connected) as outside:
             for each in (inside, outside):
                 each.settimeout(None)
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if secrets and self._authority is not None:
                 from skillkit.scripts.network.secret_broker import SecretBroker
 
+                try:
+                    encrypted = open_client_end(outside, name)
+                except OSError as error:
+                    self._log.fail(name, port, f"cannot be reached: {_reason(error)}")
+                    self._tell_failure(inside, (name, port), first, error, brokered=True)
+                    return
                 server = ServerEnd(inside, self._authority.context_for(name), first)
-                with open_client_end(outside, name) as verified:
+                with encrypted as verified:
                     broker = SecretBroker(server, verified, (name, port), secrets, self._allowance)
                     broker.run(lambda reason: self._log.refuse(name, port, reason))
                 sent, received = broker.sent, broker.received
@@ -203,6 +225,71 @@ class Gateway:
         self._log.allow(name, port, sent, received)
         if self._allowance.is_spent():
             self._log.refuse(name, port, "more data than a run may send or receive")
+
+    def _resolve(self, name: str, port: int, *, private: bool) -> list[tuple[str, int]]:
+        """Resolve in a thread of its own: a resolver has no time limit that we could set."""
+        found: list[list[tuple[str, int]] | Exception] = []
+        done = Event()
+
+        def work() -> None:
+            try:
+                found.append(resolve(name, port, private=private))
+            except Exception as error:
+                found.append(error)
+            done.set()
+
+        Thread(target=work, name="skillkit-resolver", daemon=True).start()
+        deadline = time.monotonic() + _CONNECT_SECONDS
+        while not done.wait(_POLL):
+            self._check_time(deadline, "its name was not resolved")
+        if isinstance(found[0], Exception):
+            raise found[0]
+        return found[0]
+
+    def _connect(self, addresses: list[tuple[str, int]]) -> socket.socket:
+        """Connect to exactly the addresses that were checked; `close` ends it at once."""
+        failed: OSError = OSError("it has no address")
+        deadline = time.monotonic() + _CONNECT_SECONDS
+        for address in addresses:
+            connection = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
+            try:
+                connection.setblocking(False)
+                code = connection.connect_ex(address)
+                while code == errno.EINPROGRESS:
+                    self._check_time(deadline, "it does not answer")
+                    if select.select([], [connection], [], _POLL)[1]:
+                        code = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                if code == 0:
+                    connection.setblocking(True)
+                    return connection
+                failed = OSError(code, os.strerror(code))
+            except OSError as error:
+                failed = error
+            connection.close()
+        raise failed
+
+    def _check_time(self, deadline: float, reason: str) -> None:
+        if self._ended.is_set():
+            raise TimeoutError(f"{reason} before the run ended")
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{reason} within {_CONNECT_SECONDS:.0f} seconds")
+
+    def _tell_failure(
+        self, inside: socket.socket, host: tuple[str, int], first: bytes, error: OSError, *, brokered: bool
+    ) -> None:
+        """Tell the script: as HTTP where that can be read, else by a reset of the connection."""
+        name, port = host
+        status = 504 if isinstance(error, TimeoutError) else 502
+        with contextlib.suppress(OSError):
+            if (brokered and self._authority is not None) or port == HTTP:
+                from skillkit.scripts.network.secret_broker import answer_once
+
+                authority = self._authority if brokered else None
+                end = inside if authority is None else ServerEnd(inside, authority.context_for(name), first)
+                answer_once(end, status, f"{name} cannot be reached: {_reason(error)}")
+                inside.shutdown(socket.SHUT_WR)
+            else:
+                inside.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def _secrets_for(self, name: str, port: int) -> list[BrokeredSecret]:
         return [
@@ -213,17 +300,19 @@ class Gateway:
 
     @contextlib.contextmanager
     def _held(self, connection: socket.socket) -> Iterator[socket.socket]:
-        """A connection that `close` can end."""
+        """A connection that `close` can end, also after TLS has taken it over."""
+        handle = connection.dup()
         with self._lock:
-            self._open.add(connection)
+            self._open.add(handle)
             if self._closed:
                 with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
+                    handle.shutdown(socket.SHUT_RDWR)
         try:
             yield connection
         finally:
             with self._lock:
-                self._open.discard(connection)
+                self._open.discard(handle)
+            handle.close()
             connection.close()
 
 
@@ -231,12 +320,10 @@ def _placeholder(name: str) -> bytes:
     return f"skillkit-{name.lower()}-{token_hex(16)}".encode()
 
 
-def _connect(addresses: list[tuple[str, int]]) -> socket.socket:
-    """Connect to exactly the addresses that were checked."""
-    failed: OSError = OSError("it has no address")
-    for address in addresses:
-        try:
-            return socket.create_connection(address, _CONNECT_SECONDS)
-        except OSError as error:
-            failed = error
-    raise failed
+def _reason(error: OSError) -> str:
+    """What went wrong; a resolver or a route that fails for every host means that there is no network."""
+    if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
+        return "no network: its name could not be resolved"
+    if error.errno in (errno.ENETUNREACH, errno.ENETDOWN):
+        return "no network"
+    return str(error.strerror or error)
