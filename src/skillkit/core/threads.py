@@ -2,11 +2,32 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Thread
+from threading import Event, Thread
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_POLL = 0.05
+
+
+def in_time(work: Callable[[], T], check: Callable[[], object]) -> T:
+    """Return what `work` returns, called in a thread that nobody waits for once `check` raises."""
+    outcome: list[T | Exception] = []
+    done = Event()
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except Exception as error:
+            outcome.append(error)
+        done.set()
+
+    Thread(target=run, name="skillkit-daemon", daemon=True).start()
+    while not done.wait(_POLL):
+        check()
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
 
 
 async def in_thread(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
@@ -17,7 +38,7 @@ async def in_thread(work: Callable[P, T], *arguments: P.args, **named: P.kwargs)
 
 
 async def in_daemon_thread(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
-    """`in_thread`, but for that no program waits for `work` when it ends: it may never return."""
+    """Like `in_thread`, but the interpreter does not wait for `work` at exit."""
     import asyncio
 
     loop = asyncio.get_running_loop()

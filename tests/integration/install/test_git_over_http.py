@@ -15,6 +15,7 @@ from skill_repositories import Repository, skill_text
 
 from skillkit.install.exceptions import (
     AuthenticationError,
+    GitError,
     NetworkError,
     RefNotFoundError,
     RepositoryNotFoundError,
@@ -226,6 +227,55 @@ def test_an_address_that_leads_elsewhere_is_said_in_words(
     seen: list[Proposal] = []
     installer(tmp_path, seen).add(f"{server.url}/before.git")
     assert "skills.git" in seen[0].offers[0].notes[0]
+
+
+def test_a_redirect_to_another_host_is_not_followed(
+    server: GitServer, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"SKILL.md": skill_text("moved")})
+    elsewhere = server.url.replace("127.0.0.1", "localhost")
+    asked: list[str] = []
+
+    def redirect(handler: BaseHTTPRequestHandler) -> bool:
+        asked.append(handler.headers["Host"])
+        if not handler.path.startswith("/before.git"):
+            return False
+        handler.send_response(301)
+        handler.send_header("Location", elsewhere + handler.path.replace("/before.git", "/skills.git"))
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    server.refuse = redirect
+    with pytest.raises(GitError, match="another host: http://localhost"):
+        installer(tmp_path).add(f"{server.url}/before.git")
+    assert not any(host.startswith("localhost") for host in asked)
+
+
+@pytest.mark.parametrize("place", ["GIT_ASKPASS", "SSH_ASKPASS", "core.askPass"])
+def test_no_program_is_started_to_ask_for_a_password(
+    server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    program, mark = tmp_path / "askpass", tmp_path / "started"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\necho secret\n")
+    program.chmod(0o755)
+    if place == "core.askPass":
+        (tmp_path / "config").write_text(f"[core]\n\taskPass = {program}\n")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    else:
+        monkeypatch.setenv(place, str(program))
+
+    def challenge(handler: BaseHTTPRequestHandler) -> bool:
+        handler.send_response(401)
+        handler.send_header("WWW-Authenticate", 'Basic realm="x"')
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+        return True
+
+    server.refuse = challenge
+    with pytest.raises(AuthenticationError):
+        installer(tmp_path).add(f"{server.url}/skills.git")
+    assert not mark.exists()
 
 
 def test_scratch_repositories_are_gone_afterwards(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+from skillkit.core.limits import DOWNLOAD_BYTES
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import SourceError
 from skillkit.install.sources.files import OpenFiles
@@ -83,16 +84,16 @@ class ArchiveSource(Source):
 
     @contextmanager
     def open(self, access: Access) -> Iterator[OpenSource]:
-        from skillkit.install.sources.download import MAX_DOWNLOAD, download
+        from skillkit.install.sources.download import download
         from skillkit.install.sources.unpack import unpack
 
         if "://" in self.place:
             data = download(self.place, access)
         else:
             with open(self.place, "rb") as file:
-                data = file.read(MAX_DOWNLOAD + 1)
-        if len(data) > MAX_DOWNLOAD:
-            raise SourceError(f"{escape_hidden(self.place)} is larger than {MAX_DOWNLOAD:,} bytes")
+                data = file.read(DOWNLOAD_BYTES + 1)
+        if len(data) > DOWNLOAD_BYTES:
+            raise SourceError(f"{escape_hidden(self.place)} is larger than {DOWNLOAD_BYTES:,} bytes")
         digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
         if self.digest is not None and self.digest != digest:
             raise SourceError(

@@ -1,77 +1,210 @@
-"""Getting a file over https: encrypted, bounded in size and time, redirects only to what is as safe."""
+"""Opening addresses: the one place where sources reach out over https.
 
-import ipaddress
+An address that the user typed may be anywhere. One that a remote document names, be it an index, a
+marketplace or a redirect, must be public, or on the host and port of the document itself. Bytes, time and
+redirects are bounded; no credential is ever sent.
+"""
+
+import http.client
+import socket
 import time
 import urllib.error
 import urllib.request
-from http.client import HTTPException, HTTPMessage
-from typing import IO
-from urllib.parse import urlsplit
+from http.client import HTTPException
+from threading import Event, Thread
+from typing import Any
+from urllib.parse import urljoin, urlsplit
 
+from skillkit.core.hosts import HTTP, HTTPS
+from skillkit.core.limits import DOWNLOAD_BYTES, REDIRECTS
 from skillkit.core.text import escape_hidden
+from skillkit.core.threads import in_time
 from skillkit.install.exceptions import NetworkError, NotThereError, SourceError
 from skillkit.install.sources.source import LOOPBACK, Access, check_address
+from skillkit.scripts.network.addresses import RefusedAddressError, connect_to, is_public, resolve
 
-MAX_DOWNLOAD = 50 * 1024 * 1024
 _CHUNK = 64 * 1024
+_SILENCE = 30.0
+"""Seconds without a byte after which a server is given up."""
+_POLL = 0.05
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_PORTS = {"https": HTTPS, "http": HTTP, "ssh": 22}
 
 
-class _CarefulRedirects(urllib.request.HTTPRedirectHandler):
-    """Follow a redirect to an encrypted address; from outside never to this machine or its network."""
+def check_named(url: str, document: str) -> None:
+    """Raise SourceError unless `url`, which the document at `document` names, may be asked.
 
-    max_redirections = 5
+    For addresses that another program will open; `download` checks those that it opens itself.
+    """
+    host, port = _place(url)
+    if _place(document) == (host, port) and host:
+        return
+    try:
+        if urlsplit(url).scheme not in _PORTS:
+            raise RefusedAddressError("it is on this machine")
+        resolve(host, port, private=False)
+    except (RefusedAddressError, ValueError) as error:
+        raise _refused(host or url, document) from error
+    except OSError as error:
+        raise NetworkError(f"'{escape_hidden(host)}' cannot be found: {error}") from error
 
-    def redirect_request(  # noqa: PLR0917 - the base class has them so
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
-    ) -> urllib.request.Request | None:
-        check_address(newurl)
-        before, after = urlsplit(req.full_url).hostname or "", urlsplit(newurl).hostname or ""
-        if before not in LOOPBACK and _is_inside(after):
-            raise SourceError(f"'{escape_hidden(before)}' leads to an address inside: {escape_hidden(after)}")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+def download(url: str, access: Access, *, limit: int = DOWNLOAD_BYTES, named_by: str = "") -> bytes:
+    """Return the bytes at `url`, which the document at `named_by` names, if any.
+
+    Raises NotThereError for 404 and 410, NetworkError for other trouble.
+    """
+    access.progress(f"Fetching {url}")
+    deadline = time.monotonic() + access.timeout
+    for _ in range(REDIRECTS + 1):
+        with _Exchange(check_address(url), named_by, access, deadline) as exchange:
+            answer = exchange.ask(limit)
+        if isinstance(answer, bytes):
+            return answer
+        url, named_by = urljoin(url, answer), url
+    raise SourceError(f"{escape_hidden(url)}: more than {REDIRECTS} redirects")
+
+
+def find_redirect(url: str, access: Access) -> str | None:
+    """Return where the server at `url` sends clients, None where it does not."""
+    with _Exchange(check_address(url), "", access, time.monotonic() + access.timeout) as exchange:
+        answer = exchange.ask(DOWNLOAD_BYTES)
+    return None if isinstance(answer, bytes) else urljoin(url, answer)
+
+
+def same_host(url: str, other: str) -> bool:
+    """Whether two addresses are on one host and port, in the same protocol."""
+    return _place(url) == _place(other) and urlsplit(url).scheme == urlsplit(other).scheme
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class _Exchange:
+    """One request and its answer, ended from outside when its time is over."""
+
+    def __init__(self, url: str, named_by: str, access: Access, deadline: float) -> None:
+        self._url, self._named_by = url, named_by
+        self._access, self._deadline = access, deadline
+        self._shown = escape_hidden(url)
+        self._host = _place(url)
+        self._done = Event()
+        self._connections: list[socket.socket] = []
+
+    def __enter__(self) -> "_Exchange":
+        Thread(target=self._watch, name="skillkit-download", daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        for each in self._connections:
+            each.close()
+
+    def ask(self, limit: int) -> bytes | str:
+        """Return the bytes, or where the server says they are."""
+        opener = urllib.request.build_opener(_NoRedirects, _Opener(self))
+        request = urllib.request.Request(self._url, headers={"User-Agent": "skillkit"})
+        try:
+            with opener.open(request, timeout=min(_SILENCE, self._access.timeout)) as answer:
+                return self._read(answer, limit)
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code in _MOVED and (place := error.headers.get("Location")):
+                return str(place)
+            if error.code in (404, 410):
+                raise NotThereError(f"{self._shown} is not there ({error.code})") from error
+            raise NetworkError(f"{self._shown} answered {error.code}") from error
+        except (urllib.error.URLError, HTTPException, OSError) as error:
+            self.check()
+            reason = getattr(error, "reason", error)
+            if isinstance(reason, RefusedAddressError):
+                raise _refused(self._host[0], self._named_by) from error
+            raise NetworkError(f"{self._shown} cannot be reached: {escape_hidden(str(reason))}") from error
+
+    def connect(self, address: tuple[str, int], *_: object) -> socket.socket:
+        """Connect to the server, or to the proxy that the user has set."""
+        host, port = address
+        if self._named_by and self._host != _place(self._named_by):
+            if address != self._host and _is_inside(self._host[0]):  # a proxy resolves names itself
+                raise RefusedAddressError(f"{self._host[0]} is inside")
+            private = address != self._host
+        else:
+            private = True
+        found = in_time(lambda: resolve(host, port, private=private), self.check)
+        connection = connect_to(found, self.check)
+        connection.settimeout(_SILENCE)
+        self._connections.append(connection.dup())  # TLS takes the other one over
+        return connection
+
+    def check(self) -> None:
+        """Raise NetworkError when the time is over, or somebody wants no more."""
+        if time.monotonic() > self._deadline or self._access.stop.is_set():
+            raise NetworkError(f"{self._shown}: no end after {self._access.timeout:.0f} seconds")
+
+    def _watch(self) -> None:
+        while not self._done.wait(_POLL):
+            if time.monotonic() > self._deadline or self._access.stop.is_set():
+                for each in self._connections:
+                    try:
+                        each.shutdown(socket.SHUT_RDWR)
+                    except OSError:
+                        continue
+                return
+
+    def _read(self, answer: Any, limit: int) -> bytes:
+        chunks, size = [], 0
+        while chunk := answer.read1(_CHUNK):
+            size += len(chunk)
+            if size > limit:
+                raise SourceError(f"{self._shown} is larger than {limit:,} bytes")
+            chunks.append(chunk)
+        self.check()
+        if answer.length:
+            raise NetworkError(f"{self._shown} ended before all of it had come")
+        return b"".join(chunks)
+
+
+class _Opener(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
+    """http and https over connections that an exchange makes."""
+
+    def __init__(self, exchange: _Exchange) -> None:
+        super().__init__()
+        self._exchange = exchange
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self._open(http.client.HTTPConnection, req)
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self._open(http.client.HTTPSConnection, req)
+
+    def _open(self, kind: type[http.client.HTTPConnection], req: urllib.request.Request) -> Any:
+        def make(host: str, **options: Any) -> http.client.HTTPConnection:
+            connection = kind(host, **options)
+            connection._create_connection = self._exchange.connect  # type: ignore[attr-defined]
+            return connection
+
+        return self.do_open(make, req)  # type: ignore[arg-type]
+
+
+def _place(url: str) -> tuple[str, int]:
+    """The host and port of an address; no host for one that is none."""
+    try:
+        parts = urlsplit(url)
+        return (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return "", 0
 
 
 def _is_inside(host: str) -> bool:
+    """Whether a host that we do not resolve ourselves is plainly one of this network."""
     try:
-        address = ipaddress.ip_address(host)
+        return not is_public(host)
     except ValueError:
-        return host in LOOPBACK or host.endswith((".localhost", ".internal"))
-    return not address.is_global
+        return host in LOOPBACK or host.endswith((".localhost", ".internal", ".local")) or "." not in host
 
 
-def download(url: str, access: Access, *, limit: int = MAX_DOWNLOAD) -> bytes:
-    """Return the bytes at `url`. Raises NotThereError for 404 and 410, NetworkError for other trouble."""
-    shown = escape_hidden(url)
-    access.progress(f"Fetching {url}")
-    deadline = time.monotonic() + access.timeout
-    opener = urllib.request.build_opener(_CarefulRedirects)
-    request = urllib.request.Request(check_address(url), headers={"User-Agent": "skillkit"})
-    try:
-        with opener.open(request, timeout=min(30.0, access.timeout)) as answer:
-            return _read(answer, shown, limit, deadline, access)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code in (404, 410):
-            raise NotThereError(f"{shown} is not there ({error.code})") from error
-        raise NetworkError(f"{shown} answered {error.code}") from error
-    except (urllib.error.URLError, HTTPException, TimeoutError, OSError) as error:
-        reason = getattr(error, "reason", error)
-        raise NetworkError(f"{shown} cannot be reached: {escape_hidden(str(reason))}") from error
-
-
-def _read(answer: IO[bytes], shown: str, limit: int, deadline: float, access: Access) -> bytes:
-    chunks, size = [], 0
-    while chunk := answer.read(_CHUNK):
-        size += len(chunk)
-        if size > limit:
-            raise SourceError(f"{shown} is larger than {limit:,} bytes")
-        if time.monotonic() > deadline or access.stop.is_set():
-            raise NetworkError(f"{shown}: no end after {access.timeout:.0f} seconds")
-        chunks.append(chunk)
-    return b"".join(chunks)
+def _refused(host: str, document: str) -> SourceError:
+    by = escape_hidden(_place(document)[0] or document)
+    return SourceError(f"'{by}' leads to an address inside this network: {escape_hidden(host)}")

@@ -6,6 +6,7 @@ force; system configuration, hooks, templates, filters, submodules and monitors 
 """
 
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -24,6 +25,7 @@ from skillkit.install.exceptions import (
     Remedy,
     RepositoryNotFoundError,
 )
+from skillkit.install.sources.download import find_redirect, same_host
 from skillkit.install.sources.git_address import BRANCH, FULL_COMMIT, TAG
 from skillkit.install.sources.git_errors import git_error
 from skillkit.install.sources.process import FolderLimit, run
@@ -31,7 +33,7 @@ from skillkit.install.sources.source import Access
 
 _PASSED_ON = (
     *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"),
-    *("SSH_AUTH_SOCK", "SSH_ASKPASS", "GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND"),
+    *("SSH_AUTH_SOCK", "GIT_SSH", "GIT_SSH_COMMAND"),
     *("GIT_CONFIG_GLOBAL", "DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "KRB5CCNAME"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "CURL_CA_BUNDLE"),
@@ -51,7 +53,7 @@ _SETTINGS = {
     "maintenance.auto": "false",
     "protocol.version": "2",
     "credential.interactive": "false",
-    "http.followRedirects": "initial",
+    "http.followRedirects": "false",
     "http.lowSpeedLimit": "500",
     "http.lowSpeedTime": "30",
 }
@@ -75,6 +77,14 @@ MAX_ANSWER = 8 * 1024 * 1024
 MAX_PACK = 1024 * 1024 * 1024
 _FINAL = (NetworkError, AuthenticationError, RepositoryNotFoundError, RefNotFoundError)
 """What asking for everything instead would not change."""
+
+
+_REFS = "/info/refs?service=git-upload-pack"
+_REDIRECT = re.compile(r"The requested URL returned error: 30[12378]")
+
+
+class _RedirectedError(GitError):
+    """The server names another address, which git is not allowed to follow by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +117,7 @@ class GitRemote:
     """One remote repository, seen through a scratch repository; use as a context manager."""
 
     def __init__(self, url: str, access: Access | None = None) -> None:
-        access = access or Access()
+        access = self._access = access or Access()
         self.url = url
         self.timeout = access.timeout
         self.back_off = access.back_off
@@ -303,11 +313,14 @@ class GitRemote:
         max_pack: int = MAX_PACK,
     ) -> bytes:
         """A command that talks to the remote; trouble that came quickly is tried again after a pause."""
-        config = {f"remote.{_REMOTE}.url": self.url, **(config or {})}
         for pause in (*self.back_off, None):
             started = time.monotonic()
             try:
-                return self._local(*arguments, config=config, send=send, max_pack=max_pack)
+                try:
+                    return self._ask(arguments, config, send, max_pack)
+                except _RedirectedError:
+                    self._follow_redirect()
+                    return self._ask(arguments, config, send, max_pack)
             except NetworkError:
                 if pause is None or time.monotonic() - started > _LONG_TRY or self._stop.is_set():
                     raise
@@ -318,6 +331,12 @@ class GitRemote:
                 # fetch missing objects one by one, behind our back.
                 (self.scratch / "config").write_bytes(_CONFIGURATION)
         raise AssertionError("unreachable")
+
+    def _ask(
+        self, arguments: Sequence[str], config: Mapping[str, str] | None, send: bytes, max_pack: int
+    ) -> bytes:
+        named = {f"remote.{_REMOTE}.url": self.url, **(config or {})}
+        return self._local(*arguments, config=named, send=send, max_pack=max_pack)
 
     def _local(
         self,
@@ -341,17 +360,31 @@ class GitRemote:
             stop=self._stop,
             watched=FolderLimit(self.scratch / "objects", max_pack),
         )
-        for line in answer.complaint.splitlines():
-            if line.startswith("warning: redirecting to "):
-                self._redirected_to = line.removeprefix("warning: redirecting to ").rstrip("/")
         self._left = max(1.0, self._left - (time.monotonic() - started))
         if answer.stopped:
             raise (NetworkError if "seconds" in answer.stopped else GitError)(
                 f"{self.shown}: {answer.stopped}"
             )
+        if answer.code != 0 and _REDIRECT.search(answer.complaint):
+            raise _RedirectedError(self.shown)
         if answer.code != 0:
             raise git_error(self.shown, answer.complaint)
         return answer.output
+
+    def _follow_redirect(self) -> None:
+        """Go on with the address that the server names, if that is on the same host; ask for any other."""
+        place = None
+        if self._redirected_to is None and self.url.startswith(("https://", "http://")):
+            place = find_redirect(f"{self.url}{_REFS}", self._access)
+        if place is None or not place.endswith(_REFS):
+            raise GitError(f"{self.shown} sends us elsewhere, and does not say to which repository")
+        place = place.removesuffix(_REFS)
+        if not same_host(place, self.url):
+            raise GitError(
+                f"{self.shown} sends us to another host: {escape_hidden(place)}. "
+                "Nothing was fetched; name that address if you trust it."
+            )
+        self.url = self._redirected_to = place
 
 
 def _lines(names: Iterable[str]) -> bytes:
@@ -376,6 +409,8 @@ def _environment(settings: Mapping[str, str], url: str) -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",  # empty, not missing: core.askPass and SSH_ASKPASS would be asked next
+        "SSH_ASKPASS_REQUIRE": "never",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",

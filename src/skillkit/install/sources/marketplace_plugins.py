@@ -8,6 +8,7 @@ from skillkit.core.foreign_json import parse_json
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, SourceError
 from skillkit.install.sources.archive import ArchiveSource
+from skillkit.install.sources.download import check_named
 from skillkit.install.sources.git import GitSource
 from skillkit.install.sources.layout import LeftOut, Listing, join
 from skillkit.install.sources.npm import NpmSource
@@ -56,6 +57,9 @@ def find_plugins(market: OpenSource, wanted: str = "") -> list[Plugin]:
         raise SourceError(f"{market.followed} has no plugin '{escape_hidden(wanted)}'. It has: {names}")
     if found[0].error:
         raise SourceError(f"The plugin '{escape_hidden(wanted)}' cannot be used: {found[0].error}")
+    place, document = found[0].source, market.followed.location
+    if isinstance(place, GitSource | ArchiveSource) and document.startswith(("https:", "http:", "ssh:")):
+        check_named(place.location, document)
     return found[:1]
 
 

@@ -5,10 +5,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 from urllib.parse import quote, urljoin, urlsplit
 
 from skillkit.core.foreign_json import parse_json
+from skillkit.core.limits import DOWNLOAD_BYTES, INDEX_BYTES, INDEX_SKILLS
 from skillkit.core.text import escape_hidden, one_line
 from skillkit.install.exceptions import InstallError, NetworkError, NotThereError, SourceError
 from skillkit.install.paths import installable
@@ -17,12 +18,10 @@ from skillkit.install.sources.files import OpenFiles
 from skillkit.install.sources.layout import SKILL_FILE, LeftOut, Listing, other_spelling
 from skillkit.install.sources.source import Access, OpenOneByOne, Source
 from skillkit.install.sources.unpack import unpack
-from skillkit.install.tree import SkillTree, TreeFile, TreeLimits
+from skillkit.install.tree import SkillTree, TreeFile, TreeLimits, refuse_large
 
 SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 INDEXES = ("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json")
-MAX_INDEX = 4 * 1024 * 1024
-MAX_SKILLS = 5000
 _ARCHIVES = (".zip", ".tar.gz", ".tgz")
 _PLACES = ("url", "path", "href", "location", "skill")
 _OTHER_FORMAT = "the site's index does not follow the format 0.2.0; it was read as well as it could be"
@@ -69,14 +68,16 @@ def read_index(data: bytes, url: str) -> SiteIndex:
     notes = () if schema == SCHEMA or is_older else (_OTHER_FORMAT,)
     skills: dict[str, SiteSkill] = {}
     left_out: list[LeftOut] = []
-    for number, entry in enumerate(entries[:MAX_SKILLS]):
+    for number, entry in enumerate(entries[:INDEX_SKILLS]):
         found = _entry(entry, number, url)
         if isinstance(found, LeftOut):
             left_out.append(found)
         elif skills.setdefault(found.name, found) is not found:
             left_out.append(LeftOut(found.name, "the index names it twice; the first is taken"))
-    if len(entries) > MAX_SKILLS:
-        left_out.append(LeftOut("", f"{len(entries) - MAX_SKILLS:,} entries after the first {MAX_SKILLS:,}"))
+    if len(entries) > INDEX_SKILLS:
+        left_out.append(
+            LeftOut("", f"{len(entries) - INDEX_SKILLS:,} entries after the first {INDEX_SKILLS:,}")
+        )
     return SiteIndex(skills, tuple(left_out), notes)
 
 
@@ -87,7 +88,8 @@ def _entry(entry: Any, number: int, url: str) -> SiteSkill | LeftOut:
     if not installable(name):
         return LeftOut(name[:80] or f"entry {number}", "its name cannot be one of a skill")
     description = one_line(str(entry.get("description") or ""))
-    files = [each for each in entry.get("files") or () if isinstance(each, str) and _inside(each)]
+    listed = entry.get("files")
+    files = [each for each in listed if isinstance(each, str) and _inside(each)] if _is_list(listed) else []
     if not entry.get("url") and SKILL_FILE in files:
         return SiteSkill(name, description, files=tuple(dict.fromkeys(files)))
     address = _address(entry, files, url)
@@ -122,6 +124,10 @@ def _digest(entry: Mapping[str, Any]) -> str | None:
     return f"sha256:{text}" if _SHA256.fullmatch(text) else None
 
 
+def _is_list(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
@@ -154,16 +160,20 @@ class OpenSite(OpenOneByOne):
     def read_one(self, path: str, limits: TreeLimits) -> SkillTree:
         if (skill := self._index.skills.get(path)) is None:
             raise InstallError(f"{self.followed.location} has no skill '{escape_hidden(path)}' any more")
-        return OpenFiles(self.followed, dict(self._files(skill)), None).read_one("", limits)
+        return OpenFiles(self.followed, dict(self._files(skill, limits)), None).read_one("", limits)
 
-    def _files(self, skill: SiteSkill) -> Iterator[tuple[str, TreeFile]]:
+    def _files(self, skill: SiteSkill, limits: TreeLimits) -> Iterator[tuple[str, TreeFile]]:
         if skill.files:
+            refuse_large(len(skill.files), 0, limits)
+            size = 0
             for name in skill.files:
                 place = urljoin(self._url, f"{quote(skill.name)}/{quote(name)}")
-                yield name, TreeFile(download(place, self._access))
+                left = min(DOWNLOAD_BYTES, limits.max_bytes) - size
+                data = download(place, self._access, limit=left, named_by=self._url)
+                size += len(data)
+                yield name, TreeFile(data)
             return
-        # It may lie on another host, but not inside from outside.
-        data = download(skill.url, self._access)
+        data = download(skill.url, self._access, named_by=self._url)
         if skill.digest:
             digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
             if digest != skill.digest:
@@ -195,7 +205,7 @@ def _first_index(url: str, access: Access) -> tuple[str, bytes]:
     for index in INDEXES:
         for base in bases:
             try:
-                return f"{base}{index}", download(f"{base}{index}", access, limit=MAX_INDEX)
+                return f"{base}{index}", download(f"{base}{index}", access, limit=INDEX_BYTES)
             except NotThereError:
                 continue
             except NetworkError:

@@ -1,9 +1,14 @@
 """Where a name really is: resolved once, and refused if that is inside our own network."""
 
+import errno
 import ipaddress
+import os
+import select
 import socket
+from collections.abc import Callable
 
 _MAX_TRIED = 4
+_POLL = 0.05
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _NOT_PUBLIC = tuple(
     map(
@@ -35,6 +40,28 @@ def resolve(name: str, port: int, *, private: bool) -> list[tuple[str, int]]:
     if not public:
         raise RefusedAddressError(f"it is at {addresses[0]}, an address inside this network")
     return [(address, port) for address in public[:_MAX_TRIED]]
+
+
+def connect_to(addresses: list[tuple[str, int]], check: Callable[[], object]) -> socket.socket:
+    """Connect to the first of exactly these addresses; `check` is called meanwhile and may raise."""
+    failed: OSError = OSError("it has no address")
+    for address in addresses:
+        connection = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
+        try:
+            connection.setblocking(False)
+            code = connection.connect_ex(address)
+            while code == errno.EINPROGRESS:
+                check()
+                if select.select([], [connection], [], _POLL)[1]:
+                    code = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if code == 0:
+                connection.setblocking(True)
+                return connection
+            failed = OSError(code, os.strerror(code))
+        except OSError as error:
+            failed = error
+        connection.close()
+    raise failed
 
 
 def is_public(text: str) -> bool:

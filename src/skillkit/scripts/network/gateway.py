@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import select
 import selectors
 import socket
 import struct
@@ -14,7 +13,8 @@ from secrets import token_hex
 from threading import Event, Lock, Thread
 
 from skillkit.core.hosts import HTTP, HTTPS, HostRule
-from skillkit.scripts.network.addresses import RefusedAddressError, resolve
+from skillkit.core.threads import in_time
+from skillkit.scripts.network.addresses import RefusedAddressError, connect_to, resolve
 from skillkit.scripts.network.attempts import Attempt, AttemptLog
 from skillkit.scripts.network.client_hello import UNRECOGNISED_NAME, NotTlsError, read_server_name
 from skillkit.scripts.network.names import NameTable
@@ -32,7 +32,6 @@ _IN_ALL = 1000
 _SENT, _RECEIVED = 64 << 20, 512 << 20
 _CONNECT_SECONDS = 10.0
 _CLOSE_SECONDS = 2.0
-_POLL = 0.05
 _DATAGRAM = 4096
 _FILES = {
     "/etc/resolv.conf": b"nameserver 127.0.0.1\noptions timeout:2 attempts:1\n",
@@ -195,7 +194,7 @@ class Gateway:
                 self._log.refuse(asked or "(no name)", port, f"asked for in a connection to {name}")
                 return
         try:
-            connected = self._connect(self._resolve(name, port, private=rule.private))
+            connected = self._connect(name, port, private=rule.private)
         except RefusedAddressError:
             raise
         except OSError as error:
@@ -226,47 +225,14 @@ class Gateway:
         if self._allowance.is_spent():
             self._log.refuse(name, port, "more data than a run may send or receive")
 
-    def _resolve(self, name: str, port: int, *, private: bool) -> list[tuple[str, int]]:
-        """Resolve in a thread of its own: a resolver has no time limit that we could set."""
-        found: list[list[tuple[str, int]] | Exception] = []
-        done = Event()
-
-        def work() -> None:
-            try:
-                found.append(resolve(name, port, private=private))
-            except Exception as error:
-                found.append(error)
-            done.set()
-
-        Thread(target=work, name="skillkit-resolver", daemon=True).start()
-        deadline = time.monotonic() + _CONNECT_SECONDS
-        while not done.wait(_POLL):
-            self._check_time(deadline, "its name was not resolved")
-        if isinstance(found[0], Exception):
-            raise found[0]
-        return found[0]
-
-    def _connect(self, addresses: list[tuple[str, int]]) -> socket.socket:
+    def _connect(self, name: str, port: int, *, private: bool) -> socket.socket:
         """Connect to exactly the addresses that were checked; `close` ends it at once."""
-        failed: OSError = OSError("it has no address")
         deadline = time.monotonic() + _CONNECT_SECONDS
-        for address in addresses:
-            connection = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
-            try:
-                connection.setblocking(False)
-                code = connection.connect_ex(address)
-                while code == errno.EINPROGRESS:
-                    self._check_time(deadline, "it does not answer")
-                    if select.select([], [connection], [], _POLL)[1]:
-                        code = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-                if code == 0:
-                    connection.setblocking(True)
-                    return connection
-                failed = OSError(code, os.strerror(code))
-            except OSError as error:
-                failed = error
-            connection.close()
-        raise failed
+        addresses = in_time(
+            lambda: resolve(name, port, private=private),
+            lambda: self._check_time(deadline, "its name was not resolved"),
+        )
+        return connect_to(addresses, lambda: self._check_time(deadline, "it does not answer"))
 
     def _check_time(self, deadline: float, reason: str) -> None:
         if self._ended.is_set():
