@@ -4,7 +4,7 @@ from pathlib import Path
 
 from skillkit import SkillManager
 
-manager = SkillManager(project_skill_dir=Path(__file__).parent / "skills", anthropic_config_dir="")
+manager = SkillManager(only=Path(__file__).parent / "skills")
 manager.discover()
 
 for skill in manager.list_skills():  # tier 1: one line each

@@ -18,7 +18,7 @@ from skillkit.core.content import stamp_of
 from skillkit.core.discovery import Discovery, Rename
 from skillkit.core.disk import real_path
 from skillkit.core.events import NO_JOURNAL, Writer
-from skillkit.core.exceptions import ChangedContentError, SkillsUseError
+from skillkit.core.exceptions import ChangedContentError, ConfigurationError, SkillsUseError
 from skillkit.core.models import (
     NO_REQUIREMENTS,
     Diagnostic,
@@ -61,9 +61,10 @@ class SkillManager:
     A folder argument of None is its default if that exists, `""` (for a list `[]`) is none, and a
     path must exist. With no folder argument at all, the other well-known places are searched too:
     `.agent/skills` and `.agents/skills` of the project, `~/.agent/skills`, `~/.agents/skills`,
-    `~/.claude/skills`; `default_sources` says so outright. A SKILL.md that is invalid is skipped;
-    `offer_recovered` (for all, or decided by folder) makes the best of it. One instance may be
-    used from many threads and event loops.
+    `~/.claude/skills`; `default_sources` says so outright. `only` is a folder, or several by precedence,
+    and nothing else is searched: it takes the place of the other folder arguments. A SKILL.md that is
+    invalid is skipped; `offer_recovered` (for all, or decided by folder) makes the best of it. One instance
+    may be used from many threads and event loops.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class SkillManager:
         additional_search_paths: Iterable[Folder] | None = None,
         *,
         skills_dir: Folder | None = None,
+        only: Folder | Iterable[Folder] | None = None,
         max_cache_size: int = 100,
         default_sources: bool | None = None,
         bundled: bool = False,
@@ -91,6 +93,10 @@ class SkillManager:
     ) -> None:
         project_skill_dir = project_folder(project_skill_dir, skill_dir, skills_dir)
         named = (project_skill_dir, anthropic_config_dir, plugin_dirs, additional_search_paths)
+        if only is not None:
+            if any(argument is not None for argument in named):
+                raise ConfigurationError("only= takes the place of the other folder arguments", "only")
+            default_sources = False
         if default_sources is None:
             default_sources = all(argument is None for argument in named)
         self.sources: list[SkillSource] = build_sources(
@@ -98,6 +104,7 @@ class SkillManager:
             anthropic_config_dir,
             plugin_dirs,
             additional_search_paths,
+            only=only,
             more_defaults=default_sources,
             bundled=bundled,
             packages=packages,

@@ -61,15 +61,20 @@ def build_sources(
     plugin_dirs: Iterable[Folder] | None = None,
     additional_search_paths: Iterable[Folder] | None = None,
     *,
+    only: Folder | Iterable[Folder] | None = None,
     more_defaults: bool,
     bundled: bool = False,
     packages: bool | Sequence[str] = False,
 ) -> list[SkillSource]:
     """The sources by precedence; two of equal priority keep the order they were given in."""
-    sources = [
-        *_named(project_skill_dir, "project_skill_dir", PROJECT),
-        *_named(anthropic_config_dir, "anthropic_config_dir", ANTHROPIC),
-    ]
+    sources = (
+        [
+            *_named(project_skill_dir, "project_skill_dir", PROJECT),
+            *_named(anthropic_config_dir, "anthropic_config_dir", ANTHROPIC),
+        ]
+        if only is None
+        else _custom(only, "only")
+    )
     if more_defaults:
         for default in MORE:
             sources += _default(default)
@@ -153,11 +158,13 @@ def _plugins(folders: Iterable[Folder]) -> list[SkillSource]:
     return sources
 
 
-def _custom(folders: Iterable[Folder]) -> list[SkillSource]:
+def _custom(
+    folders: Folder | Iterable[Folder], parameter: str = "additional_search_paths"
+) -> list[SkillSource]:
     return [
         SkillSource(
             SourceType.CUSTOM,
-            _existing(folder, "additional_search_paths"),
+            _existing(folder, parameter),
             max(PRIORITY_LAST, PRIORITY_CUSTOM - position),
         )
         for position, folder in enumerate(_several(folders))

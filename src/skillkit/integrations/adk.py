@@ -21,7 +21,6 @@ except ImportError as error:
     raise ImportError("The ADK integration needs google-adk: pip install 'skillkit[adk]'") from error
 
 from skillkit.core.authority import Requester
-from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import one_line
 from skillkit.disclosure import Disclosure, Insertion, SkillSession, Tool, with_insertions
@@ -245,9 +244,9 @@ def _as_content(insertion: Insertion) -> types.Content:
 class SkillKitRegistry(SkillRegistry):
     """The catalogue of a manager for ADK's own `SkillToolset(registry=…)`."""
 
-    def __init__(self, manager: SkillManager) -> None:
-        self.provider = default_provider(manager)
-        self.manager = manager
+    def __init__(self, skills: Skills) -> None:
+        self.provider = default_provider(skills)
+        self.manager = self.provider.manager
 
     async def get_skill(self, *, name: str) -> AdkSkill:
         skill = self.provider.get_skill(name)

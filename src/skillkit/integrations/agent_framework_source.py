@@ -18,6 +18,7 @@ from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.envelope import resource_page
 from skillkit.disclosure.quickness import Quickness
 from skillkit.integrations.agent_framework_runner import command_line
+from skillkit.integrations.default_tools import Paths, manager_of
 from skillkit.scripts import ScriptTools, find_script
 
 logger = logging.getLogger(__name__)
@@ -29,7 +30,8 @@ _MAX_COMPATIBILITY = 500
 class SkillKitSource(SkillsSource):
     """The catalogue of a manager for the framework's own `SkillsProvider`; scripts are run by our runner."""
 
-    def __init__(self, manager: SkillManager, scripts: ScriptTools | None = None) -> None:
+    def __init__(self, manager: SkillManager | Paths, scripts: ScriptTools | None = None) -> None:
+        manager = manager_of(manager)
         self.manager = manager
         self.scripts = scripts or ScriptTools(manager)
         self._offered: list[SkillMetadata] = []

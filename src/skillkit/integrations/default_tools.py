@@ -1,6 +1,7 @@
 """The tools that a manager's skills have unless a program says otherwise, and the provider with them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from threading import Lock
 
 from skillkit.core.manager import SkillManager
@@ -49,8 +50,14 @@ class AddedTools:
         return JoinedTools(self.manager.tool_sources).tool(name, session)
 
 
-Skills = SkillManager | SkillContextProvider
-"""What an integration is made from; of a manager it makes the default provider."""
+Paths = str | Path | Sequence[str | Path]
+Skills = SkillManager | SkillContextProvider | Paths
+"""What an integration is made from: a folder of skills or several, a manager, or a provider."""
+
+
+def manager_of(skills: SkillManager | Paths) -> SkillManager:
+    """Return the manager, or one that searches the folders that are named and no others."""
+    return skills if isinstance(skills, SkillManager) else SkillManager(only=skills)
 
 
 def default_provider(skills: Skills, scripts: ScriptTools | None = None) -> SkillContextProvider:
@@ -58,10 +65,11 @@ def default_provider(skills: Skills, scripts: ScriptTools | None = None) -> Skil
     active skills; the manager's authority decides which.
 
     All conversations of a manager share one provider, and with it the index, unless they differ in scripts.
-    A provider of the program's own is taken as it is.
+    A provider of the program's own is taken as it is; of folders a manager is made.
     """
     if isinstance(skills, SkillContextProvider):
         return skills
+    skills = manager_of(skills)
     if scripts is not None:
         return _provider(skills, scripts)
     with _sharing:

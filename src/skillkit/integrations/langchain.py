@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
 try:
@@ -30,16 +30,14 @@ except ImportError as error:
     ) from error
 
 from skillkit.core.authority import Requester
+from skillkit.core.manager import SkillManager
 from skillkit.disclosure import Disclosure, Insertion, SkillSession, ToolResult, with_insertions
 from skillkit.disclosure.model_choice import ModelChoice
 from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Asks, Conversation, ForkedSkill
-from skillkit.integrations.default_tools import Skills, default_provider
-
-if TYPE_CHECKING:
-    from skillkit.core.manager import SkillManager
+from skillkit.integrations.default_tools import Paths, Skills, default_provider, manager_of
 
 RequesterOf = Callable[[Any], Requester]
 
@@ -332,8 +330,11 @@ class SkillInput(BaseModel):
     arguments: str = Field(default="", description="Arguments to pass to the skill")
 
 
-def create_langchain_tools(manager: "SkillManager") -> list[StructuredTool]:
+def create_langchain_tools(manager: SkillManager | Paths) -> list[StructuredTool]:
     """A tool for each skill that a model may be offered; calling it gives the skill's instructions."""
+    if not isinstance(manager, SkillManager):
+        manager = manager_of(manager)
+        manager.discover()
     return [
         StructuredTool(
             name=skill.name,

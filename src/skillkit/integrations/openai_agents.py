@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from inspect import isawaitable
 from typing import Any, cast
 from weakref import WeakSet
 
@@ -14,6 +15,9 @@ try:
         RunConfig,
         RunContextWrapper,
         Runner,
+        RunResult,
+        RunResultStreaming,
+        RunState,
         SpanError,
         TContext,
         TResponseInputItem,
@@ -38,8 +42,14 @@ from skillkit.disclosure import Disclosure, Insertion, Tool, with_insertions
 from skillkit.disclosure.shown_files import ShownFile
 from skillkit.disclosure.tool_gate import Admission
 from skillkit.integrations.conversation import Conversation, Fork, ForkedSkill
+from skillkit.integrations.default_tools import Skills
 
 __all__ = ["SkillAgent", "add_skills", "skill_input_filter"]
+
+Input = str | list[TResponseInputItem] | RunState[Any]
+
+_KEPT_BY_SERVICE = ("conversation_id", "previous_response_id", "auto_previous_response_id")
+"""Arguments of a run that say that the service keeps the messages."""
 
 ConversationOf = Callable[[Any], Conversation]
 """Returns the conversation that a run belongs to, by the context of the run."""
@@ -58,31 +68,76 @@ def skill_input_filter(
     """
 
     async def extend(data: CallModelData[Any]) -> ModelInputData:
-        items, talk = data.model_data.input, _conversation(conversation, data.context)
-        insertions = await talk.insertions(items, talk.disclosed_note(), elsewhere=elsewhere)
-        data.model_data.input = with_insertions(items, insertions, _as_item)
-        return data.model_data
+        return await _extended(conversation, data, elsewhere=elsewhere)
 
     _FILTERED.add(conversation)
     return extend
+
+
+async def _extended(
+    conversation: Conversation | ConversationOf, data: CallModelData[Any], *, elsewhere: bool
+) -> ModelInputData:
+    items, talk = data.model_data.input, _conversation(conversation, data.context)
+    insertions = await talk.insertions(items, talk.disclosed_note(), elsewhere=elsewhere)
+    data.model_data.input = with_insertions(items, insertions, _as_item)
+    return data.model_data
 
 
 @dataclass
 class SkillAgent(Agent[TContext]):
     """An agent with skills; its tools follow the skills as they become active.
 
-    Run it with `RunConfig(call_model_input_filter=skill_input_filter(conversation))`: then its prompt is
-    the same in every request.
+    `skills` are folders, a manager or a provider, for one conversation. In its place, `conversation` is the
+    only one that the agent has, or a function that returns that of a run by the run's context.
 
-    `conversation` is the only one that the agent has, or a function that returns that of a run by the
-    run's context. A skill with `context: fork` runs as an agent of its own, with the model that
-    `skill_models` names for the skill's `model`, and its `effort` where `takes_effort` says that the model
-    knows what that is; what needs approval in it is asked about by the `approve` of the conversation.
+    `run`, `run_sync` and `run_streamed` are the Runner's, with the texts of skills among the messages, so
+    that the prompt is the same in every request. A program that calls `Runner` itself does the same with
+    `RunConfig(call_model_input_filter=skill_input_filter(conversation))`.
+
+    A skill with `context: fork` runs as an agent of its own, with the model that `skill_models` names for
+    the skill's `model`, and its `effort` where `takes_effort` says that the model knows what that is; what
+    needs approval in it is asked about by the `approve` of the conversation.
     """
 
     conversation: Conversation | ConversationOf | None = None
     skill_models: Mapping[str, str | Model] = field(default_factory=dict)
     takes_effort: bool = False
+    skills: Skills | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()  # type: ignore[no-untyped-call]
+        if self.conversation is None and self.skills is not None:
+            self.conversation = Conversation(self.skills)
+
+    async def run(self, input: Input, **options: Any) -> RunResult:
+        """`Runner.run` of this agent; `options` are its other arguments."""
+        return await Runner.run(self, input, **self._options(options))
+
+    def run_sync(self, input: Input, **options: Any) -> RunResult:
+        """`Runner.run_sync` of this agent."""
+        return Runner.run_sync(self, input, **self._options(options))
+
+    def run_streamed(self, input: Input, **options: Any) -> RunResultStreaming:
+        """`Runner.run_streamed` of this agent."""
+        return Runner.run_streamed(self, input, **self._options(options))
+
+    def _options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options of a run, its own input filter before ours."""
+        conversation = self.conversation
+        if conversation is None:
+            return options
+        given = options.get("run_config") or RunConfig()
+        config = RunConfig(**given) if isinstance(given, dict) else given
+        own, elsewhere = config.call_model_input_filter, any(map(options.get, _KEPT_BY_SERVICE))
+
+        async def both(data: CallModelData[Any]) -> ModelInputData:
+            if own is not None:
+                filtered = own(data)
+                data.model_data = await filtered if isawaitable(filtered) else filtered
+            return await _extended(conversation, data, elsewhere=elsewhere)
+
+        _FILTERED.add(conversation)
+        return {**options, "run_config": replace(config, call_model_input_filter=both)}
 
     async def get_system_prompt(self, run_context: RunContextWrapper[TContext]) -> str | None:
         prompt = await super().get_system_prompt(run_context)
@@ -127,8 +182,7 @@ class SkillAgent(Agent[TContext]):
                 mcp_servers=[] if forked.reads_only else self.mcp_servers,
                 conversation=within,
             )
-            config = RunConfig(call_model_input_filter=skill_input_filter(within))
-            result = await Runner.run(beside, forked.request, context=context.context, run_config=config)
+            result = await beside.run(forked.request, context=context.context)
             context.usage.add(result.context_wrapper.usage)
             return str(result.final_output)
 

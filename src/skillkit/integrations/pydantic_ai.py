@@ -189,7 +189,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
 
 @dataclass
 class SkillsCapability(AbstractCapability[AgentDepsT]):
-    """Skills as one thing to hand to an agent: `Agent(…, capabilities=[SkillsCapability(manager)])`."""
+    """Skills as one thing to hand to an agent: `Agent(…, capabilities=[SkillsCapability("skills")])`."""
 
     skills: Skills
     sessions: MutableMapping[str, SkillSession] | None = None

@@ -125,8 +125,8 @@ def test_the_readme_is_the_front_page_and_its_files_come_along(built):
     front = (built / "index.html").read_text(encoding="utf-8")
     assert "Agent Skills for any Python agent" in front
     assert 'href="SKILLS.html"' in front
-    example = (ROOT / "examples" / "openai_compatible.py").read_text()
-    assert (built / "files" / "examples" / "openai_compatible.py.txt").read_text() == example
+    example = (ROOT / "examples" / "openai_sdk.py").read_text()
+    assert (built / "files" / "examples" / "openai_sdk.py.txt").read_text() == example
 
 
 def test_the_reference_of_the_api_is_made_from_the_docstrings(built):

@@ -1,19 +1,17 @@
-"""The recipes of examples/frameworks with the real frameworks; `dev.py columns peers` runs them.
+"""The programs of docs/other-frameworks.md with the real frameworks; `dev.py columns peers` runs them.
 
 Each model is scripted: it loads a skill, gets its text, and is done.
 """
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from skillkit import SkillManager
 from skillkit.integrations import SkillTools
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+ROOT = Path(__file__).parents[3]
 LOAD = {"skill_id": "csv-report"}
 TEXT = '<skill_context id="csv-report">'
 LIST = "- csv-report:"
@@ -21,17 +19,14 @@ LIST = "- csv-report:"
 
 @pytest.fixture
 def skills() -> SkillTools:
-    manager = SkillManager(project_skill_dir=EXAMPLES / "skills", anthropic_config_dir="")
-    manager.discover()
-    return SkillTools(manager)
+    return SkillTools(ROOT / "examples" / "skills")
 
 
-def recipe(name: str) -> ModuleType:
-    found = importlib.util.spec_from_file_location(name, EXAMPLES / "frameworks" / f"{name}.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+def recipe(title: str) -> ModuleType:
+    """The code below a heading of the page."""
+    section = (ROOT / "docs" / "other-frameworks.md").read_text().split(f"\n## {title}\n")[1]
+    module = ModuleType(title)
+    exec(section.split("```py\n")[1].split("```")[0], module.__dict__)
     return module
 
 
@@ -66,7 +61,7 @@ def test_strands(skills: SkillTools):
             yield {"contentBlockStop": {}}
             yield {"messageStop": {"stopReason": "end_turn"}}
 
-    agent = recipe("strands_agent").agent_with_skills(skills, model=Scripted(), callback_handler=None)
+    agent = recipe("Strands Agents").agent_with_skills(skills, model=Scripted(), callback_handler=None)
     assert str(agent("Good morning.")).strip() == "Done."
     assert LIST in seen[0][0]
     assert seen[0][1] == ["load_skill", "read_skill_resource"]
@@ -86,7 +81,7 @@ def test_dspy(skills: SkillTools):
         ]
     )
     with dspy.context(lm=model):
-        found = recipe("dspy_module").module_with_skills(skills)(question="Good morning.")
+        found = recipe("DSPy").module_with_skills(skills)(question="Good morning.")
     assert found.answer == "Done."
     assert LIST in str(model.history[0]["messages"])
     assert TEXT in str(found.trajectory)
@@ -122,7 +117,7 @@ async def test_llama_index(skills: SkillTools):
 
             return stream()
 
-    agent = recipe("llama_index_agent").agent_with_skills(skills, llm=Scripted())
+    agent = recipe("LlamaIndex").agent_with_skills(skills, llm=Scripted())
     assert str(await agent.run("Good morning.")) == "Done."
     assert LIST in seen[0][0]
     assert [tool["function"]["name"] for tool in seen[0][1]] == ["load_skill", "read_skill_resource"]
@@ -150,7 +145,7 @@ def test_smolagents(skills: SkillTools):
             call = ChatMessageToolCall(function=function, id=str(len(seen)), type="function")
             return ChatMessage(role="assistant", content="", tool_calls=[call])
 
-    agent = recipe("smolagents_agent").agent_with_skills(skills, model=Scripted(), verbosity_level=0)
+    agent = recipe("smolagents").agent_with_skills(skills, model=Scripted(), verbosity_level=0)
     assert agent.run("Good morning.") == "Done."
     assert LIST in seen[0]
     assert TEXT in seen[1]
@@ -175,7 +170,7 @@ def test_crewai(skills: SkillTools, monkeypatch: pytest.MonkeyPatch):
         def supports_function_calling(self) -> bool:
             return False
 
-    agent = recipe("crewai_agent").agent_with_skills(
+    agent = recipe("CrewAI").agent_with_skills(
         skills, role="Clerk", goal="Help.", llm=Scripted(model="scripted")
     )
     assert agent.kickoff("Good morning.").raw == "Done."

@@ -32,7 +32,7 @@ from skillkit.disclosure.activator import Activator
 from skillkit.disclosure.session import Origin
 from skillkit.disclosure.tools import Effect, Tool
 from skillkit.integrations.conversation import Conversation
-from skillkit.integrations.default_tools import default_provider
+from skillkit.integrations.default_tools import Paths, default_provider, manager_of
 from skillkit.integrations.mcp import manifest
 from skillkit.integrations.mcp.made_files import ResourceContents, made_content, read_made_file
 from skillkit.integrations.mcp.published import PublishedSkills, unknown
@@ -72,7 +72,7 @@ class ReadDirectoryParams(types.PaginatedRequestParams):
 
 
 class SkillServer:
-    """Serves the skills of one manager; stateless, so that any number of them may share the work.
+    """Serves the skills of a manager or of folders; stateless, so that many servers may share the work.
 
     `scripts` offers the script tools too: MCP leaves it to the client to ask the user before a call, so
     they are there only when whoever starts the server wants them.
@@ -80,12 +80,13 @@ class SkillServer:
 
     def __init__(
         self,
-        manager: SkillManager,
+        manager: SkillManager | Paths,
         *,
         scripts: bool | ScriptTools = False,
         watch: bool = False,
         name: str = "skillkit",
     ) -> None:
+        manager = manager_of(manager)
         manager.ensure_discovered()
         self.manager = manager
         self.watch = watch

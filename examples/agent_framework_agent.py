@@ -1,0 +1,19 @@
+"""Skills in Agent Framework: python examples/agent_framework_agent.py gpt-5-mini "What is in sales.csv?" """
+
+import asyncio
+import sys
+
+from agent_framework import Agent
+from agent_framework.openai import OpenAIChatCompletionClient
+
+from skillkit.integrations.agent_framework import SkillsContextProvider
+
+
+async def answer(model: str, question: str) -> str:
+    skills = SkillsContextProvider("examples/skills")
+    agent = Agent(OpenAIChatCompletionClient(model), context_providers=[skills])
+    return (await agent.run(question)).text
+
+
+if __name__ == "__main__":
+    print(asyncio.run(answer(*sys.argv[1:])))

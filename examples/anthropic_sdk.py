@@ -1,0 +1,18 @@
+"""Skills with the Anthropic SDK: python examples/anthropic_sdk.py claude-sonnet-5 "What is in sales.csv?" """
+
+import sys
+
+from anthropic import Anthropic
+
+from skillkit.integrations.anthropic import AnthropicSkills
+
+
+def answer(model: str, question: str) -> str:
+    skills = AnthropicSkills("examples/skills")
+    messages = [{"role": "user", "content": question}]
+    message = skills.runner(Anthropic(), model=model, max_tokens=1024, messages=messages).until_done()
+    return "".join(block.text for block in message.content if block.type == "text")
+
+
+if __name__ == "__main__":
+    print(answer(*sys.argv[1:]))

@@ -1,0 +1,15 @@
+"""Skills in the OpenAI Agents SDK: python examples/openai_agents.py gpt-5-mini "What is in sales.csv?" """
+
+import sys
+from typing import Any
+
+from skillkit.integrations.openai_agents import SkillAgent
+
+
+def answer(model: Any, question: str) -> str:
+    agent = SkillAgent(name="assistant", model=model, skills="examples/skills")
+    return str(agent.run_sync(question).final_output)
+
+
+if __name__ == "__main__":
+    print(answer(*sys.argv[1:]))

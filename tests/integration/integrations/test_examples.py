@@ -1,0 +1,126 @@
+"""Each file of examples/ as a user starts it, with only the model scripted; the page shows the same."""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anthropic_server import AnthropicServer
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from model_server import CallTool, ModelServer, Recorded, Say
+from openai_server import OpenAIServer
+
+from skillkit import SkillManager
+from skillkit.core.exceptions import ConfigurationError
+from skillkit.integrations import SkillTools
+
+ROOT = Path(__file__).parents[3]
+LOAD = CallTool("load_skill", {"skill_id": "csv-report"})
+TEXT = "skill_context"
+
+
+class ThreadServer(AnthropicServer):
+    """The SDK's runner sends only what is new in a thread; the service has the rest."""
+
+    def objection(self, request: Recorded) -> str | None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("example", "model", "service"),
+    [
+        ("openai_sdk", "test", OpenAIServer),
+        ("agent_framework_agent", "test", OpenAIServer),
+        ("pydantic_ai_agent", "openai-chat:test", OpenAIServer),
+        ("anthropic_sdk", "test", ThreadServer),
+    ],
+)
+def test_it_loads_a_skill_and_answers(example: str, model: str, service: type[ModelServer]):
+    with service() as server:
+        server.replies += [LOAD, Say("Forty rows.")]
+        keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
+        urls = {"OPENAI_BASE_URL": f"{server.address}/v1", "ANTHROPIC_BASE_URL": server.address}
+        done = subprocess.run(
+            [sys.executable, f"examples/{example}.py", model, "Good morning"],
+            env={**os.environ, **keys, **urls},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.stdout == "Forty rows.\n", done.stderr
+    first, second = (json.dumps(request.body) for request in server.requests)
+    assert "- csv-report: " in first
+    assert TEXT not in first
+    assert TEXT in second
+
+
+def test_openai_agents(monkeypatch: pytest.MonkeyPatch):
+    from agents.testing import ScriptedModel, assistant_message, function_call
+
+    monkeypatch.chdir(ROOT)
+    call = function_call("load_skill", {"skill_id": "csv-report"}, call_id="call_1")
+    model = ScriptedModel([[call], [assistant_message("Forty rows.")]])
+    answer = runpy.run_path("examples/openai_agents.py")["answer"]
+    assert answer(model, "Good morning") == "Forty rows."
+    first, second = model.calls
+    assert "- csv-report: " in str(first.system_instructions)
+    assert first.system_instructions == second.system_instructions
+    assert TEXT in str(second.input)
+
+
+def test_langchain(monkeypatch: pytest.MonkeyPatch):
+    from langchain_core.language_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+
+    class Scripted(GenericFakeChatModel):
+        def bind_tools(self, tools: Any, **settings: Any) -> Any:
+            return self
+
+    monkeypatch.chdir(ROOT)
+    call = {"name": "load_skill", "args": {"skill_id": "csv-report"}, "id": "call_1"}
+    model = Scripted(messages=iter([AIMessage("", tool_calls=[call]), AIMessage("Forty rows.")]))
+    assert runpy.run_path("examples/langchain_agent.py")["answer"](model, "Good morning") == "Forty rows."
+
+
+async def test_mcp():
+    parameters = StdioServerParameters(command=sys.executable, args=["examples/mcp_server.py"], cwd=ROOT)
+    async with Client(stdio_client(parameters)) as client:
+        answer = await client.call_tool("load_skill", {"skill_id": "csv-report"})
+    assert TEXT in str(answer.content)
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        path
+        for path in sorted((ROOT / "examples").glob("*.py"))
+        if path.stem not in ("quick_start", "mcp_server")
+    ],
+    ids=lambda path: path.stem,
+)
+def test_the_page_shows_it(example: Path):
+    shown = example.read_text().split('"""', 2)[2].partition("\n\nif __name__")[0].strip()
+    assert f"```python\n{shown}\n```" in (ROOT / "docs" / "integrations.md").read_text()
+
+
+def test_only_the_folders_that_are_named_are_searched(write_skill, tmp_path: Path, monkeypatch):
+    for folder in ("skills", ".claude/skills", "first", "second"):
+        write_skill(f"of-{Path(folder).name}{len(folder)}", into=tmp_path / folder)
+    write_skill("same", into=tmp_path / "first")
+    write_skill("same", into=tmp_path / "second")
+    monkeypatch.chdir(tmp_path)
+    manager = SkillManager(only=["first", Path("second")])
+    manager.discover()
+    assert {skill.name for skill in manager.list_skills()} == {"of-first5", "of-second6", "same"}
+    assert manager.get_skill("same").base_dir == tmp_path / "first" / "same"
+    assert SkillTools("first").instructions().count("- of-") == 1
+    with pytest.raises(ConfigurationError, match="only='nowhere'"):
+        SkillManager(only="nowhere")
+    with pytest.raises(ConfigurationError, match="takes the place"):
+        SkillManager(only="first", plugin_dirs=["second"])
