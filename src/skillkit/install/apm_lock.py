@@ -1,6 +1,7 @@
 """apm.lock.yaml: skills that APM deployed, each with its commit and the hashes of its files."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,16 @@ from skillkit.install.sources.layout import LeftOut
 from skillkit.install.sources.source import Source, checked_path
 
 APM_LOCK_FILE = "apm.lock.yaml"
+APM_MANIFEST = "apm.yml"
 _VERSIONS = ("1", "2")
 _DEPLOYED = re.compile(r"(?:^|.*/)skills/(?P<name>[^/]+)(?:/(?P<file>.+))?")
 
 
 def read_apm_lock(path: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
-    """Return the skills of the lock and what of it cannot be restored. Raises LockFileError."""
+    """Return the skills of the lock and what of it cannot be restored. Raises LockFileError.
+
+    A manifest, `apm.yml`, locks nothing: the error has the commands that add what it names.
+    """
     try:
         data = read_plain(path, MAX_LOCK)
         fields = {field.key: field.value for field in load_yaml(data.decode("utf-8-sig"), 1, frozenset())}
@@ -33,7 +38,11 @@ def read_apm_lock(path: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
     except (SkillsUseError, ValueError) as error:
         raise LockFileError(f"{path} cannot be read: {escape_hidden(str(error))[:200]}") from error
     if "lockfile_version" not in fields and not isinstance(fields.get("dependencies"), list):
-        raise LockFileError(f"{path} has no lockfile_version: a manifest is not a lock")
+        commands = "".join(f"\n  {command}" for command in _commands(fields.get("dependencies")))
+        raise LockFileError(
+            f"{path} names packages and locks none of them: `apm install` writes {APM_LOCK_FILE}, "
+            f"which is read here{', or add them yourself:' if commands else ''}{commands}"
+        )
     version = str(fields.get("lockfile_version", "1"))
     if version not in _VERSIONS:
         raise LockFileError(f"{path} has the format {escape_hidden(version)[:20]}; 1 and 2 are read")
@@ -51,6 +60,26 @@ def read_apm_lock(path: Path) -> tuple[list[ForeignSkill], list[LeftOut]]:
     if len(found) > MAX_SKILLS:
         raise LockFileError(f"{path} locks more than {MAX_SKILLS} skills")
     return list(found.values()), left_out
+
+
+def _commands(dependencies: object) -> Iterator[str]:
+    """The commands that add what a manifest names in other repositories."""
+    named = dependencies.get("apm") if isinstance(dependencies, dict) else None
+    for entry in named if isinstance(named, list) else ():
+        place = str(entry.get("git") or "") if isinstance(entry, dict) else str(entry)
+        skills = entry.get("skills") if isinstance(entry, dict) else None
+        place, _, ref = place.partition("#")
+        if isinstance(entry, dict):
+            place, ref = "/".join(filter(None, (place, entry.get("path")))), str(entry.get("ref") or ref)
+        try:
+            source = parse_source(place, ref=ref or None)
+        except InstallError:
+            continue
+        if source.portable:
+            words = ["agent", "skill", "add", place, *(["--ref", ref] if ref else [])]
+            for skill in skills if isinstance(skills, list) else ():
+                words += ["--skill", str(skill)]
+            yield shlex.join(escape_hidden(word) for word in words)
 
 
 def _skills(entry: Mapping[str, Any]) -> Iterator[ForeignSkill | LeftOut]:

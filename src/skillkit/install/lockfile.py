@@ -63,7 +63,7 @@ class Lock:
 
 def find_lock(folder: Path) -> Path:
     """Return the lock of a project: one of earlier versions or of APM only if there is no other."""
-    found = (folder / name for name in (LOCK_FILE, OLDER_LOCK_FILE, "apm.lock.yaml"))
+    found = (folder / name for name in (LOCK_FILE, OLDER_LOCK_FILE, "apm.lock.yaml", "apm.yml"))
     return next((path for path in found if path.is_file()), folder / LOCK_FILE)
 
 

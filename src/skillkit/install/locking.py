@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from skillkit.core.names import canonical_name
-from skillkit.install.apm_lock import APM_LOCK_FILE, read_apm_lock
+from skillkit.install.apm_lock import APM_LOCK_FILE, APM_MANIFEST, read_apm_lock
 from skillkit.install.exceptions import DriftError, LocalEditsError, reporting_disk_errors
 from skillkit.install.foreign_lock import ForeignSkill, find_all, parse_entries, sort_foreign
 from skillkit.install.inspection import Skills
@@ -100,7 +100,7 @@ class LockingInspector(TrustingInspector):
 
 def _read_any_lock(path: Path) -> tuple[Lock, list[ForeignSkill], list[LeftOut]]:
     """Return what a lock of ours or of another tool says, and what of it cannot be restored."""
-    if path.name == APM_LOCK_FILE:
+    if path.name in (APM_LOCK_FILE, APM_MANIFEST):
         return Lock(()), *read_apm_lock(path)
     lock = read_lock(path)
     return lock, *parse_entries(lock, path.parent)

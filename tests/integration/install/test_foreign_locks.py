@@ -10,11 +10,11 @@ import pytest
 from installing import Person
 from skill_repositories import Repository, skill_text
 
-from skillkit.install.exceptions import DriftError
+from skillkit.install.exceptions import DriftError, LockFileError
 from skillkit.install.foreign_lock import parse_entries, parse_foreign
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.lock_hashes import _locale_key, computed_hash, fitting_formula
-from skillkit.install.lockfile import read_lock
+from skillkit.install.lockfile import find_lock, read_lock
 
 FORMATS = Path(__file__).parents[4] / "shared" / "data" / "formats" / "skills-lock.json"
 
@@ -130,6 +130,7 @@ def test_our_lock_has_the_fields_of_npx_and_survives_its_rewriting(
     ours = content["skills"]["pdf"]
     assert ours["computedHash"] == computed_hash({"SKILL.md": skill_text("pdf").encode()})
     assert (ours["skillPath"], ours["sourceType"]) == ("skills/pdf/SKILL.md", "git")
+    assert "ref" not in ours, "nobody asked for a branch"
     assert ours["skillkit"]["revision"] == skill.revision
     del content["skills"]["theirs"], ours["skillkit"]
     lock.write_text(json.dumps(content))
@@ -138,6 +139,33 @@ def test_our_lock_has_the_fields_of_npx_and_survives_its_rewriting(
     assert (restored.digest, restored.revision) == (skill.digest, skill.revision)
     other.lock(lock)
     assert json.loads(lock.read_text())["skills"]["pdf"]["skillkit"]["digest"] == skill.digest
+
+
+def test_a_branch_that_was_asked_for_is_in_the_lock(
+    installer: SkillInstaller, repository: Repository, tmp_path: Path
+) -> None:
+    repository.commit({"skills/pdf/SKILL.md": skill_text("pdf")})
+    [skill] = installer.add(f"{repository.url}#main")
+    assert skill.source.branch == "main"
+    installer.lock(tmp_path / "skills-lock.json")
+    assert json.loads((tmp_path / "skills-lock.json").read_text())["skills"]["pdf"]["ref"] == "main"
+
+
+def test_a_manifest_of_apm_is_answered_with_the_commands_that_add_what_it_names(
+    installer: SkillInstaller, tmp_path: Path
+) -> None:
+    manifest = tmp_path / "apm.yml"
+    manifest.write_text(
+        "name: app\ndependencies:\n  apm:\n    - acme/tools/skills/pdf#v1\n    - ./packages/own\n"
+        "    - git: https://git.example.com/team/skills\n      skills: [csv]\n"
+    )
+    assert find_lock(tmp_path) == manifest
+    with pytest.raises(LockFileError, match="`apm install` writes") as refused:
+        installer.sync(manifest)
+    assert str(refused.value).splitlines()[1:] == [
+        "  agent skill add acme/tools/skills/pdf --ref v1",
+        "  agent skill add https://git.example.com/team/skills --skill csv",
+    ]
 
 
 @pytest.mark.skipif(not FORMATS.is_dir(), reason="the collection of real locks is not beside the project")

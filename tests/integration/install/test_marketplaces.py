@@ -7,7 +7,7 @@ import pytest
 from installing import Person
 from skill_repositories import Repository, skill_text
 
-from skillkit.install.exceptions import SourceError
+from skillkit.install.exceptions import GitError, SourceError
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.sources.marketplace_plugins import read_plugins
 
@@ -43,6 +43,16 @@ def market(repository: Repository, elsewhere: Repository) -> Repository:
         }
     )
     return repository
+
+
+def test_a_repository_that_cannot_be_read_is_not_called_one_without_a_marketplace(
+    installer: SkillInstaller, market: Repository
+) -> None:
+    oid = market.git("rev-parse", "HEAD:skills")
+    (market.path / "objects" / oid[:2] / oid[2:]).unlink()
+    with pytest.raises(GitError) as refused:
+        installer.add(f"marketplace:{market.url}", everything=True)
+    assert "no marketplace" not in str(refused.value)
 
 
 def test_plugins_of_every_shape_are_found_and_the_rest_is_named(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from skillkit.core.text import escape_hidden
@@ -22,6 +22,8 @@ class GitSource(Source):
     ref: str | None = None
     """A branch, a tag or a full commit; None is what the repository calls HEAD."""
     path: str = ""
+    default_branch: bool = field(default=False, compare=False)
+    """Whether nobody asked for the branch in `ref`: it is the one that the repository's HEAD named."""
 
     @classmethod
     def parse(cls, text: str) -> "GitSource | None":
@@ -31,10 +33,16 @@ class GitSource(Source):
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "GitSource":
         ref = data.get("ref")
-        return cls(data["url"], None if not ref else parse_ref(ref), checked_path(data.get("path", "")))
+        path, default = checked_path(data.get("path", "")), data.get("default_branch") == "True"
+        return cls(data["url"], None if not ref else parse_ref(ref), path, default)
+
+    def to_data(self) -> dict[str, str]:
+        data = super(GitSource, self).to_data()
+        return data if self.default_branch else {key: data[key] for key in data if key != "default_branch"}
 
     def lock_fields(self) -> dict[str, str]:
-        ref = self.tag or self.branch or self.ref
+        # Stock clients put "#ref" behind the address, which some kinds of address do not take.
+        ref = None if self.default_branch else self.tag or self.branch or self.ref
         more = {"ref": ref} if ref else {}
         if self.url.startswith("https://github.com/"):
             return {"source": self.url.removeprefix("https://github.com/"), **more, "sourceType": "github"}
@@ -85,12 +93,12 @@ class GitSource(Source):
         return self.url.rpartition("/")[2].removesuffix(".git")
 
     def at(self, version: str) -> "GitSource":
-        return replace(self, ref=parse_ref(version))
+        return replace(self, ref=parse_ref(version), default_branch=False)
 
     def fixed(self, revision: str | None) -> "GitSource":
         if revision is None or not FULL_COMMIT.fullmatch(revision):
             raise SourceError(f"{self} is not locked to a full commit")
-        return replace(self, ref=revision)
+        return replace(self, ref=revision, default_branch=False)
 
     def __str__(self) -> str:
         ref = f"#{self.ref}" if self.ref else ""
@@ -104,4 +112,6 @@ class GitSource(Source):
 
         with GitRemote(self.url, access) as remote:
             resolved = remote.resolve(self.ref)
-            yield OpenRepository(replace(self, ref=resolved.ref), remote, resolved)
+            default = self.default_branch or (self.ref is None and resolved.branch is not None)
+            followed = replace(self, ref=resolved.ref, default_branch=default)
+            yield OpenRepository(followed, remote, resolved)

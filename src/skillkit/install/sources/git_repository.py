@@ -50,6 +50,8 @@ class OpenRepository(OpenSource):
         folder, _, name = path.rpartition("/")
         try:
             oid = self._tree.file_oid(folder, name)
+        except GitError:
+            raise
         except InstallError:
             return None
         self._remote.fetch_blobs([oid], max_pack=4 * MAX_HEADER_FILE)
