@@ -10,6 +10,7 @@
     python3 dev.py validate ARGS…  run every validation command of the requirements (--help says more)
     python3 dev.py fuzz SECONDS    throw broken headers at the parser
     python3 dev.py corpus FOLDER   take every SKILL.md of a folder through all that is done with one
+    python3 dev.py upstream FOLDER run the core tests of a checkout of skillkit 0.4.0 against this package
     python3 dev.py scripts FOLDER  ask the scripts of real skills for their help, before and after packages
     python3 dev.py columns KIND …  run the conformance suite with lowest or newest versions, or heavy peers
     python3 dev.py bench NAME …    run benchmarks/NAME
@@ -71,6 +72,7 @@ def main(arguments: list[str]) -> int:
         "validate": validate,
         "fuzz": fuzz,
         "corpus": recipe("corpus"),
+        "upstream": recipe("upstream"),
         "scripts": recipe("real_scripts"),
         "columns": recipe("columns"),
         "bench": bench,

@@ -35,6 +35,10 @@ fuzz seconds="60":
 corpus folder:
     python3 dev.py corpus {{folder}}
 
+# Run the core tests of a checkout of skillkit 0.4.0 against this package
+upstream folder:
+    python3 dev.py upstream {{folder}}
+
 # Run the conformance suite with the lowest or newest versions, or with heavy peers
 columns kind *names:
     python3 dev.py columns {{kind}} {{names}}
