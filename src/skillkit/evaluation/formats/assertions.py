@@ -3,48 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from skillkit.evaluation.cases import Check, CheckKind
+from skillkit.evaluation.formats.aliases import CHECKS, FIELDS
 from skillkit.evaluation.formats.document import mapping_of, mappings_of, number_of, text_of, texts_of
 from skillkit.evaluation.statements import check_of_statement
-
-_VALUE_KEYS = (
-    "value", "values", "pattern", "patterns", "phrase", "phrases", "expected", "contains", "includes",
-    "keywords", "regex", "substring", "string", "text_to_find",
-)  # fmt: skip
-_WORD_KEYS = ("description", "text", "statement", "assertion", "check", "criterion", "name", "message", "id")
-_KINDS = {
-    CheckKind.CONTAINS: "contains includes contain include phrase substring contains_phrase contains_text "
-    "contains_keyword contains_keywords keyword keywords must_contain must_include mentions text_contains "
-    "response_contains equals exact includes_all contains_all includes_any contains_any all_of any_of "
-    "output_contains output_contains_any output_includes",
-    CheckKind.EXCLUDES: "absence not_contains not_includes excludes not_contain not_contains_phrase "
-    "must_not_contain does_not_contain excludes_all excludes_any output_not_contains",
-    CheckKind.MATCHES: "matches regex regex_includes regex_match pattern contains_pattern contains_regex "
-    "match matches_pattern output_matches regexp",
-    CheckKind.NOT_MATCHES: "not_matches regex_excludes not_contains_pattern not_regex regex_not_match "
-    "not_matches_pattern output_not_matches excludes_pattern",
-    CheckKind.FILE_EXISTS: "file_exists file_created creates_file file",
-    CheckKind.FILE_ABSENT: "file_not_exists file_absent no_file",
-    CheckKind.FILE_CONTAINS: "file_contains file_includes",
-    CheckKind.FILE_EXCLUDES: "file_not_contains file_excludes",
-    CheckKind.FILE_MATCHES: "file_matches file_regex",
-    CheckKind.FILE_NOT_MATCHES: "file_not_matches",
-    CheckKind.TOOL_CALLS: "tool_use tool_called tool_call tool_calls tools_used uses_tool expect_tools "
-    "command_executed",
-    CheckKind.TOOLS_ABSENT: "tool_not_used tool_not_called no_tool_use reject_tools command_not_executed",
-    CheckKind.SKILL_LOADED: "skill_invocation skill_triggered skill_loaded skill_invoked expect_skill",
-    CheckKind.SKILL_NOT_LOADED: "skill_not_triggered skill_not_invoked skill_not_loaded",
-    CheckKind.MAX_TOKENS: "max_tokens tokens token_limit max_total_tokens",
-    CheckKind.MAX_SECONDS: "max_seconds seconds max_time time_limit max_duration duration",
-    CheckKind.MAX_TOOL_CALLS: "max_tool_calls max_calls tool_call_limit",
-    CheckKind.COMPLETED: "exit_success completed task_completed exit_code no_error",
-    CheckKind.JSON_SCHEMA: "json_schema schema",
-    CheckKind.JSON_SUBSET: "json_contains json_subset json_has json",
-    CheckKind.CHECKER: "program run_command script command checker",
-    CheckKind.EXPRESSION: "code expression python",
-    CheckKind.STATEMENT: "llm_judge judge qualitative semantic rubric behavior_check manual prompt llm "
-    "llm_rubric model_graded g_eval quality",
-}
-_KIND_BY_TYPE = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 
 
 def checks_of(value: object) -> tuple[Check, ...]:
@@ -70,13 +31,13 @@ def judged(sentences: object) -> tuple[Check, ...]:
 def _of_object(assertion: Mapping[str, object]) -> Iterator[Check]:
     kind_name = _normal(text_of(assertion, "type", "kind", "grader", "method", "assertion_type"))
     config = mapping_of(assertion.get("config"))
-    words = text_of(assertion, *_WORD_KEYS)
+    words = text_of(assertion, *FIELDS["check_words"])
     if special := _SPECIAL.get(kind_name):
         yield from special(config or assertion, words)
         return
-    kind = _KIND_BY_TYPE.get(kind_name)
+    kind = CHECKS.get(kind_name)
     source = {**assertion, **config}
-    values = next((found for key in _VALUE_KEYS if (found := texts_of(source.get(key)))), ())
+    values = next((found for key in FIELDS["check_values"] if (found := texts_of(source.get(key)))), ())
     if kind is None and not kind_name:
         kind = CheckKind.CONTAINS if values else CheckKind.STATEMENT
     if kind is None:
@@ -263,7 +224,7 @@ def _normal(kind: str) -> str:
 
 def waza_file_grader(grader: Mapping[str, object]) -> tuple[Check, ...]:
     """Waza's `file` grader, whose name other formats use for one file."""
-    return tuple(_file_grader(mapping_of(grader.get("config")), text_of(grader, *_WORD_KEYS)))
+    return tuple(_file_grader(mapping_of(grader.get("config")), text_of(grader, *FIELDS["check_words"])))
 
 
 def expected_checks(expected: Mapping[str, object]) -> tuple[Check, ...]:

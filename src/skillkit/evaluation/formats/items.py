@@ -8,6 +8,7 @@ from pathlib import Path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.path_resolver import open_beneath
 from skillkit.evaluation.cases import Case, CaseFile, Check, CheckKind, Routing, Suite
+from skillkit.evaluation.formats.aliases import FIELDS, LISTS, field_name
 from skillkit.evaluation.formats.assertions import checks_of, judged
 from skillkit.evaluation.formats.document import (
     FormatError,
@@ -17,48 +18,22 @@ from skillkit.evaluation.formats.document import (
     text_of,
     texts_of,
 )
-from skillkit.evaluation.formats.routes import (
-    NEGATIVE_LISTS,
-    POSITIVE_LISTS,
-    Should,
-    field_name,
-    names_skills,
-    naming_field,
-    routing_of,
-)
+from skillkit.evaluation.formats.routes import Should, routing_of
 from skillkit.evaluation.formats.script_items import identity_of, not_judged, script_call
 
-LIST_KEYS = (
-    "evals", "cases", "queries", "tests", "test_cases", "testCases", "content_evals", "trigger_evals",
-    "triggers", "prompts", "scripts", "variants", "items", "examples", "eval_cases", "samples", "expects",
-    "tasks", "evaluations",
-    "trigger_tests", "train", "validation", "val", "test", "holdout",
-)  # fmt: skip
-TEXT_LISTS = ("queries", "prompts", "cases", "train", "validation", "val", "test", "holdout")
-"""Lists whose items may be bare texts."""
-SKILL_KEYS = ("skill_name", "skill", "skillName", "skill_id", "target_skill")
-PROMPT_KEYS = (
-    "prompt", "query", "question", "q", "request", "user_prompt", "user_message", "input", "message",
-    "user_input", "utterance", "text", "task", "initial_prompt", "user_query", "user_request",
-    "scenario",
-)  # fmt: skip
-_RESULT_KEYS = frozenset(
-    {"predicted_trigger", "selected", "passed", "run_summary", "assertion_results", "runs"}
-)
+_PARTS = ("train", "val", "validation", "test", "holdout")
 
 
 def read_items(document: object, path: Path, skill: str | None) -> Suite:
     """Cases from a list, from lists in a mapping, or from lists of requests by what they should do."""
     top = mapping_of(document)
-    about = text_of(top, *SKILL_KEYS) or next(iter(texts_of(top.get("skills"))), None) or skill
+    about = text_of(top, *FIELDS["skill"]) or next(iter(texts_of(top.get("skills"))), None) or skill
     cases: list[Case] = []
     notes: dict[str, None] = {}
     alone = bool(top) and bool(_prompts(top, path))  # the file is one case
     items = [(document, None, "")] if alone else [*_items(document), *_by_skill(top)]
-    asked = [found for item, _, _ in items if _prompts(found := mapping_of(item), path)]
-    naming = naming_field(asked) if about is None else ""
     for item, should, split in items:
-        case = _case(item, len(cases) + 1, about, should, path, naming=naming)
+        case = _case(item, len(cases) + 1, about, should, path)
         if case is not None:
             cases.append(replace(case, split=split) if split and not case.split else case)
             if case.script is not None:
@@ -86,7 +61,7 @@ def _items(
         return
     if isinstance(document, list):
         for item in document:
-            if isinstance(item, str) and key not in TEXT_LISTS and should is None:
+            if isinstance(item, str) and key not in LISTS["texts"] and should is None:
                 continue
             nested = mapping_of(item).get("queries")
             if isinstance(nested, list):  # variants of one question
@@ -100,12 +75,12 @@ def _items(
         if not isinstance(value, list | Mapping):
             continue
         texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
-        if name in POSITIVE_LISTS and (name != "triggers" or texts):
+        if name in LISTS["positive"] and (name != "triggers" or texts):
             yield from _items(value, "yes", split, name, depth + 1)
-        elif name in NEGATIVE_LISTS:
+        elif name in LISTS["negative"]:
             yield from _items(value, "no", split, name, depth + 1)
-        elif own in LIST_KEYS:
-            part = name if name in ("train", "val", "validation", "test", "holdout") else split
+        elif own in LISTS["cases"]:
+            part = name if name in _PARTS else split
             yield from _items(value, should, part, name, depth + 1)
 
 
@@ -114,22 +89,20 @@ def _by_skill(top: Mapping[str, object]) -> Iterator[tuple[object, Should, str]]
     skills = top.get("skills")
     listed = [
         *mapping_of(skills).items(),
-        *((text_of(each, "name", *SKILL_KEYS), each) for each in mappings_of(skills)),
+        *((text_of(each, "name", *FIELDS["skill"]), each) for each in mappings_of(skills)),
     ]
     for name, value in (*top.items(), *listed):
         lists = {field_name(key) for key in mapping_of(value)}
         of_skill = (name, value) in listed and bool(name)
-        wanted = POSITIVE_LISTS | NEGATIVE_LISTS | (frozenset(LIST_KEYS) if of_skill else frozenset())
-        if name in LIST_KEYS or not (lists & wanted or (of_skill and isinstance(value, list))):
+        wanted = {*LISTS["positive"], *LISTS["negative"], *(LISTS["cases"] if of_skill else ())}
+        if name in LISTS["cases"] or not (lists & wanted or (of_skill and isinstance(value, list))):
             continue
         for item, should, split in _items(value):
             asked = {"prompt": item} if isinstance(item, str) else mapping_of(item)
             yield {"skill": str(name), **asked}, should, split
 
 
-def _case(
-    item: object, number: int, skill: str | None, should: Should, path: Path, *, naming: str = ""
-) -> Case | None:
+def _case(item: object, number: int, skill: str | None, should: Should, path: Path) -> Case | None:
     if isinstance(item, str):
         item = {"prompt": item} if item.strip() else {}
     if not isinstance(item, Mapping):
@@ -138,13 +111,17 @@ def _case(
     identity = identity_of(item, number)
     if script := script_call(item):
         return Case(
-            identity, name=name, skill=text_of(item, *SKILL_KEYS) or skill, script=script, files=_files(item)
+            identity,
+            name=name,
+            skill=text_of(item, *FIELDS["skill"]) or skill,
+            script=script,
+            files=_files(item),
         )
     prompts = _prompts(item, path)
-    if not prompts or _RESULT_KEYS & item.keys():
+    if not prompts or item.keys() & FIELDS["result"]:
         return None
-    about = text_of(item, *SKILL_KEYS) or skill
-    routing = routing_of(item, about, should, naming)
+    about = text_of(item, *FIELDS["skill"]) or skill
+    routing = routing_of(item, about, should)
     checks = _checks(item)
     expected = text_of(
         item, "expected_output", "ground_truth", "with_skill_expected", "expected_response", "expected_result"
@@ -168,7 +145,7 @@ def _case(
 
 
 def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
-    if text := text_of(item, *PROMPT_KEYS):
+    if text := text_of(item, *FIELDS["prompt"]):
         return (text,)
     for key in ("turns", "messages", "prompts", "conversation"):
         turns = item.get(key)
@@ -185,7 +162,7 @@ def _prompts(item: Mapping[str, object], path: Path) -> tuple[str, ...]:
             if any(said):
                 return tuple(text for text in said if text)
     for key in ("input", "inputs", "scenario"):
-        if text := text_of(mapping_of(item.get(key)), *PROMPT_KEYS):
+        if text := text_of(mapping_of(item.get(key)), *FIELDS["prompt"]):
             return (text,)
     if (file := text_of(item, "file", "prompt_file")) and (text := _prompt_file(file, path.parent)):
         return (text,)
@@ -227,9 +204,7 @@ def _checks(item: Mapping[str, object]) -> tuple[Check, ...]:
     if isinstance(behaviour, list):
         found.extend(checks_of(behaviour))
     found.extend(judged(item.get("rubric")))
-    forbidden = texts_of(item.get("forbidden"))
-    if not names_skills(forbidden):
-        found.extend(judged([f"The answer avoids this: {text}" for text in forbidden]))
+    found.extend(judged([f"The answer avoids this: {text}" for text in texts_of(item.get("forbidden"))]))
     found.extend(_plain_checks(mapping_of(item.get("checks"))))
     if isinstance(item.get("checks"), list):
         found.extend(checks_of(item["checks"]))
@@ -291,7 +266,7 @@ def _why_not(document: object) -> str:
     if not keys:
         return "holds no cases"
     if keys & (
-        _RESULT_KEYS | {"query_id", "eval_id", "summary", "trigger_metrics", "benchmark", "timestamp"}
+        {*FIELDS["result"]} | {"query_id", "eval_id", "summary", "trigger_metrics", "benchmark", "timestamp"}
     ):
         return "holds results of an evaluation, not cases"
     if {"pattern", "run"} <= keys:
@@ -300,7 +275,7 @@ def _why_not(document: object) -> str:
         return "describes a skill and holds no cases"
     if keys & {"targets", "default_targets", "harness"}:
         return "configures a test program and holds no cases"
-    of_cases = {*PROMPT_KEYS, "id", "should_trigger", "shouldTrigger", "expected_skill"}
-    if any(isinstance(top.get(key), list) for key in LIST_KEYS) or keys & of_cases:
+    of_cases = {*FIELDS["prompt"], "id", "should_trigger", "shouldTrigger", "expected_skill"}
+    if any(isinstance(top.get(key), list) for key in LISTS["cases"]) or keys & of_cases:
         return f"has items without a request; their keys are {', '.join(sorted(keys)[:8])}"
     return f"holds no cases; its keys are {', '.join(sorted(keys)[:8])}"
