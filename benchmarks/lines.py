@@ -20,9 +20,8 @@ from pathlib import Path
 from benchmarks.matching import data
 from benchmarks.matching.scale import named
 from benchmarks.measure import record, table
-from skillkit.agent.models.demonstration import Turn
-from skillkit.agent.models.engine import LocalEngine
-from skillkit.agent.models.local import LocalProvider
+from skillkit.agent.local.engine import LocalEngine, Turn
+from skillkit.agent.local.provider import LocalProvider
 from skillkit.agent.settings import Settings
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.catalogue import skill_id, skill_line

@@ -29,7 +29,7 @@ from skill_repositories import Repository, skill_text
 from terminal import Terminal
 
 import skillkit
-from skillkit.agent.models.model_files import QWEN_CODER, ModelStore
+from skillkit.agent.local.files import QWEN_CODER, ModelStore
 from skillkit.disclosure.tool_result import unfence
 
 ROOT = Path(__file__).parents[2]

@@ -39,11 +39,6 @@ class SavedConversation:
         first = next((message for message in self.messages if message.get("role") == "user"), None)
         return one_line(text_of(first))[:80] if first else "(empty)"
 
-    @property
-    def said(self) -> str:
-        """All that the user said."""
-        return "\n".join(text_of(message) for message in self.messages if message.get("role") == "user")
-
     def add(self, messages: Sequence[dict[str, Any]]) -> None:
         """What was said since; results among it are no longer news."""
         self.messages += messages

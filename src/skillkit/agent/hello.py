@@ -16,12 +16,12 @@ _NAMES = {name: code for code, (name, _) in _GREETINGS.items()}
 class HelloTools(AgentToolset):
     """Says hello: what the agent can do without any skill."""
 
-    def greet_user(self, name: str, language: str) -> dict[str, object]:
+    def greet_user(self, name: str, language: str = "en") -> dict[str, object]:
         """Greet somebody: hello, hi, bonjour, hallo, hola, ciao, olá, welcome.
 
         Args:
             name: Who is greeted.
-            language: A code such as fr, or an English name; en when the request names none.
+            language: A code such as fr, or an English name.
         """
         wanted = language.strip().lower()
         code = _NAMES.get(wanted, wanted.replace("_", "-").partition("-")[0])

@@ -6,7 +6,7 @@ PROVIDERS = Extensions(
     "skillkit.providers",
     "provider",
     {
-        "local": "skillkit.agent.models.local:LocalProvider",
+        "local": "skillkit.agent.local.provider:LocalProvider",
         "openai": "skillkit.agent.models.openai:OpenAIProvider",
         "anthropic": "skillkit.agent.models.anthropic:AnthropicProvider",
         "azure": "skillkit.agent.models.azure:AzureProvider",

@@ -13,9 +13,8 @@ from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import BRIEF_INSTRUCTIONS, INSTRUCTIONS
 from skillkit.agent.journal import open_journal
 from skillkit.agent.memory import Memory
-from skillkit.agent.models.examples import Example, examples_of
 from skillkit.agent.models.failures import friendly
-from skillkit.agent.models.provider import ChatProvider, ready
+from skillkit.agent.models.provider import UNAIDED, ChatProvider, ready
 from skillkit.agent.named_files import find_named_files
 from skillkit.agent.remedies import advise
 from skillkit.agent.settings import Settings, SettingsFile
@@ -29,7 +28,6 @@ from skillkit.core.threads import in_daemon_thread
 from skillkit.core.turn import NO_TURN, ConversationTurn
 from skillkit.disclosure import Disclosure
 from skillkit.install.enabled import EnabledSkills
-from skillkit.scripts import find_scripts
 
 if TYPE_CHECKING:
     from agent_framework import Agent
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from skillkit.agent.skills import ProgramSkills
 
 COMPACTION = "compaction"
+UNAIDED_ANSWER = "(answered without a tool)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,8 @@ class Observers:
     """What is being done now, for somebody who waits."""
     printed: Callable[[str], object] = lambda line: None
     """What a script prints while it runs; called from other threads."""
+    unaided: Callable[[], object] = lambda: None
+    """Called when the embedded model has answered without a tool."""
 
 
 NO_OBSERVERS = Observers()
@@ -105,7 +106,6 @@ class AgentRuntime:
         self._skills: ProgramSkills | None = None
         self._unsaved = UnsavedTurn("")
         self._save_problem = self._memory_problem = ""
-        self._examples: dict[str, list[Example]] = {}
         self._reported: set[str] = set()
         self._files: dict[Path, None] = {}
 
@@ -156,6 +156,8 @@ class AgentRuntime:
                     yield update.text
                 # Not by the ids of messages: some services give all the same.
                 interrupted |= any(content.type == "function_call" for content in update.contents)
+                if (update.additional_properties or {}).get(UNAIDED):
+                    self.observers.unaided()
             await stream.get_final_response()
         except BaseException as error:
             self._unsaved.keep(self.conversation, stopped=not isinstance(error, Exception))
@@ -267,15 +269,14 @@ class AgentRuntime:
             providers.append(Recollection(self.memory, self._note_memory_problem))
         self.client = self.client or ready(self.provider).client()
         describe_tool_errors(self.client, self.settings.tool_calls)
-        if hasattr(self.client, "examples"):
-            self.client.examples = self._skill_examples
-            self.client.skills = self.manager.offered_skills
-            self.client.scripts = self._skill_scripts
-            self.client.usage = self._script_usage
+        if self.provider.embedded:
+            from skillkit.agent.local.client import SkillsOfTurn
+
+            self.client.skills = SkillsOfTurn(self.manager, lambda: self.skills.session)
         self._limits = TurnLimits(self.trace, self.settings.tool_calls, self.settings.turn_tokens)
         self._agent = Agent(
             self.client,
-            BRIEF_INSTRUCTIONS if self.provider.small else INSTRUCTIONS,
+            BRIEF_INSTRUCTIONS if self.provider.embedded else INSTRUCTIONS,
             name="agent",
             default_options=dict(self.provider.options),
             context_providers=providers,
@@ -303,13 +304,11 @@ class AgentRuntime:
     def _build_skills(self) -> "ProgramSkills":
         from skillkit.agent.skills import ProgramSkills, ScriptApproval, disclosure_provider
 
-        small_model = self.provider.small
         provider = disclosure_provider(
             self.manager,
             self.enabled.team.around(self.approvals),
             problem=self.observers.problem,
             printed=self.observers.printed,
-            small_model=small_model,
             gate=self.settings.gate,
             shown_files=self.provider.settings.kinds_of_shown_files,
         )
@@ -318,8 +317,7 @@ class AgentRuntime:
             ScriptApproval(self.manager, self.approvals, self.ask),
             self.observers.disclosed,
             HelloTools().tools(),
-            small_model=small_model,
-            said_before=lambda: self.conversation.said,
+            embedded=self.provider.embedded,
             history=self._sent,
             requester=self._requester,
             models=self.provider.settings.models_of_skills(),
@@ -333,25 +331,6 @@ class AgentRuntime:
             if problem is not None:
                 self.observers.problem(problem)
         return skills
-
-    def _skill_examples(self) -> list[Example]:
-        """Return what the skills in use show of themselves, for a model that has to be shown."""
-        for identity in self.active_skills:
-            if identity not in self._examples:
-                skill = self.manager.get_skill(identity)
-                self._examples[identity] = examples_of(skill, [script.name for script in find_scripts(skill)])
-        return [example for identity in self.active_skills for example in self._examples[identity]]
-
-    def _skill_scripts(self) -> dict[str, list[str]]:
-        return {
-            identity: [script.name for script in find_scripts(self.manager.get_skill(identity))]
-            for identity in self.active_skills
-        }
-
-    def _script_usage(self, identity: str, name: str) -> str:
-        from skillkit.agent.models.script_usage import usage_of
-
-        return usage_of(self.manager.get_skill(identity), name)
 
     def _skills_text(self) -> str:
         disclosed = self.skills.last

@@ -1,9 +1,8 @@
 """The skills of the program: the integration for Agent Framework, with what only this program does."""
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agent_framework import ChatContext, Message, SupportsAgentRun
@@ -16,7 +15,6 @@ from skillkit.agent.approvals import (
     ScriptQuestion,
     ToolQuestion,
 )
-from skillkit.agent.models.spelling import correct_spelling
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.digest_memo import tree_digests
@@ -35,24 +33,18 @@ from skillkit.disclosure import (
     plan_compaction,
     with_insertions,
 )
-from skillkit.disclosure.catalogue import skill_id
 from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.tool_gate import Gated, ToolGate
-from skillkit.disclosure.tool_sources import JoinedTools, question_event
+from skillkit.disclosure.tool_sources import FixedTools, JoinedTools, question_event
+from skillkit.disclosure.tools import find_tool
 from skillkit.integrations.agent_framework import EffortOptions, SkillsContextProvider, as_message
 from skillkit.integrations.agent_framework_files import show_files
 from skillkit.integrations.conversation import Conversation
 from skillkit.integrations.default_tools import default_sources
-from skillkit.integrations.small_model import SmallModelTools
-from skillkit.matching import MatchingSettings, SkillMatcher
 from skillkit.scripts import LocalRunner, ScriptTools
 from skillkit.scripts.runners import can_show_folders, default_runner
 
 STATE = "skills"
-NEAR = 0.025
-"""The confidence from which a small model is offered to load a skill that did not match."""
-SMALL_MODEL_THRESHOLD = 0.15
-"""The confidence from which a small model gets a skill at once: asking it costs more than the text does."""
 Observer = Callable[[Disclosure], object]
 
 
@@ -62,7 +54,6 @@ def disclosure_provider(
     *,
     problem: Callable[[str], object],
     printed: Callable[[str], object],
-    small_model: bool,
     gate: str = "",
     shown_files: Sequence[str] = (),
 ) -> SkillContextProvider:
@@ -81,39 +72,10 @@ def disclosure_provider(
         settings.max_skills,
         fallback=settings.fallback,
         tool_sources=default_sources(manager, scripts, on_error=lambda error: problem(str(error))),
-        matcher=_forgiving_matcher() if small_model else None,
         run_command=scripts.run_command,
         gate=ToolGate(gate) if gate else None,
         shown_files=shown_files,
     )
-
-
-def _forgiving_matcher() -> SkillMatcher:
-    """One for a model that would not load a skill by itself, unless the user wants it otherwise."""
-    chosen = MatchingSettings.from_environment()
-    return SkillMatcher(
-        settings=chosen, threshold=SMALL_MODEL_THRESHOLD if chosen.threshold is None else None
-    )
-
-
-@dataclass
-class BasicTools:
-    """What the agent can do without skills."""
-
-    own: Sequence[Tool]
-    said: Callable[[], str] | None = None
-    """All that was said, where a tool is offered only if a word of it was said and no skill is in use."""
-
-    def tools(self, session: SkillSession) -> Sequence[Tool]:
-        if self.said is None:
-            return self.own
-        from skillkit.agent.models.grounding import mentions_tool  # costly, and for small models only
-
-        said = "" if session.active_ids else self.said()
-        return [tool for tool in self.own if mentions_tool(said, tool.name, tool.description)]
-
-    def tool(self, name: str, session: SkillSession) -> Tool | None:
-        return next((tool for tool in self.own if tool.name == name), None)
 
 
 class ProgramSkills(SkillsContextProvider):
@@ -128,8 +90,7 @@ class ProgramSkills(SkillsContextProvider):
         observer: Observer = lambda disclosed: None,
         basic: Sequence[Tool] = (),
         *,
-        small_model: bool = False,
-        said_before: Callable[[], str] = str,
+        embedded: bool = False,
         history: Callable[[], Sequence[object]] = tuple,
         requester: Requester | None = None,
         models: Mapping[str, str] | None = None,
@@ -141,7 +102,7 @@ class ProgramSkills(SkillsContextProvider):
             provider,
             STATE,
             approve=self._ask,
-            wrap=self._narrowed,
+            wrap=self._with_own_tools,
             requester=requester,
             models=models,
             effort_options=effort_options,
@@ -151,18 +112,13 @@ class ProgramSkills(SkillsContextProvider):
         self.ask_about_tool = ask_about_tool
         """Asks the user about tools of the program's own; None where nobody can be asked."""
         self.observer = observer
-        self.small_model = small_model
-        """Takes every tool it sees, so it sees fewer: skills to load when the request is near them, or else
-        those of the agent's own tools of which a word was said."""
-        self.said_before = said_before
-        """What the user said earlier in the conversation."""
+        self.embedded = embedded
+        """Whether the embedded model is asked, which gets the tools of the skills of a turn and no list."""
         self.history = history
         """The earlier messages as they are sent; the framework adds them to each request."""
-        self.basic = BasicTools(basic, self._said if small_model else None)
+        self.basic = FixedTools(basic)
         self.session = SkillSession()
         self.last: Disclosure | None = None
-        self._loadable: frozenset[str] | None = None
-        self._request = ""
 
     def restore(self, data: Any) -> str | None:
         """Take up the skills of a saved conversation; return what is wrong when it cannot be done."""
@@ -192,7 +148,7 @@ class ProgramSkills(SkillsContextProvider):
 
     async def _ask(self, tool: str, arguments: Mapping[str, object]) -> bool:
         with in_turn(self.session.id, self.session.turn):
-            if self.basic.tool(tool, self.session) is not None:
+            if find_tool(self.basic, tool, self.session) is not None:
                 return await self._ask_about_own(tool, arguments)
             return await self.approvals.ask_about(tool, arguments)
 
@@ -217,39 +173,20 @@ class ProgramSkills(SkillsContextProvider):
         return show_files(with_insertions(messages, insertions, as_message), client)
 
     async def disclose(self, conversation: Conversation, messages: Sequence[Message]) -> Disclosure:
-        understood = self._spelled(messages) if self.small_model else messages
-        disclosed = await conversation.adisclose([*self.history(), *understood], elsewhere=True)
-        if self.small_model:
-            self._request = " ".join(message.text for message in messages if message.role == "user")
-            self._loadable = frozenset() if disclosed.matched else await self._near(messages)
-            disclosed = replace(disclosed, tools=await conversation.atools())
+        disclosed = await conversation.adisclose([*self.history(), *messages], elsewhere=True)
+        if self.embedded:
+            disclosed = replace(disclosed, instructions="")
         self.last = disclosed
         self.observer(disclosed)
         return disclosed
 
-    def _spelled(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages as skills are matched with them: without slips in the words that these declare."""
-        offered = self.provider.manager.offered_skills()
-        return [
-            Message(message.role, [spelled])
-            if message.role == "user" and (spelled := correct_spelling(message.text, offered)) != message.text
-            else message
-            for message in messages
-        ]
+    def _with_own_tools(self, source: ToolSource) -> ToolSource:
+        joined = JoinedTools([Gated(self.basic, self.provider.admit), source])
+        if not self.embedded:
+            return joined  # the same in every request: other tools end a prompt cache
+        from skillkit.agent.local.tools import LocalTools
 
-    def _narrowed(self, source: ToolSource) -> ToolSource:
-        basic = Gated(self.basic, self.provider.admit)
-        if not self.small_model:
-            return JoinedTools([basic, source])  # the same in every request: other tools end a prompt cache
-        return JoinedTools([basic, SmallModelTools(source, self.provider.manager, lambda: self._loadable)])
-
-    def _said(self) -> str:
-        # A skill to load is the better answer to what was said.
-        return "" if self._loadable else f"{self.said_before()} {self._request}"
-
-    async def _near(self, messages: Sequence[Message]) -> frozenset[str]:
-        near = await asyncio.to_thread(self.provider.near, messages, self.session)
-        return frozenset(skill_id(match.skill) for match in near if match.score >= NEAR)
+        return LocalTools(joined, self.provider.manager)
 
 
 class ScriptApproval:

@@ -39,7 +39,6 @@ from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 from skillkit.disclosure.tool_gate import Admission, ToolGate
 from skillkit.disclosure.tool_sources import JoinedTools
 from skillkit.disclosure.tools import Tool, ToolLookup, ToolSource
-from skillkit.disclosure.tools_of_use import skills_in_use
 from skillkit.journal.sensitive import described
 from skillkit.journal.telemetry import with_spans
 from skillkit.matching import Match
@@ -381,6 +380,12 @@ class SkillContextProvider(SkillTexts):
     def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
         same = session.catalogue == offer.catalogue.text
         return offer.catalogue.tokens if same else self._count_again(session.catalogue)
+
+
+def skills_in_use(manager: SkillManager, session: SkillSession) -> list[SkillMetadata]:
+    """Return the active skills of a conversation that still exist."""
+    found = map(manager.find_skill, session.active_ids)
+    return [skill for skill in found if skill is not None]
 
 
 def _as_json(tools: tuple[Tool, ...]) -> str:

@@ -135,7 +135,6 @@ def read_skill_resource_tool(activator: Activator, session: SkillSession) -> Too
         ),
         read_skill_resource,
         Effect.READS,
-        used_on=lambda skill: True,
         event=Kind.READ,
         unlisted={"limit": {"type": "integer"}},
         names_files=False,

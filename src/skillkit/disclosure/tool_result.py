@@ -3,12 +3,9 @@
 import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
-from skillkit.core.foreign_json import parse_json
-from skillkit.disclosure.fence import attribute, defanged, error_element, fenced, nonce_for
+from skillkit.disclosure.fence import attribute, error_element, fenced, nonce_for
 from skillkit.disclosure.shown_files import ShownFile
 
 _OUTPUT = re.compile(
@@ -61,38 +58,3 @@ def unfence(output: str) -> str | None:
     """The defanged text inside a whole `<skill_output>`; None when `output` is something else."""
     found = _OUTPUT.fullmatch(output)
     return None if found is None else found["text"]
-
-
-def brief_text(tool: str, result: str) -> str:
-    """A result in the fewest words, for a small model: `{"success", "result", "message"}` without its frame.
-
-    What is left is as harmless as it was inside the fence.
-    """
-    payload: Any = None
-    with suppress(ValueError):
-        payload = parse_json(unfence(result) or result)
-    match payload:
-        case {"success": True, "result": dict(skills)} if lists_scripts(skills):
-            text = f"Result of {tool}: {'; '.join(scripts_of(*listed) for listed in skills.items())}"
-        case {"success": True, "result": value}:
-            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            text = f"Result of {tool}: {shown}"
-        case {"success": False, "message": message}:
-            text = f"{tool} failed: {message}"
-        case _:
-            return f"Result of {tool}:\n{result}"
-    return defanged(text)
-
-
-def lists_scripts(result: Mapping[str, object]) -> bool:
-    """Whether this is the scripts of skills, as `script_list` returns them."""
-    return bool(result) and all(
-        isinstance(scripts, list)
-        and all(isinstance(one, dict) and {"name", "path"} == one.keys() for one in scripts)
-        for scripts in result.values()
-    )
-
-
-def scripts_of(skill: str, scripts: Any) -> str:
-    """A skill and its scripts by name: a small model that is given their paths miscounts and names none."""
-    return f"{skill} has {len(scripts)}: {', '.join(script['name'] for script in scripts)}"

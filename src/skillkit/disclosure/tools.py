@@ -7,7 +7,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from skillkit.core.events import Kind
-from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.tool_result import ToolResult
 
 if TYPE_CHECKING:
@@ -45,20 +44,14 @@ class Tool:
     effect: Effect = Effect.ACTS
     asks: bool = False
     """Whether the user is asked before each call."""
-    used_on: Callable[[SkillMetadata], bool] | None = None
-    """Which skills in use give it something to do; None for a tool that needs no skill in use."""
     skill: str = ""
     """The id of the skill that brings the tool; empty for one that is there for all skills."""
     event: Kind | None = None
     """What the journal calls a call of it; None where whoever runs the code writes it down, or nobody."""
-    valid_choices: Callable[[Sequence[SkillMetadata]], Mapping[str, Sequence[str]]] | None = None
-    """Which values arguments can have among these skills, for a model that has to choose from a list."""
     unlisted: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Arguments that are accepted and not shown: hardly any call needs them, and every request would pay."""
     implied: Mapping[str, object] = field(default_factory=dict)
     """Arguments that every call has without saying so; the user who is asked sees them."""
-    about: str = ""
-    """Words of which one has to be said before a model that takes every tool may call it; empty for any."""
     names_files: bool = True
     """Whether its arguments may name files of the user's, which skills with `paths` wait for."""
     aliases: Mapping[str, str] = field(default_factory=dict)

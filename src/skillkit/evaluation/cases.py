@@ -58,7 +58,8 @@ class Check:
     """A file or glob, relative to the folder of the run."""
     limit: float | None = None
     data: object = None
-    """A JSON schema, an expected document, or for each tool call a pattern of its arguments or None."""
+    """A JSON schema, an expected document, or for each tool call a pattern of its arguments, the
+    arguments themselves, or None."""
     text: str = ""
     """What the author wrote."""
     compiled: bool = False

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from skillkit.core.authority import current_requester
-from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.tools import SKILL_ALIASES, Effect, Tool
-from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.inputs import Inputs, named_inputs
 from skillkit.scripts.payloads import Payload
 
@@ -65,8 +63,6 @@ def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
             _schema({"skill_id": name}),
             script_list,
             Effect.READS,
-            used_on=_has_scripts,
-            about="script",
             aliases=SKILL_ALIASES,
         ),
         Tool(
@@ -76,9 +72,7 @@ def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
             script_help,
             Effect.RUNS_CODE,
             asks=True,
-            used_on=_has_scripts,
             implied={"args": ["--help"]},
-            about="script help usage option argument parameter",
             aliases=SKILL_ALIASES,
         ),
         Tool(
@@ -97,24 +91,10 @@ def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
             script_run,
             Effect.RUNS_CODE,
             asks=True,
-            used_on=_has_scripts,
             aliases=SKILL_ALIASES,
-            valid_choices=_script_names,
         ),
         reading,
     )
-
-
-def _script_names(skills: Sequence[SkillMetadata]) -> dict[str, list[str]]:
-    scripts = {skill.name: [script.name for script in find_scripts(skill)] for skill in skills}
-    return {
-        "skill_id": [skill for skill, names in scripts.items() if names],
-        "script_name": sorted({name for names in scripts.values() for name in names}),
-    }
-
-
-def _has_scripts(skill: SkillMetadata) -> bool:
-    return bool(find_scripts(skill))
 
 
 def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:

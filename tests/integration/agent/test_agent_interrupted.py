@@ -9,7 +9,7 @@ import pytest
 from openai_server import CallTool, OpenAIServer, Say
 from terminal import CTRL_C, CTRL_D, Terminal, start
 
-from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, cache_folder
+from skillkit.agent.local.files import QWEN_CODER, ModelStore, cache_folder
 from skillkit.agent.unfinished import STOPPED
 
 MODELS = cache_folder()  # before the tests move the home folder

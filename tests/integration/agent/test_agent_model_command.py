@@ -16,13 +16,11 @@ from terminal import CTRL_D, start
 
 from skillkit.agent.cli import model as model_command
 from skillkit.agent.exceptions import ModelFileError
-from skillkit.agent.models import local as provider
-from skillkit.agent.models import model_files as files
-from skillkit.agent.models import model_sources as sources
+from skillkit.agent.local import files, provider, sources
+from skillkit.agent.local.files import ModelFile, ModelStore
+from skillkit.agent.local.provider import LocalProvider
+from skillkit.agent.local.sources import HttpFile
 from skillkit.agent.models.choice import choose
-from skillkit.agent.models.local import LocalProvider
-from skillkit.agent.models.model_files import ModelFile, ModelStore
-from skillkit.agent.models.model_sources import HttpFile
 from skillkit.agent.settings import ProviderSettings, Settings
 
 BYTES = os.urandom(4096)

@@ -1,4 +1,4 @@
-"""The embedded model for real: it answers, greets, runs a script, and says what it cannot do.
+"""The embedded model for real: it answers, greets and runs a script.
 
 `agent model install` fetches the model; without it these tests are skipped.
 """
@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from skillkit.agent.conversations import ConversationStore
-from skillkit.agent.models.engine import LocalEngine
-from skillkit.agent.models.local import LocalProvider
-from skillkit.agent.models.local_client import LocalChatClient
-from skillkit.agent.models.model_files import QWEN_CODER, ModelStore, cache_folder
+from skillkit.agent.local.client import LocalChatClient
+from skillkit.agent.local.engine import LocalEngine
+from skillkit.agent.local.files import QWEN_CODER, ModelStore, cache_folder
+from skillkit.agent.local.provider import LocalProvider
 from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
 from skillkit.agent.telemetry import Step
 from skillkit.disclosure.tool_result import unfence
@@ -98,12 +98,6 @@ async def test_it_runs_a_script_in_the_sandbox_and_answers_from_the_output(ask) 
     assert "Ada" in answer
 
 
-async def test_it_says_what_it_cannot_do(ask) -> None:
-    answer, steps = await ask("Send an email to my boss")
-    assert tools(steps) == []
-    assert "cannot" in answer.lower() or "can't" in answer.lower()
-
-
 async def test_the_next_start_processes_only_what_is_new(ask, engine: LocalEngine, states: Path) -> None:
     await ask("Greet Alice in French")
     engine._processed = ""
@@ -112,7 +106,7 @@ async def test_the_next_start_processes_only_what_is_new(ask, engine: LocalEngin
     request = next(step for step in steps if step.kind == "model")
     assert request.tokens is not None
     assert request.processed is not None
-    assert request.processed < 40 < request.tokens.total
+    assert request.processed < request.tokens.total / 4
 
 
 def test_nobody_else_on_the_machine_can_use_it(engine: LocalEngine) -> None:

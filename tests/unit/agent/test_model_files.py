@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from skillkit.agent.exceptions import ModelFileError
-from skillkit.agent.models.model_files import QWEN_CODER, ModelFile, ModelStore, cache_folder
-from skillkit.agent.models.model_sources import HttpFile, LocalFile, ModelSource, PackagePart, PackageParts
+from skillkit.agent.local.files import QWEN_CODER, ModelFile, ModelStore, cache_folder
+from skillkit.agent.local.sources import HttpFile, LocalFile, ModelSource, PackagePart, PackageParts
 
 PART = 1000
 BYTES = os.urandom(2500)
@@ -139,7 +139,7 @@ def test_a_download_goes_on_where_it_stopped(store: ModelStore, web: tuple[str, 
 def test_an_interrupted_download_goes_on_where_it_stopped(
     store: ModelStore, web: tuple[str, FileServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skillkit.agent.models.model_sources.CHUNK", 500)
+    monkeypatch.setattr("skillkit.agent.local.sources.CHUNK", 500)
     url, server = web
     wanted = model(HttpFile(url))
 

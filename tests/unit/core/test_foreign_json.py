@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from skillkit.agent.conversations import ConversationError, ConversationStore
+from skillkit.agent.local.results import answer_from_result
 from skillkit.agent.settings import SettingsError, SettingsFile
 from skillkit.core.disk import DamagedFileError, JsonFile
 from skillkit.core.exceptions import StateFileError
 from skillkit.core.foreign_json import parse_json, read_json, read_plain
-from skillkit.disclosure.tool_result import brief_text
 from skillkit.install.exceptions import LockFileError
 from skillkit.install.lockfile import read_lock
 from skillkit.install.registry import InstallRegistry
@@ -96,7 +96,7 @@ def test_a_conversation_that_is_too_deep_is_left_as_it_is(tmp_path: Path) -> Non
 
 
 def test_a_tool_result_that_is_too_deep_is_text() -> None:
-    assert brief_text("script_run", DEEP).startswith("Result of script_run:\n[[[")
+    assert answer_from_result(DEEP).startswith("[[[")
 
 
 def test_a_lock_of_many_entries_that_says_one_twice_is_refused_at_once(tmp_path: Path) -> None:

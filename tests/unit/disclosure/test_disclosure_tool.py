@@ -1,11 +1,8 @@
 """A tool refuses arguments it cannot take, as data, and forgives how models write them."""
 
-import json
-
 import pytest
 
 from skillkit.disclosure import Tool
-from skillkit.disclosure.tool_result import brief_text
 
 SCHEMA = {
     "type": "object",
@@ -81,27 +78,3 @@ async def test_a_schema_may_allow_more():
 async def test_a_tool_without_parameters_says_so():
     answer = (await Tool("now", "", {}, echo).call({"x": 1})).data
     assert answer["message"] == "now: there is no argument 'x'. Expected: no arguments."
-
-
-@pytest.mark.parametrize(
-    ("result", "words"),
-    [
-        ('{"success": true, "result": "Hi", "message": "m"}', "Result of t: Hi"),
-        ('{"success": true, "result": {"a": 1}}', 'Result of t: {"a": 1}'),
-        ('{"success": false, "error": "timeout", "message": "too slow"}', "t failed: too slow"),
-        ("plain", "Result of t:\nplain"),
-    ],
-)
-def test_brief_results_have_few_words(result: str, words: str) -> None:
-    assert brief_text("t", result) == words
-
-
-def test_a_brief_list_of_scripts_has_their_names() -> None:
-    listed = {
-        "kalshi": [{"name": "status", "path": "/a/status.py"}, {"name": "search", "path": "/a/search.py"}]
-    }
-    result = json.dumps({"success": True, "result": listed | {"none": []}, "message": "Found 2 scripts"})
-    assert (
-        brief_text("script_list", result)
-        == "Result of script_list: kalshi has 2: status, search; none has 0: "
-    )

@@ -18,7 +18,7 @@ from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
 from skillkit.agent.cli.model import about_download
 from skillkit.agent.cli.outcome import exit_code
 from skillkit.agent.cli.screen import AnswerScreen
-from skillkit.agent.cli.turns import LATEST, MAX_SHOWN, Options, TurnTree, runtime_for
+from skillkit.agent.cli.turns import LATEST, MAX_SHOWN, Options, TurnTree, runtime_for, say_unaided
 from skillkit.agent.cli.typed_ahead import silent_keys
 from skillkit.agent.cli.usage import TokenTotals
 from skillkit.agent.conversations import latest_exchange
@@ -250,7 +250,11 @@ class Chat:
             screen.stop()
             output.warn(text)
 
-        return Observers(self.tree.disclosed, step, problem, screen.activity, screen.activity)
+        def unaided() -> None:
+            screen.stop()
+            say_unaided()
+
+        return Observers(self.tree.disclosed, step, problem, screen.activity, screen.activity, unaided)
 
     def _completions(self) -> list[str]:
         names = self.runtime.skills.provider.get_skill_names()

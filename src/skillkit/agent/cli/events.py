@@ -7,7 +7,7 @@ from typing import Any
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.usage import TokenTotals
-from skillkit.agent.runtime import AgentRuntime, Observers
+from skillkit.agent.runtime import UNAIDED_ANSWER, AgentRuntime, Observers
 from skillkit.agent.telemetry import Step
 from skillkit.core.foreign_json import parse_json
 from skillkit.disclosure import Disclosure
@@ -27,7 +27,11 @@ class TurnEvents:
 
     def observers(self) -> Observers:
         return Observers(
-            disclosed=self.disclosed, step=self.step, problem=self.notice, activity=self.activity
+            disclosed=self.disclosed,
+            step=self.step,
+            problem=self.notice,
+            activity=self.activity,
+            unaided=lambda: self.notice(UNAIDED_ANSWER),
         )
 
     def start(self, runtime: AgentRuntime) -> None:

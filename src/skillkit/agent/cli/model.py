@@ -1,7 +1,5 @@
 """`agent model …`: the embedded model's file."""
 
-import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Self
 
@@ -11,18 +9,17 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.progress import Progress
-from skillkit.agent.exceptions import ModelFileError, ProviderError
-from skillkit.agent.models.local import LocalProvider
-from skillkit.agent.models.model_files import KNOWN_MODELS, QWEN_CODER, ModelStore
-from skillkit.agent.models.model_sources import install_engine
+from skillkit.agent.exceptions import ModelFileError
+from skillkit.agent.local.files import KNOWN_MODELS, QWEN_CODER, ModelStore
+from skillkit.agent.local.provider import LocalProvider
+from skillkit.agent.local.sources import install_engine
 from skillkit.agent.models.provider import ChatProvider
-from skillkit.agent.prompt_preparation import prepare_prompts
 from skillkit.core.codec import encode
 from skillkit.core.text import escape_hidden
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
-    from rich.progress import ProgressColumn, TaskID
+    from rich.progress import TaskID
 
 app = group("model", "Fetch, check and remove the embedded model.")
 
@@ -34,18 +31,13 @@ def install(
         typer.Option("--from", exists=True, dir_okay=False, help="A GGUF file with the same bytes."),
     ] = None,
 ) -> None:
-    """Fetch the embedded model once; its hash decides. Then let it read what every prompt begins with."""
+    """Fetch the embedded model once; its hash decides."""
     store = ModelStore()
     with ProgressBar() as bar:
         if given is None and (needed := LocalProvider(store=store).download()):
             bar.say(f"Fetching {needed}.")
         install_engine(bar.say)
         path = store.install(QWEN_CODER, given=given, progress=bar.advance, report=bar.say)
-    with ProgressBar("Reading what every prompt begins with", "prompts read") as bar:
-        try:
-            asyncio.run(prepare_prompts(LocalProvider(store=store), bar.advance))
-        except (ModelFileError, ProviderError) as error:
-            bar.say(f"No prompt was prepared, so that the first answers take longer: {error}")
     output.say(f"{QWEN_CODER.name} is ready: {path}")
 
 
@@ -120,14 +112,9 @@ def about_download(needed: str) -> str:
 
 
 class ProgressBar:
-    """Progress on stderr: a bar for people, a line for every tenth in a log.
+    """Progress of a download on stderr: a bar for people, a line for every tenth in a log."""
 
-    Of bytes; or of what `things` says, with a `title` before the bar.
-    """
-
-    def __init__(self, title: str = "", things: str = "") -> None:
-        self._title = title
-        self._things = things
+    def __init__(self) -> None:
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._tenth = 0
@@ -149,24 +136,18 @@ class ProgressBar:
             tenth = there * 10 // size
             if tenth > self._tenth:
                 self._tenth = tenth
-                of = f"{size} {self._things}" if self._things else f"{size / 1e9:.1f} GB"
-                self.say(f"{tenth * 10} % of {of}")
+                self.say(f"{tenth * 10} % of {size / 1e9:.1f} GB")
             return
         if self._bar is None:
+            from rich import progress as rich
             from rich.progress import Progress as Bar
 
-            self._bar = Bar(*self._columns(), console=screen)
+            self._bar = Bar(
+                rich.BarColumn(), rich.DownloadColumn(), rich.TimeRemainingColumn(), console=screen
+            )
             self._task = self._bar.add_task("model", total=size)
             self._bar.start()
         assert self._task is not None
         self._bar.update(self._task, completed=there)
         if there >= size:
             self.__exit__()
-
-    def _columns(self) -> "Sequence[ProgressColumn]":
-        from rich import progress as rich
-
-        bar, left = rich.BarColumn(), rich.TimeRemainingColumn()
-        if not self._things:
-            return [bar, rich.DownloadColumn(), left]
-        return [rich.TextColumn(self._title), bar, rich.MofNCompleteColumn(), left]

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 NO_SKILL = ""
 MOST_NAMED = 3
 """Skills that are named where a tool comes with some of them."""
-_SAID = "a word of it is said, no skill in use"
 
 
 def show_tools(options: Options, *, json: bool = False) -> None:
@@ -22,13 +21,10 @@ def show_tools(options: Options, *, json: bool = False) -> None:
     names = [NO_SKILL, *(skill.name for skill in runtime.manager.offered_skills())]
     offered = {name: _tools_with(runtime.skills, name) for name in names}
     tools = {tool.name: tool for by_name in offered.values() for tool in by_name.values()}
-    own = [tool for tool in runtime.skills.basic.own if tool.name not in tools]
     if json:
-        when = {name: _when(name, offered) for name in tools} | {tool.name: _SAID for tool in own}
-        output.print_json({"tools": [_view(tool, when[tool.name]) for tool in (*tools.values(), *own)]})
+        output.print_json({"tools": [_view(tool, _when(name, offered)) for name, tool in tools.items()]})
         return
     rows = [(name, _when(name, offered), " ".join(tool.description.split())) for name, tool in tools.items()]
-    rows += [(tool.name, _SAID, tool.description) for tool in own]
     output.table(("Tool", "When", "What"), rows, flexible="What")
 
 

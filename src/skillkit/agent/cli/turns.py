@@ -14,7 +14,7 @@ from skillkit.agent.conversations import ConversationStore
 from skillkit.agent.memory import Memory
 from skillkit.agent.models.choice import choose
 from skillkit.agent.models.provider import ChatProvider
-from skillkit.agent.runtime import AgentRuntime, Observers, find_enabled
+from skillkit.agent.runtime import UNAIDED_ANSWER, AgentRuntime, Observers, find_enabled
 from skillkit.agent.settings import Settings, SettingsFile
 from skillkit.agent.telemetry import Step
 from skillkit.core.text import escape_hidden, one_line, shortened
@@ -63,7 +63,8 @@ def runtime_for(
         ask=ask,
         ask_about_tool=ask_about_tool,
         settings=settings,
-        observers=observers or Observers(disclosed=tree.disclosed, step=tree.step, problem=output.warn),
+        observers=observers
+        or Observers(disclosed=tree.disclosed, step=tree.step, problem=output.warn, unaided=say_unaided),
     )
 
 
@@ -71,6 +72,11 @@ def chosen_provider(options: Options, settings: Settings) -> ChatProvider:
     """Return the provider, which tells its progress on stderr should its model have to be fetched."""
     bar = ProgressBar()
     return choose(settings, options.provider, options.model).reporting(bar.advance, bar.say)
+
+
+def say_unaided() -> None:
+    """Mark an answer that the embedded model gave without a tool."""
+    output.remark(UNAIDED_ANSWER, "dim")
 
 
 class TurnTree:

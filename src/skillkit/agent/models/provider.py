@@ -20,6 +20,8 @@ ChatClient = Any
 RequestOptions = Mapping[str, Any]
 NO_OPTIONS: RequestOptions = MappingProxyType({})
 
+UNAIDED = "skillkit.unaided"
+"""A property of the last update of an answer that the embedded model gave without a tool."""
 TIMEOUT = 120.0
 CONNECT_TIMEOUT = 10.0
 
@@ -38,8 +40,8 @@ class ChatProvider(ABC):
     """The environment variable that names another address of the service."""
     options: ClassVar[RequestOptions] = NO_OPTIONS
     """What every request says besides messages and tools."""
-    small: ClassVar[bool] = False
-    """Whether its models need fewer tools and narrower choices."""
+    embedded: ClassVar[bool] = False
+    """Whether its client is the embedded model's, which is offered only the tools of the skills of a turn."""
     in_process: ClassVar[bool] = False
     """Whether the model runs in this process, and nobody else is asked."""
     marks_end: ClassVar[bool] = False

@@ -189,15 +189,20 @@ def _tools_absent(check: Check, run: Transcript, skill: str) -> Iterator[str]:
                 return
 
 
-def _wanted_calls(check: Check) -> Iterator[tuple[str, str | None]]:
-    """The tools that a check names, each with the pattern that its arguments must match."""
+def _wanted_calls(check: Check) -> Iterator[tuple[str, str | Mapping[str, object] | None]]:
+    """The tools that a check names, each with the pattern or the values that its arguments must have."""
     patterns = check.data if isinstance(check.data, list) else [None] * len(check.values)
     yield from zip(check.values, patterns, strict=True)
 
 
-def _is_call(call: ToolCall, name: str, pattern: str | None) -> bool:
+def _is_call(call: ToolCall, name: str, pattern: str | Mapping[str, object] | None) -> bool:
     if call.name.casefold() != name.casefold():
         return False
+    if isinstance(pattern, Mapping):
+        try:
+            return not any(subset_differences(pattern, parse_json(call.arguments)))
+        except ValueError:
+            return False
     return pattern is None or bool(_search(pattern, call.arguments, same_case=False))
 
 

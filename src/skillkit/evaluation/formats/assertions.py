@@ -93,7 +93,7 @@ def _of_limit(kind: CheckKind, source: Mapping[str, object], words: str) -> Chec
 def _of_tools(kind: CheckKind, source: Mapping[str, object], words: str) -> Check:
     """Names of tools, and patterns that the arguments of a call must match."""
     names: list[str] = []
-    patterns: list[str | None] = []
+    patterns: list[str | Mapping[str, object] | None] = []
     required = source.get("required") or source.get("tools") or source.get("value") or source.get("tool_name")
     for each in required if isinstance(required, list) else [required]:
         if isinstance(each, str):
@@ -101,10 +101,12 @@ def _of_tools(kind: CheckKind, source: Mapping[str, object], words: str) -> Chec
             patterns.append(None)
         elif isinstance(each, Mapping) and (name := text_of(each, "name", "tool", "tool_name")):
             names.append(name)
-            patterns.append(text_of(each, "path", "pattern", "arguments", "command_pattern") or None)
+            given = each.get("arguments")
+            pattern = text_of(each, "path", "pattern", "arguments", "command_pattern") or None
+            patterns.append(given if isinstance(given, Mapping) else pattern)
     if names and (pattern := text_of(source, "command_pattern")):
         patterns[0] = pattern
-    data = patterns if any(patterns) else None
+    data = patterns if any(each is not None for each in patterns) else None
     return Check(kind, tuple(names), ordered=source.get("ordered") is True, data=data, text=words)
 
 

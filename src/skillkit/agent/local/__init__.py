@@ -1,0 +1,1 @@
+"""The embedded model: llama.cpp in this process, one generic mechanism for any skill."""

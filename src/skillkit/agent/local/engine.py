@@ -1,0 +1,266 @@
+"""llama.cpp inside this process: one model, one conversation at a time, its prompt state kept on disk."""
+
+import atexit
+import json
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from urllib.request import Request, urlopen
+
+from skillkit.agent.exceptions import ModelFileError, ProviderError
+from skillkit.agent.local.states import PromptStates, shared_beginning
+
+if TYPE_CHECKING:
+    from xllamacpp import Server
+
+CONTEXT_TOKENS = 8192
+MAX_ANSWER_TOKENS = 1024
+LOOP_WINDOW = 160
+"""How many of the last pieces are looked at for a small model's habit of saying the same for ever."""
+
+INTERRUPTED = 130
+
+Turn = dict[str, str]
+"""A message: `role` and `content`."""
+Stop = bool
+OnText = Callable[[str], Stop]
+"""Called with each piece of the reply; True ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model wrote, and what that took."""
+
+    text: str
+    prompt_tokens: int
+    processed_tokens: int
+    """Prompt tokens that had to be computed; the rest was remembered."""
+    reply_tokens: int
+    cut: bool
+    """Whether it stopped because it became too long."""
+
+    def after(self, other: "Reply") -> "Reply":
+        """This reply with what an earlier one to the same request took."""
+        return replace(
+            self,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            processed_tokens=self.processed_tokens + other.processed_tokens,
+            reply_tokens=self.reply_tokens + other.reply_tokens,
+        )
+
+
+_LOOKS = 5
+_BETWEEN_LOOKS = 0.01
+
+
+def _runnable() -> int | None:
+    """Return how many threads of this machine run or want to, as most of a few looks saw it."""
+    seen = []
+    try:
+        for _ in range(_LOOKS):
+            seen.append(int(Path("/proc/loadavg").read_text("ascii").split()[3].partition("/")[0]))
+            time.sleep(_BETWEEN_LOOKS)
+    except (OSError, ValueError, IndexError):  # not on this system
+        return None
+    return sorted(seen)[_LOOKS // 2]
+
+
+def threads(runnable: Callable[[], int | None] = _runnable) -> int:
+    """All cores of a machine that has nothing else to do, else all but one, so that it stays usable.
+
+    Two threads on two busy cores wait for each other and are slower than one. `runnable` is how many threads
+    of the machine want to run, ours included: an average would still tell of what has ended.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    now = runnable()
+    idle = now <= 1 if now is not None else hasattr(os, "getloadavg") and os.getloadavg()[0] < cores / 4
+    return cores if idle else max(1, cores - 1)
+
+
+class LocalEngine:
+    """A model in memory. Calls block; a second caller waits for the first."""
+
+    def __init__(self, model: Path, states: Path | None = None, *, context: int = CONTEXT_TOKENS) -> None:
+        try:
+            import xllamacpp
+        except ImportError as error:
+            raise ProviderError(
+                "The embedded model needs xllamacpp. Install it with: pip install 'skillkit[local]'"
+            ) from error
+        self._one_at_a_time = Lock()
+        atexit.register(_leave, self._one_at_a_time)
+        self._key = secrets.token_urlsafe(32)
+        self._processed = ""
+        self.context = context
+        """The tokens that prompt and reply may have together."""
+        size = model.stat().st_size
+        identity = f"{xllamacpp.__version__}\0{model.name}\0{size}\0{context}"
+        self.states = PromptStates(states, identity) if states is not None else None
+        parameters = xllamacpp.CommonParams()
+        parameters.model.path = str(model)
+        parameters.n_ctx = context
+        parameters.n_parallel = 1
+        parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads()
+        parameters.no_extra_bufts = True  # repacked weights would double the memory
+        parameters.warmup = False
+        parameters.fit_params = False  # it would read the file once more to see what fits on which device
+        parameters.verbosity = -1
+        # The library listens on loopback; without this key nobody else on the machine gets an answer.
+        parameters.api_keys = [self._key]
+        if self.states is not None:
+            parameters.slot_save_path = f"{self.states.folder}{os.sep}"
+            parameters.endpoint_slots = True
+        try:
+            self._server: Server = xllamacpp.Server(parameters)
+        except (RuntimeError, ValueError) as error:
+            raise ModelFileError(
+                f"The model {model} cannot be loaded ({error}). Check it with: agent model verify"
+            ) from error
+
+    @property
+    def address(self) -> str:
+        """Where the library listens."""
+        return str(self._server.listening_address)
+
+    def reply(
+        self,
+        messages: Sequence[Turn],
+        *,
+        fixed: int = 0,
+        grammar: str | None = None,
+        max_tokens: int = MAX_ANSWER_TOKENS,
+        temperature: float = 0.0,
+        on_text: OnText = lambda text: False,
+    ) -> Reply:
+        """The model's next message, kept to `grammar`; the first `fixed` messages come again and again."""
+        with self._one_at_a_time:
+            turns = self._reuse_nonces(messages)
+            remembered = self._remember(turns[:fixed])
+            reply = self._generate(turns, grammar, max_tokens, temperature, on_text)
+            self._processed = _as_text(turns)
+            return replace(reply, processed_tokens=reply.processed_tokens + remembered)
+
+    def _generate(
+        self,
+        messages: Sequence[Turn],
+        grammar: str | None,
+        max_tokens: int,
+        temperature: float,
+        on_text: OnText,
+    ) -> Reply:
+        request: dict[str, object] = {
+            "messages": list(messages),
+            "max_tokens": max_tokens,
+            "temperature": temperature,
+            "cache_prompt": True,
+            "stream": True,
+        }
+        if grammar is not None:
+            request["grammar"] = grammar
+        pieces: list[str] = []
+        last: dict[str, Any] = {}
+
+        def take(raw: str) -> Stop:
+            nonlocal last
+            last = json.loads(raw)
+            choices = last.get("choices") or [{}]
+            piece = choices[0].get("delta", {}).get("content")
+            if not piece:
+                return False
+            pieces.append(piece)
+            return on_text(piece) or is_looping("".join(pieces[-LOOP_WINDOW:]))
+
+        try:
+            self._server.handle_chat_completions(json.dumps(request), take)
+        except (RuntimeError, ValueError) as error:
+            raise ProviderError(f"The embedded model refused the request: {_with_remedy(error)}") from error
+        if "error" in last:
+            said = _with_remedy(last["error"].get("message", ""))
+            raise ProviderError(f"The embedded model failed: {said}")
+        timings = last.get("timings", {})
+        processed = int(timings.get("prompt_n", 0))
+        return Reply(
+            text="".join(pieces),
+            prompt_tokens=processed + int(timings.get("cache_n", 0)),
+            processed_tokens=processed,
+            reply_tokens=int(timings.get("predicted_n", len(pieces))),
+            cut=is_looping("".join(pieces[-LOOP_WINDOW:]))
+            or (last.get("choices") or [{}])[0].get("finish_reason") == "length",
+        )
+
+    def _reuse_nonces(self, messages: Sequence[Turn]) -> list[Turn]:
+        if self.states is None:
+            return list(messages)
+        texts = self.states.reuse_nonces([turn["content"] for turn in messages])
+        return [{**turn, "content": text} for turn, text in zip(messages, texts, strict=True)]
+
+    def _remember(self, beginning: Sequence[Turn]) -> int:
+        """Take up the state of an earlier request or program, or leave one for the next.
+
+        Returns how many tokens had to be processed for that.
+        """
+        if self.states is None or not beginning:
+            return 0
+        prompt = _as_text(beginning)
+        here = shared_beginning(self._processed, prompt)
+        known = self.states.nearest(prompt)
+        if known is not None and known.shared(prompt) > here:
+            if self._slot("restore", known.filename):
+                here = known.shared(prompt)
+                self.states.touch(known)
+            else:
+                self.states.forget(known)
+        if here == len(prompt):
+            return 0
+        reply = self._generate(beginning, None, 1, 0.0, lambda text: False)
+        fresh = self.states.new(prompt)
+        if self._slot("save", fresh.filename):
+            self.states.keep(fresh)
+        return reply.processed_tokens
+
+    def _slot(self, action: str, filename: str) -> bool:
+        """Save or restore the state of the prompt; a failure costs time, nothing else."""
+        request = Request(
+            f"{self.address}/slots/0?action={action}",
+            data=json.dumps({"filename": filename}).encode(),
+            headers={"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"},
+        )
+        try:
+            with urlopen(request, timeout=60) as response:
+                return bool(response.status == 200)
+        except OSError:
+            return False
+
+
+def _leave(working: Lock) -> None:
+    """End a program that was interrupted while the model works: its threads cannot be stopped, and the
+    interpreter must not take itself apart beneath them."""
+    if working.locked():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
+
+
+def is_looping(text: str) -> bool:
+    """Whether the end of `text` is one phrase four times over."""
+    return any(
+        len(text) >= 4 * length and text.endswith(text[-length:] * 4) and text[-length:].strip()
+        for length in range(4, len(text) // 4 + 1)
+    )
+
+
+def _as_text(turns: Sequence[Turn]) -> str:
+    return "\0".join(f"{turn['role']}\0{turn['content']}" for turn in turns)
+
+
+def _with_remedy(error: object) -> str:
+    said = " ".join(str(error).split())[:300]
+    if "context size" in said:
+        said = f"{said.partition(', try')[0]}. Let it read more: agent config set local.context TOKENS"
+    return said

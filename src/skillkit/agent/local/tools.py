@@ -1,0 +1,150 @@
+"""The tools on offer to the embedded model: those of the skills of a turn, with the names there are."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from skillkit.agent.local.examples import files_of
+from skillkit.core.manager import SkillManager
+from skillkit.core.models import SkillMetadata
+from skillkit.disclosure import SkillSession, Tool, ToolSource
+from skillkit.disclosure.tool_sources import WrappedTools
+from skillkit.disclosure.tools import SKILL_ALIASES, Effect, find_tool
+from skillkit.matching.terms import terms
+from skillkit.scripts.catalogue import find_scripts
+
+SKILL, SCRIPT, PATH = "skill_id", "script_name", "path"
+READ = "read_skill_resource"
+ON_SKILLS = (READ, "script_list", "script_help", "script_run")
+_OF_THE_MATCHER = frozenset({"load_skill", "search_skills"})
+"""The matcher chooses the skills of a turn."""
+_LEFT_OUT = frozenset({"json", "offset"})
+"""Optional arguments whose defaults are right here."""
+_MOST_NAMES = 20
+MAX_PASSAGE = 3_000
+_MAX_FILE = 256 * 1024
+_HEADING = re.compile(r"^(?=#{1,6} )", re.MULTILINE)
+
+
+class LocalTools(WrappedTools):
+    """The tools of another source for the skills of a turn, with `list_skills` and `describe_skill`."""
+
+    def __init__(self, source: ToolSource, manager: SkillManager) -> None:
+        super().__init__(source)
+        self.manager = manager
+
+    def tools(self, session: SkillSession) -> tuple[Tool, ...]:
+        return (*super().tools(session), *self._own())
+
+    def tool(self, name: str, session: SkillSession) -> Tool | None:
+        own = next((tool for tool in self._own() if tool.name == name), None)
+        found = own or find_tool(self.source, name, session)
+        return self._showing(found, session) if found is not None and found.name == READ else found
+
+    def wrap(self, tool: Tool, session: SkillSession) -> Tool | None:
+        if tool.name in _OF_THE_MATCHER:
+            return None
+        properties = tool.parameters.get("properties")
+        if not isinstance(properties, Mapping) or SKILL not in properties:
+            return tool
+        skills = skills_of_turn(self.manager, session)
+        named = [choices for skill in skills if (choices := self._choices(skill, properties))]
+        return _choosing(tool, properties, named) if named else None
+
+    def _choices(self, skill: SkillMetadata, properties: Mapping[str, object]) -> dict[str, list[str]]:
+        """Return the values of a tool's arguments that there are in a skill; none if it has no use there."""
+        choices = {SKILL: [skill.canonical_name]}
+        if SCRIPT in properties:
+            choices[SCRIPT] = [script.name for script in find_scripts(skill)]
+        if PATH in properties:
+            choices[PATH] = files_of(skill, self.manager)[:_MOST_NAMES]
+        return choices if all(choices.values()) else {}
+
+    def _showing(self, tool: Tool, session: SkillSession) -> Tool:
+        """Return the tool that reads a file as one that returns the passage nearest to the request."""
+
+        async def read(skill_id: str = "", path: str = "", **_: object) -> object:
+            page = await self.manager.aread_resource(skill_id, path, 0, _MAX_FILE)
+            text = passage(page.text or "", session.latest_request)
+            return f"{skill_id}/{page.path}:\n\n{text}" if text else f"{skill_id}/{page.path} has no text."
+
+        return replace(tool, handler=read)
+
+    def _own(self) -> tuple[Tool, ...]:
+        offered = self.manager.offered_skills()
+        if not offered:
+            return ()
+
+        async def list_skills(**_: object) -> object:
+            return {skill.canonical_name: skill.description for skill in offered}
+
+        async def describe_skill(skill_id: str = "", **_: object) -> object:
+            return await asyncio.to_thread(describe, self.manager.get_skill(skill_id), self.manager)
+
+        names = [skill.canonical_name for skill in offered][:_MOST_NAMES]
+        one: dict[str, object] = {SKILL: {"type": "string", "enum": names}}
+        return (
+            Tool("list_skills", "List all skills.", _schema({}), list_skills, Effect.READS),
+            Tool(
+                "describe_skill",
+                "Say what a skill can do.",
+                _schema(one, SKILL),
+                describe_skill,
+                Effect.READS,
+                aliases=SKILL_ALIASES,
+            ),
+        )
+
+
+def skills_of_turn(manager: SkillManager, session: SkillSession) -> list[SkillMetadata]:
+    """Return the skills that matched or were named, now or earlier in the conversation.
+
+    If there are none and the user names a tool that works on skills, it works on those on offer.
+    """
+    found = [skill for skill in map(manager.find_skill, session.active_ids) if skill is not None]
+    if not found and any(name in session.latest_request for name in ON_SKILLS):
+        return manager.offered_skills()[:_MOST_NAMES]
+    return found
+
+
+def describe(skill: SkillMetadata, manager: SkillManager) -> dict[str, object]:
+    """Return what the metadata and the folder of a skill say about it."""
+    described: dict[str, object] = {
+        "skill": skill.canonical_name,
+        "description": skill.description,
+        "scripts": ", ".join(script.name for script in find_scripts(skill)),
+        "files": ", ".join(files_of(skill, manager)),
+    }
+    return {name: value for name, value in described.items() if value}
+
+
+def passage(text: str, request: str) -> str:
+    """Return the section of a text that shares most with a request, cut; a short text whole."""
+    if len(text) <= MAX_PASSAGE:
+        return text.strip()
+    asked = set(terms(request))
+    sections = [section for section in _HEADING.split(text) if section.strip()]
+    best = max(sections, key=lambda section: len(asked & set(terms(section))), default="")
+    return best.strip()[:MAX_PASSAGE]
+
+
+def _choosing(tool: Tool, properties: Mapping[str, object], named: Sequence[dict[str, list[str]]]) -> Tool:
+    """Return the tool with these values, and no others, for its arguments: an alternative for each skill."""
+
+    def narrowed(choices: Mapping[str, Sequence[str]]) -> dict[str, object]:
+        return {name: {**_mapping(properties[name]), "enum": list(choices[name])} for name in choices}
+
+    joined = {name: list(dict.fromkeys(value for each in named for value in each[name])) for name in named[0]}
+    kept = {name: schema for name, schema in properties.items() if name not in _LEFT_OUT}
+    every = [{"properties": narrowed(choices)} for choices in named]
+    parameters = {**tool.parameters, "properties": {**kept, **narrowed(joined)}, "anyOf": every}
+    return replace(tool, parameters=parameters)
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _schema(properties: dict[str, object], *required: str) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": list(required)}
