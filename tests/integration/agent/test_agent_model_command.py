@@ -48,7 +48,6 @@ def test_a_model_is_installed_listed_verified_and_removed(agent, tiny: Path) -> 
     done = agent("model", "install", "--from", str(tiny))
     assert done.code == 0
     assert "100 % of" in done.stderr
-    assert "No prompt was prepared" in " ".join(done.stderr.split()), "these bytes are no model"
     assert "yes" in agent("model", "list").stdout
     assert "is intact" in agent("model", "verify").stdout
     ModelStore().path(files.QWEN_CODER).write_bytes(bytes(4096))
