@@ -16,7 +16,7 @@ _NAMES = {name: code for code, (name, _) in _GREETINGS.items()}
 class HelloTools(AgentToolset):
     """Says hello: what the agent can do without any skill."""
 
-    def greet_user(self, name: str, language: str = "en") -> dict[str, object]:
+    def greet_user(self, name: str = "friend", language: str = "en") -> dict[str, object]:
         """Greet somebody: hello, hi, bonjour, hallo, hola, ciao, olá, welcome.
 
         Args:
