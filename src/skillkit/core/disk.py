@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -209,8 +210,13 @@ def _emptied(folder: int) -> list[str]:
 
 
 @contextmanager
-def locked(path: Path, on_wait: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Hold the lock that every writer takes; the kernel lets go of it when a process dies."""
+def locked(
+    path: Path, on_wait: Callable[[], object] = lambda: None, *, patience: float | None = None
+) -> Iterator[None]:
+    """Hold the lock that every writer takes; the kernel lets go of it when a process dies.
+
+    After `patience` seconds StateFileError names the process that holds it, which may have been stopped.
+    """
     make_folder(path.parent)
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -219,12 +225,32 @@ def locked(path: Path, on_wait: Callable[[], object] = lambda: None) -> Iterator
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 on_wait()
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                _wait(path, descriptor, patience)
             if _is_at(path, descriptor):  # else somebody deleted the file, and others lock a new one
+                os.truncate(descriptor, 0)
+                os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
                 yield
                 return
         finally:
             os.close(descriptor)
+
+
+def _wait(path: Path, descriptor: int, patience: float | None) -> None:
+    if patience is None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return
+    deadline = time.monotonic() + patience
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        if time.monotonic() >= deadline:
+            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            raise StateFileError(
+                f"{path} is held by the process {holder}, which did not let go of it within "
+                f"{patience:g} seconds. If it was stopped, continue it or end it; nothing was changed."
+            )
+        time.sleep(0.05)
 
 
 def _is_at(path: Path, descriptor: int) -> bool:

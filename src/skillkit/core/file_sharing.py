@@ -15,7 +15,7 @@ _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 def shared_files(base: Path, paths: Iterable[str]) -> list[str]:
     """Those of `paths` beneath `base` that are hard links, or lie on a mount of their own."""
-    mounts = _mounts_beneath(base)
+    mounts = mounts_beneath(base)
     found = []
     for path in paths:
         with suppress(FileNotFoundError, NotADirectoryError):  # it vanished while we looked
@@ -30,12 +30,14 @@ def is_shared(
     """Whether the file at `path` beneath `base` is a hard link, or lies on a mount of its own."""
     if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
         return True
-    mounts = _mounts_beneath(base) if mounts is None else mounts
-    parts = os.fsencode(path).split(b"/")
-    return any(b"/".join(parts[:depth]) in mounts for depth in range(1, len(parts) + 1))
+    mounts = mounts_beneath(base) if mounts is None else mounts
+    if not mounts:
+        return False
+    plain = os.fsencode(os.path.normpath(path)) + b"/"
+    return any(plain.startswith(mount + b"/") for mount in mounts)
 
 
-def _mounts_beneath(base: Path) -> frozenset[bytes]:
+def mounts_beneath(base: Path) -> frozenset[bytes]:
     """Mount points beneath `base`; by the list of mounts, since a bind mount has the same device."""
     root = os.fsencode(real_path(base)) + b"/"
     try:

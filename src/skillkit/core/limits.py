@@ -15,6 +15,11 @@ TREE_ENTRIES = 10_000
 """Entries of one folder that are looked at."""
 TREE_DEPTH = 32
 
+# Files of our own
+
+LOCK_SECONDS = 120.0
+"""How long a lock is waited for that a program holds only while it writes."""
+
 # Paths and names
 
 PATH_CHARACTERS = 4096

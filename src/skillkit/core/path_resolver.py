@@ -57,7 +57,8 @@ def safe_parts(relative_path: str, base: Path, *, allow_parent: bool = False) ->
     if not isinstance(relative_path, str):
         raise _violation(str(relative_path), base, "is not text")
     if len(relative_path) > PATH_CHARACTERS:
-        raise _violation(relative_path[:100], base, f"is longer than {PATH_CHARACTERS:,} characters")
+        asked = shown(relative_path[:100])
+        raise ContentLoadError(f"The path '{asked}…' is longer than {PATH_CHARACTERS:,} characters ({base})")
     if HIDDEN_OR_LAYOUT.search(relative_path):
         raise _violation(relative_path, base, "contains control or invisible characters")
     plain = unicodedata.normalize("NFKC", relative_path)

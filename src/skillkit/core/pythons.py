@@ -97,6 +97,8 @@ def _describe(program: str) -> Python | None:
             timeout=20,
             check=True,
             cwd="/",
+            # A shim is a script itself, and would start its own interpreter from the search path.
+            env={**os.environ, "PATH": os.pathsep.join(safe_folders())},
         ).stdout
         version, platform, prefix = answer.strip().split(" ", 2)
     except (OSError, ValueError, subprocess.SubprocessError):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from skillkit.core.content import is_steady
 from skillkit.core.exceptions import ChangedContentError, ContentLoadError
-from skillkit.core.file_sharing import is_shared
+from skillkit.core.file_sharing import is_shared, mounts_beneath
 from skillkit.core.path_resolver import is_readable_name, open_beneath, open_folder
 from skillkit.core.text import shown
 from skillkit.core.walk import SKIPPED
@@ -69,6 +69,7 @@ class _Listing:
         self._skill_file = skill_file
         self._found = found
         self._entries_left = MAX_ENTRIES
+        self._mounts = mounts_beneath(base)
 
     def add(self, folder: int, prefix: str, depth: int) -> None:
         below = []
@@ -79,6 +80,9 @@ class _Listing:
                 self._entries_left -= 1
                 relative = f"{prefix}{entry.name}"
                 if not is_readable_name(entry.name):
+                    continue
+                if self._mounts and os.fsencode(relative) in self._mounts:
+                    logger.warning("%s is on another mount and is not listed", self._base / relative)
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     below.append(entry.name)

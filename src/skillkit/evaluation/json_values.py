@@ -1,9 +1,10 @@
 """JSON documents against what was expected: a subset, or a schema."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
+LONGEST_PATTERN = 1000
+LONGEST_TEXT = 1 << 20
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (Mapping,),
     "array": (list, tuple),
@@ -23,8 +24,31 @@ _KNOWN = frozenset(
 _SAYS_NOTHING = frozenset("$schema $id title description default examples format $comment".split())
 
 
-class UnknownSchemaError(ValueError):
-    """A schema says something that is not checked here."""
+class NotJudgedError(ValueError):
+    """A check that cannot be judged here, and why."""
+
+
+def find_pattern(pattern: str, text: str, flags: str = "") -> str:
+    """Return what a pattern of somebody else finds; a blank for an empty find, nothing for none.
+
+    RE2 alone: its time is linear in the text. What it does not know (look-arounds, references to groups) and
+    what is too long is not judged.
+    """
+    if len(pattern) > LONGEST_PATTERN:
+        raise NotJudgedError(f"the pattern is longer than {LONGEST_PATTERN:,} characters")
+    if len(text) > LONGEST_TEXT:
+        raise NotJudgedError(f"the text is longer than {LONGEST_TEXT:,} characters")
+    try:
+        import re2
+    except ImportError as error:
+        raise NotJudgedError("patterns need RE2: pip install google-re2") from error
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        found = re2.compile(f"{flags}{pattern}", options).search(text)
+    except re2.error as error:
+        raise NotJudgedError(f"the pattern cannot be used: {str(error)[:200]}") from error
+    return (found.group() or " ") if found else ""
 
 
 def subset_differences(expected: object, found: object, place: str = "") -> Iterator[str]:
@@ -53,7 +77,7 @@ def schema_differences(schema: Mapping[str, object], found: object, place: str =
     """Where `found` breaks a JSON schema of the usual keywords; a keyword that is not known is an error."""
     unknown = set(schema) - _KNOWN - _SAYS_NOTHING
     if unknown:
-        raise UnknownSchemaError(f"the schema uses {', '.join(sorted(unknown))}, which is not checked")
+        raise NotJudgedError(f"the schema uses {', '.join(sorted(unknown))}, which is not checked")
     where = place or "the document"
     types = schema.get("type")
     if types is not None and not any(_is(found, str(name)) for name in _listed(types)):
@@ -71,7 +95,7 @@ def schema_differences(schema: Mapping[str, object], found: object, place: str =
     elif isinstance(found, str):
         yield from _limits(schema, len(found), "Length", f"length of {where}")
         pattern = schema.get("pattern")
-        if isinstance(pattern, str) and not re.search(pattern, found):
+        if isinstance(pattern, str) and not find_pattern(pattern, found):
             yield f"{where}: {_shown(found)} does not match {pattern}"
     elif isinstance(found, int | float) and not isinstance(found, bool):
         yield from _limits(schema, found, "imum", where)

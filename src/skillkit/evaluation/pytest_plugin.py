@@ -39,6 +39,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--skills-no-run", action="store_true", help="start no script of a skill")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Load no conftest.py where one would be a skill's: its code would run in this process."""
+    known, here = early_config.known_args_namespace, early_config.invocation_params.dir
+    if known.skills:
+        named = [here / arg.partition("::")[0] for arg in getattr(known, "file_or_dir", None) or ()]
+        anchors = [here, *named]
+        # pytest looks into these folders, too.
+        anchors += [folder for anchor in anchors if anchor.is_dir() for folder in anchor.glob("test*")]
+        known.noconftest = known.noconftest or any(map(_belongs_to_skill, anchors))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave a skill's own Python files alone: its cases are data, its tests somebody else's code."""
+    if config.getoption("--skills") and _belongs_to_skill(collection_path):
+        return True
+    return None
+
+
+def _belongs_to_skill(path: Path) -> bool:
+    return any((folder / "SKILL.md").exists() for folder in (path, *path.absolute().parents))
+
+
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:

@@ -15,7 +15,7 @@ from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.behaviour.transcript import plain_files
 from skillkit.evaluation.cases import Case, ScriptCall
-from skillkit.evaluation.json_values import UnknownSchemaError, schema_differences, subset_differences
+from skillkit.evaluation.json_values import NotJudgedError, schema_differences, subset_differences
 from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
 from skillkit.evaluation.routing import canonical
 from skillkit.evaluation.workspace import workspace
@@ -128,7 +128,7 @@ def run_script_case(
             problems = list(differences(call, seen))
     except ConfigurationError as error:
         return made(CaseOutcome.ERROR, [str(error)], None), None
-    except UnknownSchemaError as error:
+    except NotJudgedError as error:
         return made(CaseOutcome.NOT_JUDGED, [str(error)], None), None
     return made(CaseOutcome.FAILED if problems else CaseOutcome.PASSED, problems, seen), seen
 

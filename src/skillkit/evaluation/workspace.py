@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.core.disk import real_path
-from skillkit.core.exceptions import ConfigurationError, PathSecurityError
+from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.limits import CASE_BYTES, CASE_FILES, TREE_DEPTH
 from skillkit.core.path_resolver import open_file_at, open_folder, safe_parts
 from skillkit.core.text import shown
@@ -105,7 +105,7 @@ class _Inputs:
 def _parts(path: str, base: Path) -> list[str]:
     try:
         return safe_parts(path, base)
-    except PathSecurityError as error:
+    except SkillsUseError as error:
         raise ConfigurationError(f"A file of a case lies outside of its folder: {error}") from error
 
 

@@ -41,7 +41,8 @@ class Managing:
     def question(self, action: Action, name: str) -> PendingChange:
         """Return what to ask before `action`; raises where there is nothing to decide."""
         skill = self._library.status(name).skill
-        proposal = self._proposal(name)
+        # What cannot be approved, such as a tree with a refused name, can still be switched off.
+        proposal = None if action == "disable" else self._proposal(name)
         if action == "trust":
             if proposal is None:
                 raise SkillsUseError(f"'{skill.name}' is trusted already.")

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from skillkit.core.codec import decode, encode
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_temporary, file_stamp, locked
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
+from skillkit.core.limits import LOCK_SECONDS
+from skillkit.core.text import escape_hidden
 from skillkit.install.older_consents import OlderConsents
 
 logger = logging.getLogger(__name__)
@@ -97,6 +99,7 @@ class ConsentFile:
         self._journal = journal
         self._now = now
         self._known = _Known(None, (), {})
+        self._warned = False
 
     def load(self) -> tuple[Consent, ...]:
         """Return every consent; a damaged file is kept aside, said aloud, and consents to nothing.
@@ -120,14 +123,14 @@ class ConsentFile:
         """Remember what the user said yes to; a later yes about the same thing replaces the one before."""
         moment = self._now().isoformat(timespec="seconds")
         dated = {_subject(each): replace(each, granted_at=each.granted_at or moment) for each in consents}
-        with locked(self._lock):
+        with locked(self._lock, patience=LOCK_SECONDS):
             kept = [each for each in self._read_locked() if _subject(each) not in dated]
             self._write([*kept, *dated.values()])
         self._record(dated.values(), granted=True)
 
     def revoke(self, *, where: Callable[[Consent], bool]) -> tuple[Consent, ...]:
         """Forget the consents that `where` names; return them."""
-        with locked(self._lock):
+        with locked(self._lock, patience=LOCK_SECONDS):
             consents = self._read_locked()
             gone = tuple(each for each in consents if where(each))
             if gone:
@@ -145,13 +148,22 @@ class ConsentFile:
         return self.home / "consents.lock"
 
     def _read(self) -> tuple[Consent, ...]:
+        self._warn_of_others()
         with suppress(DamagedFileError):
             if (kept := self._kept()) is not None:
                 return kept
         if not os.access(self.home, os.W_OK):
             return self._read_only()
-        with locked(self._lock):
+        with locked(self._lock, patience=LOCK_SECONDS):
             return self._read_locked()
+
+    def _warn_of_others(self) -> None:
+        """Say that anybody on this machine could approve a skill; the folder is the user's to close."""
+        with suppress(OSError):
+            if os.stat(self.home).st_mode & 0o002 and not self._warned:
+                self._warned = True
+                home = escape_hidden(str(self.home))
+                self._notice(f"Everybody on this machine can write to {home}. Close it: chmod o-w {home}")
 
     def _kept(self) -> tuple[Consent, ...] | None:
         """Return what the file says; None where there is none and older files have to be taken over."""

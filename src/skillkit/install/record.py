@@ -44,6 +44,8 @@ class InstalledSkill:
     """Canonical names of the skills for which it was installed; empty when the user asked for it."""
     previous: "tuple[InstalledSkill, ...]" = field(default=(), hash=False)
     """Earlier versions, the latest first."""
+    extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """Fields that another release of skillkit wrote, kept as they are."""
 
     @property
     def trusted(self) -> bool:
@@ -95,7 +97,8 @@ class InstalledSkill:
 
     def to_data(self) -> dict[str, Any]:
         fields = self.__slots__
-        data = {name: getattr(self, name) for name in fields if name not in ("files", "previous", "source")}
+        special = ("files", "previous", "source", "extra")
+        data = {**self.extra, **{name: getattr(self, name) for name in fields if name not in special}}
         data |= self.source.registry_fields(self.revision)
         data |= {"source": source_to_data(self.source), "subpath": self.subpath, "trusted": self.trusted}
         data["files"] = {path: encode(file) for path, file in self.files.items()}
@@ -118,6 +121,7 @@ class InstalledSkill:
             "source": source_of_record(data),
             "trusted_digest": digest if digest in approved else None,
             "previous": tuple(InstalledSkill.from_data(item, approved) for item in data.get("previous", ())),
+            "extra": {name: value for name, value in data.items() if name not in _WRITTEN},
         }
         skill = decode(InstalledSkill, {**data, **since_versions}, given=computed, forgiving=True)
         if not installable(skill.name) or skill.name_canonical != canonical_name(skill.name):
@@ -127,6 +131,12 @@ class InstalledSkill:
         if not _STORED.fullmatch(skill.stored):
             raise ValueError("a place that is not in the store")
         return skill
+
+
+_WRITTEN = frozenset(
+    {*InstalledSkill.__slots__, "git_url", "commit_sha", "branch", "tag", "subpath", "trusted"}
+)
+"""What a record of this release holds."""
 
 
 def file_digests(data: Mapping[str, Any]) -> Mapping[str, FileDigest]:

@@ -21,6 +21,7 @@ from skillkit.core.disk import (
 )
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.core.foreign_json import read_plain
+from skillkit.core.limits import LOCK_SECONDS
 from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Place
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
@@ -50,6 +51,9 @@ class RemovedSkill:
         return now - _moment(self.removed_at) > timedelta(days=TRASH_DAYS)
 
 
+_OWN_FIELDS = frozenset({"version", "skills", "removed", "selection", "places", "unsettled"})
+
+
 @dataclass(slots=True)
 class RegistryState:
     """Everything registry.json says; changed inside `InstallRegistry.transaction` only."""
@@ -63,6 +67,8 @@ class RegistryState:
     """Where clients see a skill, by its canonical name; kept for those in the trash."""
     unsettled: bool = False
     """What lies in clients' folders may not be what `places` says yet."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that another release of skillkit wrote, kept as they are."""
 
     def get(self, name: str) -> InstalledSkill:
         skill = self.skills.get(installed_identity(name))
@@ -77,6 +83,7 @@ class RegistryState:
 
     def to_data(self) -> dict[str, Any]:
         return {
+            **self.extra,
             "skills": {name: skill.to_data() for name, skill in sorted(self.skills.items())},
             "removed": [
                 {"skill": item.skill.to_data(), "removed_at": item.removed_at} for item in self.removed
@@ -109,6 +116,7 @@ class RegistryState:
                     for name, places in data.get("places", {}).items()
                 },
                 data.get("unsettled") is True,
+                {name: value for name, value in data.items() if name not in _OWN_FIELDS},
             )
         except _NO_RECORD as error:
             raise DamagedFileError(f"with a record that cannot be read ({error})") from error
@@ -170,7 +178,7 @@ class InstallRegistry:
                 return RegistryState()
         except DamagedFileError:
             pass
-        with locked(self.lock, self.on_wait):
+        with locked(self.lock, self.on_wait, patience=LOCK_SECONDS):
             state = self._read_or_recover()
             self._relink(state)
             self._settle(state)
@@ -190,7 +198,7 @@ class InstallRegistry:
 
         An exception in the block leaves everything as it was.
         """
-        with reporting_disk_errors(), locked(self.lock, self.on_wait):
+        with reporting_disk_errors(), locked(self.lock, self.on_wait, patience=LOCK_SECONDS):
             state = self._read_or_recover()
             before = {version.digest for version in state.versions() if version.trusted}
             installed = dict(state.skills)

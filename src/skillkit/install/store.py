@@ -9,6 +9,7 @@ Nothing in the store counts until registry.json says so; that file is the only c
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -38,6 +39,9 @@ _TEMPORARY = "tmp-"
 _UNBOUNDED = 1 << 40
 LOW_SPACE = 100 * 1024 * 1024
 _SPARE_SPACE = 4 * 1024 * 1024
+
+
+_OWN_FOLDER = re.compile(r"[0-9a-f]{64}")
 
 
 class SkillStore:
@@ -213,13 +217,13 @@ class SkillStore:
         for folder in self._entries():
             if folder.name.startswith(_TEMPORARY):
                 remove_tree(folder)
-            else:
+            elif _OWN_FOLDER.fullmatch(folder.name):  # what somebody else put here stays
                 with suppress(OSError):
                     os.rmdir(folder)
 
     def _versions(self) -> Iterator[Path]:
         for folder in self._entries():
-            if folder.is_dir() and not folder.name.startswith(_TEMPORARY):
+            if folder.is_dir() and _OWN_FOLDER.fullmatch(folder.name):
                 for name in sorted(os.listdir(folder)):
                     if not name.endswith(".json") or (folder / name).is_dir():
                         yield folder / name

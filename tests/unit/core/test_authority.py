@@ -153,3 +153,15 @@ def test_a_skill_that_needs_a_server_is_offered_where_the_program_has_it(
         refusal = manager.refusal(manager.get_skill(missing))
         assert refusal is not None
         assert "which this program does not have" in refusal.reason
+
+
+def test_a_tenant_does_not_learn_why_a_skill_of_others_is_refused(manager: SkillManager) -> None:
+    class Untrusting(DefaultAuthority):
+        def offer_refusal(self, skill, requester):
+            return Refusal("untrusted", "not approved")
+
+    report = manager.get_skill("report")
+    authority = PerTenantAuthority({"acme": ["pdf"], "staff": ["*"]}, Untrusting())
+    assert authority.offer_refusal(report, ACME).code == "not_found"
+    assert authority.offer_refusal(report, Requester(tenant="staff")).code == "untrusted"
+    assert authority.offer_refusal(report, Requester()).code == "untrusted"

@@ -1,6 +1,8 @@
 """Which Python a skill's header asks for, and whether this machine has it."""
 
+import os
 import platform
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,18 @@ def test_a_skill_is_there_for_any_python_of_this_machine(tmp_path: Path, other_p
     refused = manager.refusal(manager.get_skill("demo"))
     assert (refused is None) is usable, refused
     assert usable or f"needs Python {wanted}; this is {platform.python_version()}" in refused.reason
+
+
+def test_no_program_of_a_skill_runs_while_interpreters_are_probed(tmp_path, monkeypatch):
+    skill, mark, shims = tmp_path / "skill" / "bin", tmp_path / "ran", tmp_path / "shims"
+    for folder in (skill, shims):
+        folder.mkdir(parents=True)
+    (skill.parent / "SKILL.md").write_text("---\nname: evil\n---\n")
+    (skill / "bash").write_text(f"#!/bin/sh\ntouch {mark}\n")
+    shim = shims / "python3.11"
+    shim.write_text(f'#!/usr/bin/env bash\nexec {sys.executable} "$@"\n')
+    for program in (skill / "bash", shim):
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{skill}{os.pathsep}{os.environ['PATH']}")
+    assert pythons._describe(str(shim)) is not None
+    assert not mark.exists()

@@ -1,5 +1,6 @@
 """Runs with and without a skill, by a real program: recorded, replayed, resumed, bounded, graded."""
 
+import dataclasses
 import json
 import os
 import select
@@ -12,7 +13,7 @@ from skillkit.evaluation.behaviour.budget import Budget
 from skillkit.evaluation.behaviour.graders import grade
 from skillkit.evaluation.behaviour.judge import Agreement, Judge, statement_kind
 from skillkit.evaluation.behaviour.program import ProgramExecutor
-from skillkit.evaluation.behaviour.recording import Recordings
+from skillkit.evaluation.behaviour.recording import Recordings, RunKey, StaleRecordingError
 from skillkit.evaluation.behaviour.runs import BehaviourRunner
 from skillkit.evaluation.behaviour.statistics import difference, pass_rate
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript
@@ -229,6 +230,9 @@ RUN = Transcript(
         (Check(CheckKind.MATCHES, (r"\{.*\}",)), True),
         (Check(CheckKind.MATCHES, ("(",)), None),
         (Check(CheckKind.NOT_MATCHES, (r"\d",)), False),
+        (Check(CheckKind.NOT_MATCHES, ("zzz", r"\d")), False),
+        (Check(CheckKind.NOT_MATCHES, (r"\d", "zzz")), False),
+        (Check(CheckKind.NOT_MATCHES, ("zzz", "yyy")), True),
         (Check(CheckKind.FILE_EXISTS, path="out/*.csv"), True),
         (Check(CheckKind.FILE_EXISTS, path="**/*.csv"), True),
         (Check(CheckKind.FILE_ABSENT, path="out/b.csv"), True),
@@ -317,3 +321,68 @@ def test_runs_of_a_case_count_as_far_as_they_differ():
     assert by_chance.size == 100
     narrow, wide = by_chance.interval, all_or_nothing.interval
     assert wide[0] < narrow[0] < 0.5 < narrow[1] < wide[1]
+
+
+def test_a_recording_of_another_prompt_is_not_replayed(tmp_path):
+    key = RunKey("sales", "evals.json", "may", "with", 1, "program", "", "sha256:1", "sha256:2")
+    recordings = Recordings(tmp_path)
+    recordings.keep(key, RUN)
+    assert Recordings(tmp_path, replay=True).find(key) == RUN
+    other = dataclasses.replace(key, prompt_digest="sha256:3")
+    with pytest.raises(StaleRecordingError, match="another prompt"):
+        Recordings(tmp_path, replay=True).find(other)
+    assert Recordings(tmp_path, resume=True).find(other) is None
+    assert not Recordings(tmp_path, resume=True).counts(other)
+
+
+def test_a_recording_holds_no_secret(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_TOKEN", 'pä"ss-word-123')
+    key = RunKey("sales", "evals.json", "may", "with", 1, "program", "", "sha256:1", "sha256:2")
+    Recordings(tmp_path).keep(key, Transcript('It says pä"ss-word-123.'))
+    [file] = tmp_path.glob("*.json")
+    assert "word-123" not in file.read_text()
+    assert Recordings(tmp_path, replay=True).find(key).answer == "It says [SOME_TOKEN]."
+
+
+def test_the_spread_of_cases_is_estimated_for_all_and_not_only_for_these():
+    """With n in place of n - 1 a share of few cases would be worth more runs than it is."""
+    cases = [(4, 4), (0, 4), (3, 4), (1, 4), (4, 4), (2, 4)]
+    rate = pass_rate(cases)
+    spread = sum((passed - rate.share * runs) ** 2 for passed, runs in cases)
+    assert rate.size == pytest.approx(rate.share * (1 - rate.share) * 24**2 / (spread * 6 / 5))
+
+
+SLOW_PATTERN = "(a+)+$"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "passed"),
+    [
+        (SLOW_PATTERN, False),
+        (r"(?=a)a", None),
+        (r"(a)\1", None),
+        ("(", None),
+        ("a" * 1001, None),
+        ("a+", True),
+    ],
+)
+def test_patterns_of_others_run_in_linear_time_or_are_not_judged(pattern, passed):
+    answer = json.dumps({"text": "a" * 5_000 + "!"})
+    schema = {"properties": {"text": {"pattern": pattern}}}
+    judged = grade(Check(CheckKind.JSON_SCHEMA, data=schema), Transcript(answer), "sales")
+    assert judged.passed is passed
+    plain = Transcript("a" * 5_000 + "!")
+    assert grade(Check(CheckKind.MATCHES, (pattern,)), plain, "sales").passed is passed
+
+
+def test_without_re2_no_pattern_is_judged(monkeypatch):
+    monkeypatch.setitem(sys.modules, "re2", None)
+    assert grade(Check(CheckKind.MATCHES, ("a",)), Transcript("a"), "sales").passed is None
+
+
+def test_fences_are_found_by_lines():
+    fence = "```"
+    check = Check(CheckKind.JSON_SUBSET, data={"a": 1})
+    text = f"Here:\n{fence}json\n" + '{"a": 1}' + f"\n{fence}\nand {fence} more"
+    assert grade(check, Transcript(text), "sales").passed
+    assert grade(check, Transcript(f"{fence}json\n" * 100_000), "sales").passed is False

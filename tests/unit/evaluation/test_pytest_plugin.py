@@ -48,3 +48,19 @@ def test_a_script_that_answers_otherwise_is_shown_as_a_difference(folder, tmp_pa
     assert "sales[scripts-differs] FAILED" in answer.stdout
     assert '-    "total": 8' in answer.stdout
     assert '+    "total": 7' in answer.stdout
+
+
+@pytest.mark.parametrize("where", ["above", "inside", "a folder that pytest looks into by itself"])
+def test_code_of_a_skill_is_not_collected(folder, tmp_path, where):
+    skill = folder / "sales"
+    if where.startswith("a folder"):
+        skill = skill.rename(tmp_path / "test-sales")
+    mark = tmp_path / "ran"
+    (skill / "tests").mkdir()
+    for name in ("conftest.py", "test_evil.py", "tests/conftest.py", "tests/test_evil.py"):
+        (skill / name).write_text(f"open({str(mark)!r}, 'w').close()\ndef test_evil(): pass\n")
+    start = skill if where == "inside" else tmp_path
+    answer = run_pytest(skill, start, "--skills-no-run")
+    assert "sales[routing-sum] PASSED" in answer.stdout, answer.stdout + answer.stderr
+    assert "test_evil" not in answer.stdout
+    assert not mark.exists()

@@ -100,3 +100,16 @@ def test_a_missing_an_open_and_a_wrong_key_file_are_told_apart(path):
     path.write_text("")
     with pytest.raises(ConfigurationError, match="at least one key"):
         FleetKeys.read(path)
+
+
+def test_a_document_of_a_clock_that_is_ahead_is_remembered_as_long_as_it_is_valid(path):
+    keys = FleetKeys.read(path)
+    first, second = keys.seal(LABEL, SECRET), keys.seal(LABEL, SECRET)
+    issued = keys.open(first)[0].issued
+    now = [issued - 3590]
+    guard = RequestGuard(keys, "w1", lambda: now[0])
+    guard.admit(first)
+    now[0] = issued + 3590
+    guard.admit(second)  # forgets what is too old
+    with pytest.raises(SealError, match="used before"):
+        guard.admit(first)

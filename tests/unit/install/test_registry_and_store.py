@@ -11,7 +11,12 @@ from skill_repositories import skill_text
 
 from skillkit.core.digest import tree_digest
 from skillkit.core.disk import locked, remove_tree
-from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillSecurityError
+from skillkit.core.exceptions import (
+    ContentLoadError,
+    SizeLimitExceededError,
+    SkillSecurityError,
+    StateFileError,
+)
 from skillkit.install.exceptions import NotInstalledError, RegistryError
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.record import InstalledSkill
@@ -341,3 +346,55 @@ def test_a_damaged_registry_keeps_earlier_versions_and_the_trash(tmp_path: Path)
     assert again.rollback("gone").name == "gone"
     assert again.rollback("pdf").digest in digests
     assert not again.registry.get("pdf").trusted
+
+
+def test_a_lock_that_is_never_let_go_of_names_its_holder(tmp_path: Path) -> None:
+    lock = tmp_path / "some.lock"
+    held = f"held by the process {os.getpid()}"
+    with locked(lock), pytest.raises(StateFileError, match=held), locked(lock, patience=0.0):
+        raise AssertionError("two owners")
+    with locked(lock, patience=0.0):
+        assert lock.read_text() == f"{os.getpid()}\n"
+
+
+def test_fields_of_another_release_survive_a_write(tmp_path: Path) -> None:
+    installer = SkillInstaller(tmp_path / "home", consent=lambda proposal: True)
+    (tmp_path / "pdf").mkdir()
+    (tmp_path / "pdf" / "SKILL.md").write_text(skill_text("pdf"))
+    installer.add(str(tmp_path / "pdf"))
+    path = installer.registry.file.path
+    data = json.loads(path.read_text())
+    data["later"] = {"a": 1}
+    data["skills"]["pdf"]["later"] = [1]
+    path.write_text(json.dumps(data))
+    with installer.registry.transaction() as state:
+        state.selection = "pdf"
+    written = json.loads(path.read_text())
+    assert (written["later"], written["skills"]["pdf"]["later"], written["selection"]) == (
+        {"a": 1},
+        [1],
+        "pdf",
+    )
+
+
+def test_what_others_put_into_the_store_stays(tmp_path: Path) -> None:
+    registry = InstallRegistry(tmp_path / "home")
+    foreign = registry.store.root / "notes" / "mine.txt"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_text("mine")
+    with registry.transaction():
+        pass
+    assert foreign.read_text() == "mine"
+
+
+def test_a_home_that_everybody_can_write_is_said(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    registry = InstallRegistry(home)
+    registry.consents.load()
+    assert registry.notices == []
+    home.chmod(0o777)
+    registry.consents.load()
+    registry.consents.load()
+    [notice] = registry.notices
+    assert f"chmod o-w {home}" in notice

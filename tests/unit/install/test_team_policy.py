@@ -139,3 +139,11 @@ def test_scripts_reach_only_hosts_that_the_team_wants(tmp_path: Path, skills, ru
     granted = authority.grants(skills["pdf"], "sha256:0", NOBODY)
     assert (granted.run, granted.network, granted.hosts) == (True, False, kept)
     assert granted.secrets == ((SecretRequest("KEY", kept),) if kept else ())
+
+
+@pytest.mark.parametrize("mode", [0o664, 0o646, 0o666])
+def test_a_policy_that_others_may_write_allows_nothing(tmp_path: Path, skills, mode: int) -> None:
+    policy = write_policy(tmp_path / "home" / "policy.json", {"version": 1, "deny": []})
+    assert allowed(tmp_path, skills) == {"acme-pdf", "pdf", "old-report"}
+    policy.chmod(mode)
+    assert allowed(tmp_path, skills) == set()

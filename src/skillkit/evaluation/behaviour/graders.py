@@ -2,20 +2,24 @@
 
 import ast
 import operator
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Any
 
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.names import canonical_name
 from skillkit.evaluation.behaviour.transcript import ToolCall, Transcript
 from skillkit.evaluation.cases import Check, CheckKind
-from skillkit.evaluation.json_values import UnknownSchemaError, schema_differences, subset_differences
+from skillkit.evaluation.json_values import (
+    LONGEST_PATTERN,
+    NotJudgedError,
+    find_pattern,
+    schema_differences,
+    subset_differences,
+)
 
-LONGEST_PATTERN = 1000
-LONGEST_TEXT = 200_000
 NEEDS_JUDGE = "needs a judge"
 
 
@@ -44,13 +48,9 @@ def grade(check: Check, run: Transcript, skill: str) -> Grade:
         return Grade(check, None, check.note or NEEDS_JUDGE)
     try:
         problem = next(iter(grader(check, run, skill)), None)
-    except (UnknownSchemaError, NotJudgedError) as error:
+    except NotJudgedError as error:
         return Grade(check, None, str(error))
     return Grade(check, problem is None, problem or "")
-
-
-class NotJudgedError(Exception):
-    """A check that cannot be judged here, and why."""
 
 
 def _contains(check: Check, text: str, what: str) -> Iterator[str]:
@@ -82,25 +82,7 @@ def _not_matches(check: Check, text: str, what: str) -> Iterator[str]:
 
 
 def _search(pattern: str, text: str, *, same_case: bool) -> str:
-    """What a pattern finds; on a linear-time engine where it is installed and knows the pattern."""
-    if len(pattern) > LONGEST_PATTERN:
-        raise NotJudgedError(f"the pattern is longer than {LONGEST_PATTERN} characters")
-    flags = "(?ms)" if same_case else "(?ims)"
-    try:
-        import re2
-
-        found = re2.search(f"{flags}{pattern}", text[:LONGEST_TEXT])
-    except Exception:  # not there, or re2.error, which is no class that can be named without the package
-        found = _search_plainly(pattern, text, same_case=same_case)
-    return found.group() or " " if found else ""
-
-
-def _search_plainly(pattern: str, text: str, *, same_case: bool) -> "re.Match[str] | None":
-    flags = re.MULTILINE | re.DOTALL | (0 if same_case else re.IGNORECASE)
-    try:
-        return re.search(pattern, text[:20_000], flags)
-    except (re.error, RecursionError) as error:
-        raise NotJudgedError(f"the pattern cannot be used: {error}") from error
+    return find_pattern(pattern, text, "(?ms)" if same_case else "(?ims)")
 
 
 def _of_answer(
@@ -141,13 +123,20 @@ def _file_absent(check: Check, run: Transcript, skill: str) -> Iterator[str]:
 
 def _document(check: Check, run: Transcript) -> object:
     text = next(iter(_files(check.path, run).values()), "") if check.path else run.answer
-    fenced = re.search(r"```(?:json)?\s*\n(.*?)\n```", text, re.DOTALL)
-    for candidate in (text, fenced.group(1) if fenced else ""):
+    for candidate in (text, _fenced(text)):
         try:
             return parse_json(candidate)
         except ValueError:
             continue
     raise ValueError
+
+
+def _fenced(text: str) -> str:
+    """The lines of the first block between fences."""
+    lines = iter(text.splitlines())
+    if not any(line.strip() in ("```", "```json") for line in lines):
+        return ""
+    return "\n".join(takewhile(lambda line: line.strip() != "```", lines))
 
 
 def _json(check: Check, run: Transcript, skill: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.foreign_json import read_json
 from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.behaviour.transcript import Transcript
+from skillkit.journal.sensitive import redacted
 
 FORMAT = "skillkit.evaluation.recording"
 VERSION = 1
@@ -165,7 +166,7 @@ class Recordings:
         self._made.add(key.file_name)
         self._path(key).parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-        replace_file(self._path(key), text.encode("utf-8", "replace"))
+        replace_file(self._path(key), redacted(text).encode("utf-8", "replace"))
         self._unfinished(key, "asked").unlink(missing_ok=True)
         calls = self._unfinished(key, "jsonl")
         if not transcript.broken:  # one that broke off goes on after the answers that it got

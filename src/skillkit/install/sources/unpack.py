@@ -12,6 +12,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from typing import IO
 
 from skillkit.core.limits import ARCHIVE_BYTES, ARCHIVE_FILES, KIB, MIB, PATH_CHARACTERS, TREE_DEPTH
 from skillkit.core.text import escape_hidden
@@ -49,7 +50,7 @@ def unpack(data: bytes, shown: str) -> dict[str, TreeFile]:
     return files
 
 
-def _zip(data: bytes, shown: str) -> Iterator[tuple[str, io.BufferedIOBase, bool]]:
+def _zip(data: bytes, shown: str) -> Iterator[tuple[str, IO[bytes], bool]]:
     if data.count(_ENTRY) > 2 * ARCHIVE_FILES:
         raise _too_large(shown)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -65,7 +66,7 @@ def _zip(data: bytes, shown: str) -> Iterator[tuple[str, io.BufferedIOBase, bool
                 yield info.filename, file, bool(mode & 0o111)
 
 
-def _tar(data: bytes, shown: str) -> Iterator[tuple[str, io.BufferedIOBase, bool]]:
+def _tar(data: bytes, shown: str) -> Iterator[tuple[str, IO[bytes], bool]]:
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
         plain = packed.read(_TAR_BYTES + 1)
     if len(plain) > _TAR_BYTES:
@@ -73,7 +74,7 @@ def _tar(data: bytes, shown: str) -> Iterator[tuple[str, io.BufferedIOBase, bool
     _check_headers(plain, shown)
     with tarfile.open(fileobj=io.BytesIO(plain), mode="r:") as archive:
         for member in archive:
-            archive.members = []  # it would keep each
+            archive.members = []  # type: ignore[attr-defined]  # it would keep each
             if member.isdir():
                 continue
             file = archive.extractfile(member) if member.isreg() and member.sparse is None else None
