@@ -3,11 +3,10 @@
 python3 dev.py bench matching assemble --repositories FOLDER --data FOLDER
 
 Every repository beneath FOLDER (`OWNER+NAME/repo`, a git directory) whose skills bring their own requests
-becomes a library; those with fewer than eight skills are put together into one. A hash of the name sends
-each to the half `A`, which may be looked at, or `B`, which is for measuring. Files of cases are read as
-`agent skill test` reads them. Requests that say which skill should be used have the kind `trigger`; the
-prompts of evaluations of a skill's work have the kind `work`. Only English requests are taken, at most
-twelve of a kind for a skill.
+becomes a library; those with fewer than eight skills are put together into one. `commits.json` names the
+commits. Files of cases are read as `agent skill test` reads them. Requests that say which skill should be
+used have the kind `trigger`; the prompts of evaluations of a skill's work have the kind `work`. Only English
+requests are taken, at most twelve of a kind for a skill.
 """
 
 import hashlib
@@ -72,11 +71,14 @@ class Repository:
     def __init__(self, git_dir: Path) -> None:
         self.git_dir = git_dir
         self.name = git_dir.parent.name.replace("+", "/", 1)
-        self.half = "AB"[hashlib.sha256(self.name.encode()).digest()[0] % 2]
         self.skills: dict[str, tuple[str, str]] = {}
         self.requests: dict[str, Labelled] = {}
         self._owners: dict[Path, str] = {}
         """The folder of a skill → its name."""
+
+    @property
+    def commit(self) -> str:
+        return self._git("rev-parse", "HEAD").decode().strip()
 
     def read(self) -> bool:
         """Whether there is anything to ask."""
@@ -188,17 +190,20 @@ def _is_left_alone(case: Case) -> bool:
 
 def assemble(repositories: Path, data: Path) -> None:
     """Write every library beneath `data`, in the form that `data.libraries` reads."""
-    small: dict[str, list[Repository]] = {"A": [], "B": []}
+    small: list[Repository] = []
+    commits = {}
     for git_dir in sorted(repositories.glob("*/repo")):
         repository = Repository(git_dir)
         if not repository.read():
             continue
+        commits[repository.name] = repository.commit
         if len(repository.skills) < FEWEST_SKILLS:
-            small[repository.half].append(repository)
+            small.append(repository)
         else:
-            _write(data / repository.half / repository.name.replace("/", "__"), [repository])
-    for half, some in small.items():
-        _write(data / half / SMALL, some)
+            _write(data / repository.name.replace("/", "__"), [repository])
+    if small:
+        _write(data / SMALL, small)
+    (data / "commits.json").write_text(json.dumps(commits, indent=2), encoding="utf-8")
 
 
 def _write(folder: Path, repositories: list[Repository]) -> None:
@@ -222,6 +227,6 @@ def _write(folder: Path, repositories: list[Repository]) -> None:
     kinds = Counter(request["kind"] for request in requests if request["relevant"])
     against = sum(not request["relevant"] for request in requests)
     print(
-        f"{folder.parent.name} {folder.name}: {len(skills)} skills, {dict(kinds)}, {against} not for one",
+        f"{folder.name}: {len(skills)} skills, {dict(kinds)}, {against} not for one",
         flush=True,
     )

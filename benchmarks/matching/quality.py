@@ -17,7 +17,7 @@ from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.catalogue import CatalogueStyle, render_catalogue
 from skillkit.disclosure.notes import nearby
 from skillkit.disclosure.offer_matcher import RANKED, nearest, worth_naming
-from skillkit.disclosure.provider import NEARBY_TOKENS
+from skillkit.disclosure.provider import nearby_budget
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.matching import Match, MatchingSettings, Mode, SkillMatcher
 
@@ -48,7 +48,7 @@ class Answers:
 
     def ask(self, library: Library, foreign: Sequence[str], needless: Sequence[str], mode: Mode) -> None:
         matcher = SkillMatcher(library.skills, mode=mode, body=library.body, settings=MatchingSettings())
-        listed = render_catalogue(library.skills, style=CatalogueStyle.COMPACT).complete
+        catalogue = render_catalogue(library.skills, style=CatalogueStyle.COMPACT)
         for case in library.cases:
             matched = [match.skill.name for match in matcher.match(case.request)]
             if not case.relevant:
@@ -62,8 +62,10 @@ class Answers:
             self.own_tops.append(ranked[0].score if place == 0 else 0.0)
             self.put_in.append(any(name in case.relevant for name in matched))
             self.inserted += len(matched)
-            shown = _named(ranked, matched, len(library.skills))
-            self.in_sight.append(listed or self.put_in[-1] or any(name in case.relevant for name in shown))
+            shown = _named(ranked, matched, len(library.skills), nearby_budget(catalogue))
+            self.in_sight.append(
+                catalogue.complete or self.put_in[-1] or any(name in case.relevant for name in shown)
+            )
         for request in foreign:
             got = bool(matcher.match(request))
             self.foreign.append(got)
@@ -189,11 +191,11 @@ def _merged(libraries: Sequence[Library], size: int) -> Library:
     return Library("merged", tuple(kept), bodies, cases)
 
 
-def _named(ranked: Sequence[Match], matched: Sequence[str], skills: int) -> list[str]:
+def _named(ranked: Sequence[Match], matched: Sequence[str], skills: int, budget: int) -> list[str]:
     """The skills that the request names with a line, as `SkillContextProvider` chooses them."""
     active = [match.skill for match in ranked if match.skill.name in matched]
     near = nearest(ranked, active, worth_naming(skills))
-    shown = nearby(near, COUNTER, NEARBY_TOKENS).count("\n")
+    shown = nearby(near, COUNTER, budget).count("\n")
     return [match.skill.name for match in near[:shown]]
 
 

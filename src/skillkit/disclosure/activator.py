@@ -29,9 +29,9 @@ from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.fence import nonce_for
 from skillkit.disclosure.files_in_play import counts
 from skillkit.disclosure.session import Activation, Origin, SkillSession
+from skillkit.disclosure.settings import DEFAULT_MAX_INSTRUCTION_TOKENS
 from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 
-MAX_INSTRUCTION_TOKENS = 25_000
 _MAX_LISTED_NAMES = 20
 _MAX_COMPARED_NAMES = 1000
 _ATTEMPTS = 4
@@ -55,7 +55,7 @@ class Activator:
         manager: SkillManager,
         *,
         counter: TokenCounter | None = None,
-        max_tokens: int = MAX_INSTRUCTION_TOKENS,
+        max_tokens: int = DEFAULT_MAX_INSTRUCTION_TOKENS,
         run_command: RunCommand | None = None,
     ) -> None:
         """`run_command` runs the commands in instructions; without it they are marked as not run."""
@@ -101,7 +101,14 @@ class Activator:
         return asked
 
     def deliver(
-        self, name: str, arguments: str, session: SkillSession, origin: Origin, *, by_user: bool = False
+        self,
+        name: str,
+        arguments: str,
+        session: SkillSession,
+        origin: Origin,
+        *,
+        by_user: bool = False,
+        by_score: bool = False,
     ) -> Delivery:
         """Render a skill and make it active; raises SkillRefusedError."""
 
@@ -116,7 +123,8 @@ class Activator:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         same = before is not None and before.digest == digest
         nonce = nonce_for(text, before.nonce if before is not None and same else None)
-        wanted = Activation(identity, nonce, origin, arguments, digest)
+        by_score = by_score or (before is not None and before.by_score)
+        wanted = Activation(identity, nonce, origin, arguments, digest, by_score=by_score)
         activation = session.activate(wanted)
         skill = self.manager.find_skill(identity)
         inline = skill is not None and skill.runs_alone and session.fork_of != identity
@@ -130,7 +138,7 @@ class Activator:
             identity = self.id_of(skill, name)
             sha256 = pin.sha256("/".join(part for part in path.split("/") if part not in ("", ".")))
             page = self.manager.read_resource(identity, path, offset, limit, sha256=sha256)
-            session.touch(identity)
+            session.use(identity)
             return page
 
         try:
@@ -194,14 +202,19 @@ class Activator:
             raise SkillRefusedError("too_large", str(error)) from error
         except SkillsUseError as error:
             raise SkillRefusedError("read_error", str(error)) from error
+        self.check_size(identity, text)
+        return text, resources
+
+    def check_size(self, identity: str, text: str) -> None:
+        """Raise SkillRefusedError if instructions are longer than the limit."""
         # A text has at most about two tokens a character, so that short ones need not be counted.
         if len(text) * 2 > self.max_tokens and (tokens := self.counter.count(text)) > self.max_tokens:
             raise SkillRefusedError(
                 "too_large",
                 f"The instructions of '{identity}' have about {tokens:,} tokens; the limit is "
-                f"{self.max_tokens:,}. Read them page by page: read_skill_resource with path SKILL.md",
+                f"{self.max_tokens:,} (SKILL_MAX_INSTRUCTION_TOKENS). Read them page by page: "
+                "read_skill_resource with path SKILL.md",
             )
-        return text, resources
 
     def _not_found(self, name: str) -> str:
         shown = cut(one_line(name), 80)

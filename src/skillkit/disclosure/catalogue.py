@@ -14,8 +14,13 @@ from skillkit.disclosure.tokens import TokenCounter, TokenEstimator
 
 DEFAULT_BUDGET = 2000
 """Tokens of a list in one of the XML styles."""
-COMPACT_BUDGET = 300
+COMPACT_BUDGET, NAMES_BUDGET = 250, 142
+"""Tokens of a list in lines, and of one that has only names, beside which the nearest are described."""
+_LENGTHS = (None, 480, 240, 120)
+"""Characters of a description that are tried before its first clause."""
 SHORTEST_CLAUSE, SHORT_CLAUSE, LONGEST_CLAUSE = 20, 20, 60
+SHORTEST_LINE, MOST_CHARACTERS = 4, 8
+"""Tokens of the shortest line, and characters of the longest token: what cannot fit is not counted."""
 TITLE = "## Agent Skills"
 
 Rank = Callable[[SkillMetadata], int]
@@ -162,19 +167,29 @@ def skill_line(skill: SkillMetadata, length: int = LONGEST_CLAUSE) -> str:
 
 
 def _compact(skills: Sequence[SkillMetadata], ceiling: int, counter: TokenCounter) -> Catalogue:
-    """All skills in a line each, or all ids, or how many there are: what fits first."""
+    """All skills in a line each, described as far as that fits, or all ids, or how many there are."""
     count = len(skills)
     head = f"{TITLE}\n{_INTRO[CatalogueStyle.COMPACT]}"
-    lines = f"{head}\n" + "\n".join(map(skill_line, skills)) if count <= ceiling else ""
+    for length in _LENGTHS if count <= ceiling // SHORTEST_LINE else ():
+        lines = "\n".join([head, *(_described(skill, length) for skill in skills)])
+        if len(lines) <= ceiling * MOST_CHARACTERS and (tokens := counter.count(lines)) <= ceiling:
+            return Catalogue(lines, tokens, count, count, 0)
+    lines = "\n".join([head, *map(skill_line, skills)]) if count <= ceiling // SHORTEST_LINE else ""
     if lines and (tokens := counter.count(lines)) <= ceiling:
         return Catalogue(lines, tokens, count, count, 0)
     more = "search_skills finds what they do; the nearest are named with each request."
     names = ", ".join(escaped_line(skill_id(skill)) for skill in skills) if count <= ceiling else ""
     named = f"{head} {more}\nIds: {names}"
-    if names and (tokens := counter.count(named)) <= ceiling:
+    if names and (tokens := counter.count(named)) <= ceiling * NAMES_BUDGET // COMPACT_BUDGET:
         return Catalogue(named, tokens, count, count, count)
     text = f"{head}\nThere are {count:,} skills: {more}"
     return Catalogue(text, counter.count(text), count, 0, 0)
+
+
+def _described(skill: SkillMetadata, length: int | None) -> str:
+    description = cut(one_line(skill.description), length)
+    name = escaped_line(skill_id(skill))
+    return f"- {name}: {escaped(description)}" if description else f"- {name}"
 
 
 def _entry(skill: SkillMetadata, description: str, style: CatalogueStyle) -> str:

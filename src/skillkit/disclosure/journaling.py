@@ -7,6 +7,7 @@ from dataclasses import replace
 from skillkit.core.events import Event, Json, Kind, Writer
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
+from skillkit.core.names import canonical_name
 from skillkit.core.turn import in_turn
 from skillkit.disclosure.activator import Delivery
 from skillkit.disclosure.catalogue import skill_id
@@ -118,6 +119,8 @@ class Journaled(WrappedTools):
             started = time.monotonic()
             with in_turn(session.id, session.turn):
                 answer = await tool.handler(**arguments)
+                named = tool.skill or arguments.get("skill_name") or arguments.get("skill_id") or ""
+                session.use(canonical_name(str(named)))
                 if tool.event is not None:
                     took = time.monotonic() - started
                     self.journal.record(_call_event(tool, arguments, answer, took, session))

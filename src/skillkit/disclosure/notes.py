@@ -47,7 +47,10 @@ def put_aside(ids: Sequence[str]) -> str:
 
 def unusable(identity: str, code: str) -> str:
     """A skill matched and could not be delivered."""
-    return f"Skill {_named([identity])} cannot be used: {code}."
+    said = f"Skill {_named([identity])} cannot be used: {code}."
+    if code == "too_large":
+        said += " Read it page by page: read_skill_resource with path SKILL.md."
+    return said
 
 
 def withdrawn(identity: str, code: str) -> str:
@@ -72,22 +75,21 @@ def ordered(identity: str, arguments: str) -> str:
 def nearby(matches: Sequence[Match], counter: TokenCounter, budget: int) -> str:
     """The skills nearest to a request, in lines, as many as `budget` tokens hold: where not all fit, those
     behind the first few have shorter lines, since a skill in sight is worth more than half a clause."""
-    full = [skill_line(match.skill) for match in matches]
-    text = _as_many_as_fit(full, counter, budget)
-    if text.count("\n") < len(full):
-        short = [skill_line(match.skill, SHORT_CLAUSE) for match in matches[_IN_FULL:]]
-        text = _as_many_as_fit([*full[:_IN_FULL], *short], counter, budget)
-    return text if "\n" in text else ""
-
-
-def _as_many_as_fit(lines: Sequence[str], counter: TokenCounter, budget: int) -> str:
-    text = "Perhaps useful for this request; load_skill loads them:"
-    for line in lines:
-        longer = f"{text}\n{line}"
-        if counter.count(longer) > budget:
+    head = "Perhaps useful for this request; load_skill loads them:"
+    left = budget - counter.count(head)
+    lines = [skill_line(match.skill) for match in matches]
+    prices = [counter.count(f"\n{line}") for line in lines]
+    if sum(prices) > left:
+        for place in range(_IN_FULL, len(lines)):
+            lines[place] = skill_line(matches[place].skill, SHORT_CLAUSE)
+            prices[place] = counter.count(f"\n{lines[place]}")
+    shown = []
+    for line, price in zip(lines, prices, strict=True):
+        left -= price
+        if left < 0:
             break
-        text = longer
-    return text
+        shown.append(line)
+    return "\n".join([head, *shown]) if shown else ""
 
 
 def show_all(shown: Catalogue, in_full: Catalogue) -> str:
@@ -96,9 +98,12 @@ def show_all(shown: Catalogue, in_full: Catalogue) -> str:
 
 
 def ask_user(candidates: Sequence[Match]) -> str:
-    """A request to ask which of the nearest skills is meant; nothing when none is near."""
+    """A request to ask which of the nearest skills is meant, or whether one is wanted at all."""
     if not candidates:
-        return ""
+        return (
+            "No skill matched this request, and none is near. If a skill of the list could help, ask the "
+            "user whether to use it before you load it."
+        )
     names = _named([skill_id(match.skill) for match in candidates])
     return (
         f"No skill matched this request by itself; the nearest: {names}. If one of them could help, ask the "

@@ -1,6 +1,7 @@
 """Which skills of an offer fit a request: one matcher for all conversations of a provider."""
 
 from collections.abc import Iterable
+from concurrent.futures import Future
 from threading import RLock
 
 from skillkit.core.models import SkillMetadata
@@ -41,7 +42,8 @@ class OfferMatcher:
     def __init__(self, matcher: Matcher | None = None) -> None:
         """Without a `matcher`, one of words is made at the first request."""
         self._matcher = RememberingMatcher(matcher) if matcher is not None else None
-        self._library: tuple[SkillMetadata, ...] = ()
+        self._library: tuple[SkillMetadata, ...] | None = None
+        self._filling: Future[None] = Future()
         self._lock = RLock()
 
     def filled(self, offer: Offer) -> RememberingMatcher:
@@ -51,10 +53,22 @@ class OfferMatcher:
                 from skillkit.matching import SkillMatcher  # not before something is matched
 
                 self._matcher = RememberingMatcher(SkillMatcher())
-            if offer.library is not self._library:
-                self._matcher.update(offer.library)
+            matcher, filling = self._matcher, self._filling
+            begun = offer.library is self._library
+            if not begun:
+                filling = self._filling = Future()
                 self._library = offer.library
-            return self._matcher
+        if not begun:  # without the lock: an index takes its time
+            try:
+                matcher.update(offer.library)
+            except BaseException as error:
+                with self._lock:
+                    self._library = None
+                filling.set_exception(error)
+                raise
+            filling.set_result(None)
+        filling.result()
+        return matcher
 
     def match(self, request: str, offer: Offer, limit: int) -> list[Match]:
         """Return the skills that fit, best first."""

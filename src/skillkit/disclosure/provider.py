@@ -13,10 +13,11 @@ from skillkit.core.events import NO_JOURNAL, Event, Json, Writer
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import InitMode, SkillMetadata
+from skillkit.core.names import canonical_name
 from skillkit.disclosure import notes
 from skillkit.disclosure.activator import Activator, Delivery
 from skillkit.disclosure.analytics import MatchAnalytics
-from skillkit.disclosure.catalogue import CatalogueStyle, Rank, by_distance
+from skillkit.disclosure.catalogue import Catalogue, CatalogueStyle, Rank, by_distance, skill_id
 from skillkit.disclosure.commands import RunCommand
 from skillkit.disclosure.disclosed import Disclosure, TokenUse
 from skillkit.disclosure.exceptions import SkillRefusedError
@@ -30,7 +31,7 @@ from skillkit.disclosure.offer_matcher import NEAREST, OfferMatcher
 from skillkit.disclosure.placement import Insertion, begins_turn, place_note, place_texts
 from skillkit.disclosure.quickness import Quickness
 from skillkit.disclosure.session import Origin, SkillSession
-from skillkit.disclosure.settings import DEFAULT_MAX_SKILLS, FallbackMode
+from skillkit.disclosure.settings import DisclosureSettings, FallbackMode
 from skillkit.disclosure.skill_starter import SkillStarter
 from skillkit.disclosure.skill_texts import SkillTexts
 from skillkit.disclosure.skill_tools import SkillToolSource
@@ -50,8 +51,8 @@ Pinned = Sequence[str] | Callable[[Requester], Sequence[str]]
 
 MAX_ACTIVE = 10
 FALLBACK_BUDGET = 8000
-NEARBY_TOKENS = 200
-"""Of the lines that name the skills nearest to a request."""
+LIST_AND_NEARBY, LEAST_NEARBY = 222, 80
+"""Tokens of the list and of the lines that name the skills nearest to a request, and of these alone."""
 SKILLS = "{skills}"
 """What stands for the list of skills in a `template` of the program."""
 _BEYOND_LIMIT = 10
@@ -68,12 +69,12 @@ class SkillContextProvider(SkillTexts):
     def __init__(
         self,
         manager: SkillManager,
-        max_skills: int = DEFAULT_MAX_SKILLS,
+        max_skills: int | None = None,
         *,
         matcher: Matcher | None = None,
         budget: int | None = None,
         style: CatalogueStyle | str = CatalogueStyle.COMPACT,
-        fallback: FallbackMode | str = FallbackMode.NONE,
+        fallback: FallbackMode | str | None = None,
         max_active: int = MAX_ACTIVE,
         counter: TokenCounter | None = None,
         rank: Rank = by_distance,
@@ -84,16 +85,20 @@ class SkillContextProvider(SkillTexts):
         pinned: Pinned = (),
         gate: ToolGate | None = None,
         shown_files: Sequence[str] = (),
+        max_instruction_tokens: int | None = None,
     ) -> None:
-        """`pinned` are in use from the first request of every conversation on; `gate` holds the host's own
-        tools to what the skills in use declare; `shown_files` are kinds of files that the model looks at
-        when a script has made one: `image/*`, `application/pdf`."""
+        """What is None follows the environment (`SKILL_MAX_PER_REQUEST`, `SKILL_FALLBACK_MODE`,
+        `SKILL_MAX_INSTRUCTION_TOKENS`). `pinned` are in use from the first request of every conversation
+        on; `gate` holds the host's own tools to what the skills in use declare; `shown_files` are kinds of
+        files that the model looks at when a script has made one: `image/*`, `application/pdf`."""
+        settings = DisclosureSettings.from_environment()
+        max_skills = settings.max_skills if max_skills is None else max_skills
         if max_skills < 0:
             raise ConfigurationError(f"max_skills must be 0 or more, got {max_skills}", "max_skills")
         self.manager = manager
         self.max_skills = max_skills
         self.max_active = max(max_active, max_skills)
-        self.fallback = FallbackMode.parse(fallback)
+        self.fallback = settings.fallback if fallback is None else FallbackMode.parse(fallback)
         self.counter = counter or TokenEstimator()
         self.tool_sources = tuple(tool_sources)
         if SKILLS not in template:
@@ -105,7 +110,8 @@ class SkillContextProvider(SkillTexts):
         self.analytics = analytics or MatchAnalytics()
         self.session = SkillSession()
         """The conversation of calls that name none."""
-        self._activator = Activator(manager, counter=self.counter, run_command=run_command)
+        limit = settings.max_instruction_tokens if max_instruction_tokens is None else max_instruction_tokens
+        self._activator = Activator(manager, counter=self.counter, max_tokens=limit, run_command=run_command)
         self._starter = SkillStarter(self._activator)
         self._offers = Offers(
             manager,
@@ -223,6 +229,18 @@ class SkillContextProvider(SkillTexts):
         delivery = self._activator.deliver(name, arguments, session, Origin.INVOKED, by_user=True)
         session.pin(delivery.activation.skill_id)
 
+    def drop(self, name: str, session: SkillSession | None = None) -> bool:
+        """Stop using a skill in a conversation; return whether it was in use.
+
+        It is not put in again by matching: only `/name` and `load_skill` bring it back.
+        """
+        session = self.session if session is None else session
+        active = {canonical_name(identity): identity for identity in session.active_ids}
+        identity = active.get(canonical_name(name))
+        if identity is not None:
+            session.drop(identity)
+        return identity is not None
+
     def forkable(self, name: str, arguments: str, session: SkillSession) -> tuple[SkillMetadata, str]:
         """A skill that `session` may start as a conversation of its own, and its id there; else
         raises SkillRefusedError."""
@@ -327,7 +345,11 @@ class SkillContextProvider(SkillTexts):
     ) -> tuple[list[Match], list[Match]]:
         if request is None or not offer.skills or not self.max_skills:
             return [], []
-        found = self._matcher.match(request, offer, self.max_skills + _BEYOND_LIMIT)
+        found = [
+            match
+            for match in self._matcher.match(request, offer, self.max_skills + _BEYOND_LIMIT)
+            if match.ordered or skill_id(match.skill) not in session.dropped
+        ]
         matched, left_out = found[: self.max_skills], found[self.max_skills :]
         if news:
             near: list[Match] = []
@@ -375,7 +397,7 @@ class SkillContextProvider(SkillTexts):
         if offer.catalogue.complete:
             return (), ""
         nearest = self._matcher.near(request, offer, active, NEAREST)
-        return nearest, notes.nearby(nearest, self.counter, NEARBY_TOKENS)
+        return nearest, notes.nearby(nearest, self.counter, nearby_budget(offer.catalogue))
 
     def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
         same = session.catalogue == offer.catalogue.text
@@ -386,6 +408,11 @@ def skills_in_use(manager: SkillManager, session: SkillSession) -> list[SkillMet
     """Return the active skills of a conversation that still exist."""
     found = map(manager.find_skill, session.active_ids)
     return [skill for skill in found if skill is not None]
+
+
+def nearby_budget(catalogue: Catalogue) -> int:
+    """Tokens of the lines that name the skills nearest to a request, beside a list."""
+    return max(LEAST_NEARBY, LIST_AND_NEARBY - catalogue.tokens)
 
 
 def _as_json(tools: tuple[Tool, ...]) -> str:

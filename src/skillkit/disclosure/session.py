@@ -43,6 +43,8 @@ class Activation:
     """Of the tier 2 text, so that a changed skill is noticed."""
     anchor: str = ""
     """The message of the user after which the text stands; empty until it has a place."""
+    by_score: bool = False
+    """Whether it came in by its score alone and was never loaded, read or run."""
 
     @property
     def in_messages(self) -> bool:
@@ -64,6 +66,7 @@ class SavedSession:
     """A number; of a store that knows no whole numbers it does not count."""
     pinned: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(eq=False)
@@ -81,6 +84,7 @@ class SkillSession:
     _latest: str | None = None
     _doubted: frozenset[str] = frozenset()
     _pinned: frozenset[str] = frozenset()
+    _dropped: frozenset[str] = frozenset()
     _files: dict[str, None] = field(default_factory=dict)
     _of_turn: tuple[str, ...] = ()
     _ordered: frozenset[str] = frozenset()
@@ -130,6 +134,7 @@ class SkillSession:
             if before is not None and before.digest == activation.digest and not doubted:
                 return before
             self._doubted -= {activation.skill_id}
+            self._dropped -= {activation.skill_id}
             if before is not None:
                 self._past[before.nonce] = before.skill_id
             self._active[activation.skill_id] = activation
@@ -142,6 +147,28 @@ class SkillSession:
         with self._lock:
             if skill_id in self._active:
                 self._recent = [*(other for other in self._recent if other != skill_id), skill_id]
+
+    def use(self, skill_id: str) -> None:
+        """Note that a skill was loaded, read or run: it is no longer one that only scored well."""
+        with self._lock:
+            if (activation := self._active.get(skill_id)) is not None:
+                self._active[skill_id] = replace(activation, by_score=False)
+            self.touch(skill_id)
+
+    def only_by_score(self) -> tuple[str, ...]:
+        """The skills in use that came in by their score alone and were never used."""
+        return tuple(activation.skill_id for activation in self.active if activation.by_score)
+
+    def drop(self, skill_id: str) -> None:
+        """Stop using a skill because somebody said so; it comes back only when it is asked for."""
+        with self._lock:
+            self.deactivate(skill_id)
+            self._dropped |= {skill_id}
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        with self._lock:
+            return self._dropped
 
     def least_recent(self) -> tuple[str, ...]:
         """The skills in use, the one that was used longest ago first."""
@@ -256,6 +283,7 @@ class SkillSession:
                 turn=self.turn,
                 pinned=tuple(sorted(self._pinned)),
                 files=tuple(self._files),
+                dropped=tuple(sorted(self._dropped)),
             )
             return {"version": VERSION, **encode(saved)}
 
@@ -282,6 +310,7 @@ class SkillSession:
         session.show(saved.catalogue, saved.catalogue_digest, saved.listed)
         session.id = saved.id or session.id
         session._pinned = frozenset(saved.pinned) & session._active.keys()
+        session._dropped = frozenset(saved.dropped)
         session._files = dict.fromkeys(saved.files[-MAX_FILES:])
         session.turn = saved.turn if isinstance(saved.turn, int) else 0
         return session

@@ -8,6 +8,7 @@ from enum import Enum
 from skillkit.core.exceptions import ConfigurationError
 
 DEFAULT_MAX_SKILLS = 3
+DEFAULT_MAX_INSTRUCTION_TOKENS = 25_000
 
 
 class FallbackMode(str, Enum):
@@ -37,23 +38,26 @@ class DisclosureSettings:
 
     max_skills: int = DEFAULT_MAX_SKILLS
     fallback: FallbackMode = FallbackMode.NONE
+    max_instruction_tokens: int = DEFAULT_MAX_INSTRUCTION_TOKENS
+    """Of one skill: longer instructions are not given whole, and can be read page by page."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> "DisclosureSettings":
-        """`SKILL_MAX_PER_REQUEST` and `SKILL_FALLBACK_MODE`."""
+        """`SKILL_MAX_PER_REQUEST`, `SKILL_FALLBACK_MODE` and `SKILL_MAX_INSTRUCTION_TOKENS`."""
         environment = os.environ if environment is None else environment
         return cls(
-            max_skills=_max_skills(environment.get("SKILL_MAX_PER_REQUEST", "").strip()),
+            max_skills=_number(environment, "SKILL_MAX_PER_REQUEST", DEFAULT_MAX_SKILLS),
             fallback=FallbackMode.parse(environment.get("SKILL_FALLBACK_MODE", "").strip() or "none"),
+            max_instruction_tokens=_number(
+                environment, "SKILL_MAX_INSTRUCTION_TOKENS", DEFAULT_MAX_INSTRUCTION_TOKENS
+            ),
         )
 
 
-def _max_skills(text: str) -> int:
+def _number(environment: Mapping[str, str], variable: str, default: int) -> int:
+    text = environment.get(variable, "").strip()
     if not text:
-        return DEFAULT_MAX_SKILLS
+        return default
     if not (text.isascii() and text.isdecimal()):
-        raise ConfigurationError(
-            f"SKILL_MAX_PER_REQUEST is {text!r}; it must be a number such as {DEFAULT_MAX_SKILLS}",
-            "SKILL_MAX_PER_REQUEST",
-        )
+        raise ConfigurationError(f"{variable} is {text!r}; it must be a number such as {default}", variable)
     return int(text)

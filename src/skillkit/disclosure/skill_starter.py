@@ -51,7 +51,7 @@ class SkillStarter:
             if refused.code == "not_found":
                 return ""
             return envelope.error(command[1], refused.code, str(refused))
-        session.touch(delivery.activation.skill_id)
+        session.use(delivery.activation.skill_id)
         delivered[delivery.activation.skill_id] = delivery
         return ""
 
@@ -71,12 +71,20 @@ class SkillStarter:
                 begun.setdefault(identity, notes.runs_alone(identity))
                 continue
             if session.get(identity) is None:
+                unused = () if match.certain else session.only_by_score()
                 try:
-                    delivered[identity] = self.activator.deliver(identity, "", session, Origin.MATCHED)
+                    delivered[identity] = self.activator.deliver(
+                        identity, "", session, Origin.MATCHED, by_score=not match.certain
+                    )
                 except SkillRefusedError as refused:
                     logger.warning("Matched skill '%s' cannot be used: %s", identity, refused)
                     remarks.append(notes.unusable(identity, refused.code))
                     continue
+                for earlier in unused:  # of those that only scored well, the newest stays
+                    session.deactivate(earlier)
+                    logger.info("Skill '%s' was never used and makes way for '%s'", earlier, identity)
+            if match.certain:
+                session.use(identity)
             session.touch(identity)
             activated.append(match)
         return activated

@@ -8,6 +8,8 @@ from skillkit.core.exceptions import ConfigurationError, SizeLimitExceededError,
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import SkillMetadata
 from skillkit.core.resources import MAX_PAGE
+from skillkit.disclosure.activator import Activator
+from skillkit.disclosure.exceptions import SkillRefusedError
 from skillkit.disclosure.offer import Offers
 
 logger = logging.getLogger(__name__)
@@ -21,11 +23,12 @@ class SkillTexts:
     """What can be read of the skills of a manager that may be used."""
 
     manager: SkillManager
+    _activator: Activator
     _offers: Offers
 
-    def tier1_context(self) -> str:
-        """The list of skills as XML; empty when no skill is on offer."""
-        return self._offers.in_full().text
+    def tier1_context(self, budget: int | None = None) -> str:
+        """The list of skills as XML in at most `budget` tokens; empty when no skill is on offer."""
+        return self._offers.in_full(budget).text
 
     def get_skill_names(self) -> list[str]:
         """The ids on offer, sorted."""
@@ -38,7 +41,10 @@ class SkillTexts:
         return skill if skill is not None and self.manager.refusal(skill) is None else None
 
     async def tier2_context(self, name: str) -> str | None:
-        """The instructions of a skill, or None when there is no such skill or it may not be used."""
+        """The instructions of a skill, or None when there is no such skill or it may not be used.
+
+        Raises SizeLimitExceededError if they are longer than the limit of `load_skill`.
+        """
         return await asyncio.to_thread(self._text, name)
 
     async def tier3_resource_list(self, name: str, kind: ResourceKind | None = None) -> list[str]:
@@ -58,7 +64,11 @@ class SkillTexts:
         if self.get_skill(name) is None:
             return None
         try:
-            return self.manager.invoke_skill(name)
+            text = self.manager.invoke_skill(name)
+            self._activator.check_size(name, text)
+            return text
+        except SkillRefusedError as refused:
+            raise SizeLimitExceededError(str(refused)) from refused
         except SkillsUseError as error:
             logger.warning("Cannot read the instructions of skill '%s': %s", name, error)
             return None

@@ -1,7 +1,7 @@
 """The neutral tools that disclose skills: load_skill, read_skill_resource, search_skills."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ from skillkit.disclosure.tools import SKILL_ALIASES, Effect, Tool
 if TYPE_CHECKING:
     from skillkit.disclosure.matches import Matcher
 
-MAX_ENUM = 20
 MAX_READ = 64 * 1024
 MAX_FOUND = 20
 
@@ -62,16 +61,15 @@ class SkillToolSource:
                 return None
 
     def _load(self, session: SkillSession) -> Tool:
-        return load_skill_tool(self.activator, session, self.offer.ids, self.activated)
+        return load_skill_tool(self.activator, session, self.activated)
 
 
 def load_skill_tool(
     activator: Activator,
     session: SkillSession,
-    ids: Sequence[str],
     activated: Callable[[SkillSession, Delivery], object],
 ) -> Tool:
-    """Tier 2 for the model; `ids` are the skills on offer."""
+    """Tier 2 for the model."""
 
     def load(name: str, arguments: str) -> ToolResult:
         known = session.active_ids
@@ -80,7 +78,7 @@ def load_skill_tool(
             delivery = activator.deliver(name, arguments, session, Origin.LOADED)
         except SkillRefusedError as refused:
             return _refused(name, refused)
-        session.touch(delivery.activation.skill_id)
+        session.use(delivery.activation.skill_id)
         if not delivery.fresh:
             return ToolResult(envelope.already_active(delivery.activation.skill_id))
         if delivery.activation.skill_id not in known:
@@ -92,13 +90,10 @@ def load_skill_tool(
             return load(skill_id, arguments)  # a thread would cost several times what there is to do
         return await asyncio.to_thread(load, skill_id, arguments)
 
-    named: dict[str, object] = {"type": "string"}
-    if 0 < len(ids) <= MAX_ENUM:
-        named["enum"] = list(ids)
     return Tool(
         "load_skill",
         "Load a skill.",
-        _schema({"skill_id": named, "arguments": {"type": "string"}}, "skill_id"),
+        _schema({"skill_id": {"type": "string"}, "arguments": {"type": "string"}}, "skill_id"),
         load_skill,
         Effect.READS,
         event=Kind.LOADED,
@@ -152,7 +147,7 @@ class UnloadSkill:
             if identity is None:
                 message = f"This skill is not in use. In use: {', '.join(session.active_ids) or 'none'}"
                 return ToolResult(envelope.error(skill_id, "not_found", message), failed=True)
-            session.deactivate(identity)
+            session.drop(identity)
             return ToolResult(envelope.unloaded(identity))
 
         schema = _schema({"skill_id": {"type": "string"}}, "skill_id")

@@ -20,7 +20,9 @@ def recover(
     held = [activation for activation in session.active if not activation.in_messages]
     displaced = {activation.skill_id for activation in held if activation.anchor not in places}
     displaced -= session.pinned
+    unused = session.only_by_score()
     oldest_first = [identity for identity in session.least_recent() if identity in displaced]
+    oldest_first.sort(key=lambda identity: identity not in unused)
     aside = oldest_first[: max(0, len(held) - max_active)]
     for identity in aside:
         session.deactivate(identity)

@@ -18,7 +18,7 @@ from skillkit.core.resources import list_resources
 from skillkit.core.skill import read_document
 from skillkit.core.text import one_line
 from skillkit.core.walk import SkillWalk
-from skillkit.disclosure.activator import MAX_INSTRUCTION_TOKENS
+from skillkit.disclosure.settings import DEFAULT_MAX_INSTRUCTION_TOKENS
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.evaluation.clients import CLIENTS, treatments
 from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, NeededPackage, packages_of
@@ -146,10 +146,10 @@ def _unloadable(skill: SkillMetadata) -> list[Diagnostic]:
     except SkillsUseError as error:
         return [Diagnostic(skill.skill_path, "unreadable", Severity.ERROR, str(error))]
     tokens = TokenEstimator().count(render(body, skill.base_dir))
-    if tokens > MAX_INSTRUCTION_TOKENS:
+    if tokens > DEFAULT_MAX_INSTRUCTION_TOKENS:
         message = (
             f"The instructions have about {tokens:,} tokens; load_skill hands out at most "
-            f"{MAX_INSTRUCTION_TOKENS:,}. Move parts into files beside SKILL.md"
+            f"{DEFAULT_MAX_INSTRUCTION_TOKENS:,}. Move parts into files beside SKILL.md"
         )
         return [Diagnostic(skill.skill_path, "unloadable", Severity.ERROR, message)]
     return []

@@ -14,3 +14,5 @@ class Match:
     reasons: tuple[str, ...]
     certain: bool = False
     """Whether the request names it or has one of its declared triggers, so that it is no matter of scores."""
+    ordered: bool = False
+    """Whether the request names it as a skill to be used."""

@@ -341,7 +341,8 @@ class _Library:
         if self.scorer:
             reasons.extend(self.scorer.reasons(found.request, found.key))
         certain = found.ordered or found.declared
-        return Match(self.members[found.key].skill, round(found.score, 6), tuple(reasons), certain)
+        skill = self.members[found.key].skill
+        return Match(skill, round(found.score, 6), tuple(reasons), certain, found.ordered)
 
 
 def _scorer(

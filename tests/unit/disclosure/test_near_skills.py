@@ -30,9 +30,10 @@ async def test_fallback_ask_user_names_the_nearest(library, provide):
     assert "ask the user" in disclosed.note
 
 
-async def test_fallback_ask_user_is_silent_when_nothing_is_near(library, provide):
+async def test_fallback_ask_user_asks_also_when_nothing_is_near(library, provide):
     disclosed = await provide(fallback="ask_user").before_request("xyzzy")
-    assert disclosed.insertions == ()
+    assert "none is near" in disclosed.note
+    assert "ask the user" in disclosed.note
     assert disclosed.candidates == ()
 
 

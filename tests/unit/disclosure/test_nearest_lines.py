@@ -6,10 +6,10 @@ from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.disclosure import TokenEstimator
 from skillkit.disclosure.notes import nearby
 from skillkit.disclosure.offer_matcher import NEAREST, nearest, worth_naming
-from skillkit.disclosure.provider import NEARBY_TOKENS
 from skillkit.matching import Match
 
 COUNTER = TokenEstimator()
+NEARBY_TOKENS = 200
 
 
 def matches(number: int) -> list[Match]:

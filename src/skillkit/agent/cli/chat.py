@@ -175,6 +175,7 @@ class Chat:
             "/export": lambda rest: commands.export(self.runtime, rest),
             "/compact": lambda rest: commands.compact(self.runtime),
             "/undo": lambda rest: commands.show_undo(self.runtime),
+            "/drop": lambda rest: commands.drop(self.runtime, rest),
             "/retry": lambda rest: self._retry(),
             "/model": self._use_model,
             "/clear": lambda rest: self._clear(),

@@ -24,6 +24,7 @@ COMMANDS = {
     "/skills": "the skills; /skills on, off, pin or unpin NAME for this conversation",
     "/why": "why which skill is in use in the last turn, and why others are not",
     "/NAME": "use the skill NAME; what follows is its input",
+    "/drop": "/drop NAME stops using a skill in this conversation",
     "@FILE": "put a file of yours into the request",
     "/model": "the model; /model NAME or PROVIDER/NAME uses another from here on",
     "/cost": "the tokens of this conversation",
@@ -154,6 +155,16 @@ def compact(runtime: "AgentRuntime") -> None:
         output.say(f"Nothing can be left out of the {before:,} tokens of earlier messages.")
         return
     output.say(f"{before:,} tokens of earlier messages were sent, now {after:,} are.")
+
+
+def drop(runtime: "AgentRuntime", name: str) -> None:
+    """Stop using a skill in this conversation."""
+    session, provider = runtime.skills.session, runtime.skills.provider
+    if provider.drop(name, session):
+        output.say(f"{escape_hidden(name)} is not used any more; /{escape_hidden(name)} brings it back.")
+        return
+    in_use = ", ".join(session.active_ids) or "none"
+    output.warn(f"{escape_hidden(name) or 'This skill'} is not in use. In use: {in_use}")
 
 
 def show_undo(runtime: "AgentRuntime") -> None:
