@@ -1,11 +1,16 @@
 """What the user grants to a skill's scripts, and how much a run of one may use."""
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from skillkit.core.models import SecretRequest, SkillMetadata
+from skillkit.core.text import escape_hidden
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +42,9 @@ class Limits:
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Limits":
         """The defaults with SCRIPT_TIMEOUT (seconds) and MAX_SCRIPT_OUTPUT (bytes) applied."""
         limits = cls()
-        if timeout := _positive(environ.get("SCRIPT_TIMEOUT")):
+        if timeout := _positive("SCRIPT_TIMEOUT", environ.get("SCRIPT_TIMEOUT", "")):
             limits = replace(limits, timeout=timeout)
-        if output := _positive(environ.get("MAX_SCRIPT_OUTPUT")):
+        if output := _positive("MAX_SCRIPT_OUTPUT", environ.get("MAX_SCRIPT_OUTPUT", "")):
             limits = replace(limits, output=int(output))
         return limits
 
@@ -50,9 +55,26 @@ class Limits:
         return replace(self, timeout=max(timeout, 0.0))
 
 
-def _positive(text: str | None) -> float | None:
+def environment_problems(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """What is wrong with the variables that set limits; an empty one is not set."""
+    return [
+        f"{name}={escape_hidden(text)} is ignored: it must be a positive number"
+        for name in ("SCRIPT_TIMEOUT", "MAX_SCRIPT_OUTPUT")
+        if (text := environ.get(name, "")) and _number(text) is None
+    ]
+
+
+@cache
+def _positive(name: str, text: str) -> float | None:
+    """The number in a variable; what is none is logged once."""
+    for problem in environment_problems({name: text}):
+        logger.warning("%s", problem)
+    return _number(text)
+
+
+def _number(text: str) -> float | None:
     try:
-        number = float(text or "")
+        number = float(text)
     except ValueError:
         return None
     return number if 0 < number < float("inf") else None

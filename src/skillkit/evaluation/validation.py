@@ -21,8 +21,10 @@ from skillkit.core.walk import SkillWalk
 from skillkit.disclosure.settings import DEFAULT_MAX_INSTRUCTION_TOKENS
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.evaluation.clients import CLIENTS, treatments
+from skillkit.scripts.catalogue import missing_scripts
 from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, NeededPackage, packages_of
 from skillkit.scripts.node_packages import node_projects_of
+from skillkit.toolsets.declared import toolset_problems
 
 CLAUDE_CODE_ENTRY = 1536
 DESCRIPTION_BUDGET = 8000
@@ -99,6 +101,7 @@ def validate_file(path: Path) -> Validation:
         errors += _unloadable(metadata)
     verdicts = tuple(_verdicts(path, metadata, errors, warnings))
     if metadata is not None:
+        errors += _missing_parts(metadata)
         warnings += _linked_elsewhere(metadata)
         warnings += _undeclared(metadata)
     return Validation(
@@ -153,6 +156,13 @@ def _unloadable(skill: SkillMetadata) -> list[Diagnostic]:
         )
         return [Diagnostic(skill.skill_path, "unloadable", Severity.ERROR, message)]
     return []
+
+
+def _missing_parts(skill: SkillMetadata) -> list[Diagnostic]:
+    """Toolsets and scripts that the header names and that cannot be loaded; nothing is imported."""
+    problems = toolset_problems(skill)
+    problems += [f"Script '{name}' is named in the header and not there" for name in missing_scripts(skill)]
+    return [Diagnostic(skill.skill_path, "missing-part", Severity.ERROR, problem) for problem in problems]
 
 
 def _linked_elsewhere(skill: SkillMetadata) -> list[Diagnostic]:

@@ -130,6 +130,7 @@ def capabilities(
     """The card of a skill; skills that it names are missing unless they are among `known`."""
     found: dict[str, set[str]] = {item.name: set() for item in fields(Capabilities)}
     interpreters = {path: _interpreter(path, file) or "" for path, file in tree.files.items()}
+    toolsets = _toolset_files(metadata)
     for path, file in tree.files.items():
         name = path.rpartition("/")[2]
         if name == SKILL_FILE and path != SKILL_FILE:
@@ -138,12 +139,15 @@ def capabilities(
             found["dependencies"].add(path)
         if file.content.startswith(_LFS):
             found["not_fetched"].add(path)
-        if interpreters[path]:
+        if interpreters[path] and path not in toolsets:
             found["scripts"].add(f"{path} ({interpreters[path]})")
             found["dependencies"].update(inline_dependencies(file.content))
         _look_inside(path, file.content, found)
     python = [path for path, interpreter in interpreters.items() if "python" in interpreter]
-    needed = needed_packages(tree.contents, python)
+    needed = needed_packages(tree.contents, [path for path in python if path not in toolsets])
+    # Toolsets run in a process that has skillkit.
+    in_toolsets = needed_packages(tree.contents, [path for path in python if path in toolsets])
+    needed += [each for each in in_toolsets if each.module.partition(".")[0] != "skillkit"]
     found["undeclared"] |= {f"{each.module} ({each.requirement or '?'})" for each in needed}
     node = [path for path, interpreter in interpreters.items() if "node" in interpreter]
     for project in node_projects(tree.contents, node):
@@ -167,6 +171,17 @@ def capabilities(
     if metadata.recovered:
         found["header"].add("broken or missing, guessed")
     return Capabilities(**{name: tuple(sorted(values)) for name, values in found.items()})
+
+
+def _toolset_files(metadata: SkillMetadata) -> set[str]:
+    """The files that may hold the toolsets which the header names: modules, and packages around them."""
+    files: set[str] = set()
+    for definition in metadata.toolsets:
+        module = definition.strip().partition(":")[0].removeprefix("./").removesuffix(".py")
+        parts = module.replace("/", ".").split(".")
+        files.add(f"{'/'.join(parts)}.py")
+        files |= {f"{'/'.join(parts[:end])}/__init__.py" for end in range(1, len(parts) + 1)}
+    return files
 
 
 def _interpreter(path: str, file: TreeFile) -> str | None:

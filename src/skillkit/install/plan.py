@@ -40,8 +40,8 @@ def make_plan(registry: InstallRegistry, found: FetchedSkill, name: str | None =
     if not installable(chosen):
         raise InstallError(
             f"'{escape_hidden(chosen)}' cannot be the name of an installed skill (letters, digits, "
-            "hyphens, at most 64)",
-            remedy=Remedy.ANOTHER_NAME,
+            "hyphens, at most 64)" + (". Choose another one." if name else ""),
+            remedy=None if name else Remedy.ANOTHER_NAME,
         )
     canonical = canonical_name(chosen)
     skill = InstalledSkill(

@@ -82,7 +82,7 @@ def default_provider(skills: Skills, scripts: ScriptTools | None = None) -> Skil
 def default_sources(
     manager: SkillManager,
     scripts: ScriptTools,
-    on_error: Callable[[ToolsetError], object] | None = None,
+    on_error: Callable[[ToolsetError | str], object] | None = None,
 ) -> list[ToolSource]:
     """The scripts of all skills and the toolsets of active ones; `on_error` gets what cannot be loaded."""
     toolsets = ActiveToolsets(ToolsetLoader(manager), on_error)

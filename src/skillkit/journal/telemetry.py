@@ -109,9 +109,9 @@ def _attributes(event: Event) -> dict[str, str | int | float]:
     """Return the names of the emerging convention and, beside them, those that were here before."""
     attributes: dict[str, str | int | float] = {"gen_ai.skill.name": event.skill, "skill.name": event.skill}
     loaded = event.kind is Kind.ACTIVATED and event.data.get("origin") == "loaded"
-    if tool := "load_skill" if loaded else _TOOLS.get(event.kind):
+    if tool := "load_skill" if loaded else event.data.get("tool") or _TOOLS.get(event.kind):
         attributes["gen_ai.operation.name"] = "execute_tool"
-        attributes["gen_ai.tool.name"] = tool
+        attributes["gen_ai.tool.name"] = str(tool)
     if conversation := event.conversation or current_turn().conversation:
         attributes["gen_ai.conversation.id"] = conversation
     if event.digest:

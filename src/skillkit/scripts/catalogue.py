@@ -86,6 +86,11 @@ def find_script(skill: SkillMetadata, name: str) -> Script | None:
     return None
 
 
+def missing_scripts(skill: SkillMetadata) -> list[str]:
+    """The scripts that the header names and that are not there."""
+    return [str(name) for name in skill.scripts or () if find_script(skill, name) is None]
+
+
 def _all_files(skill: SkillMetadata) -> Iterator[str]:
     """Paths beneath the skill of what is in `scripts/` and of what the header names elsewhere."""
     try:

@@ -19,7 +19,6 @@ from skillkit.scripts.network.secrets import Secret
 from skillkit.scripts.payloads import Payload, help_payload, run_payload
 from skillkit.scripts.policy import DeniedVariableError, granted_environment
 
-_HELP_SECONDS, _HELP_SECONDS_WITH_PACKAGES = 10.0, 30.0
 """For `--help`; packages may take long to be imported for the first time."""
 
 
@@ -109,9 +108,8 @@ def help_request(
     skill: SkillMetadata, script: Script, digest: str, grants: Grants, limits: Limits | None
 ) -> ScriptRequest:
     """Return the request for `--help`: nothing of the grants but how dependencies are got."""
-    has_packages = bool(grants.packages or grants.node_packages)
-    lowered = (limits or Limits()).lowered(_HELP_SECONDS_WITH_PACKAGES if has_packages else _HELP_SECONDS)
-    return replace(_bare_request(skill, script, digest, grants), arguments=("--help",), limits=lowered)
+    request = _bare_request(skill, script, digest, grants)
+    return replace(request, arguments=("--help",), limits=limits or Limits.from_environment())
 
 
 def _bare_request(skill: SkillMetadata, script: Script, digest: str, grants: Grants) -> ScriptRequest:

@@ -94,7 +94,7 @@ def run_payload(name: str, request: ScriptRequest, result: ScriptResult, *, as_j
     except ValueError:
         if as_json is None or _HELP & {*request.arguments}:  # the help of a command is text
             return text
-        shown = plain_text(stdout.head[: 4 * _SHOWN])[:_SHOWN]
+        shown = plain_text(stdout.head[: 4 * _SHOWN])[:_SHOWN].rstrip()
         return failure("parse_error", f"Expected JSON output, got: {shown}{_stderr(result)}", meta)
     return success(parsed, f"Executed {name} script", meta)
 

@@ -48,6 +48,7 @@ def _run_event(request: ScriptRequest, asked: Permissions, payload: Payload) -> 
     meta: Payload = payload["meta"]
     data: dict[str, Json] = {name: _plain(value) for name, value in meta.items()}
     data["script"] = request.script
+    data["tool"] = "script_help" if request.arguments == ("--help",) else "script_run"
     data["asked"] = _asked(asked)
     data["limits"] = {name: _plain(value) for name, value in asdict(request.limits).items()}
     data["arguments"] = described(shlex.join(request.arguments))

@@ -109,7 +109,7 @@ class ScriptTools:
     # Help
 
     def script_help(self, skill_name: str, script_name: str, *, from_text: bool = True) -> Payload:
-        """What `--help` prints, asked for in the sandbox without network and within 10 seconds.
+        """What `--help` prints, asked for in the sandbox without network and within the time limit of a run.
 
         With `from_text`, a script that prints no help is answered for by its own text and the skill's: then
         `result` has `source`, and the message says why.

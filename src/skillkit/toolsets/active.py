@@ -19,11 +19,12 @@ class ActiveToolsets:
     """A ToolSource: what an active skill brings is offered, what another one would bring is not loaded."""
 
     def __init__(
-        self, loader: ToolsetLoader, on_error: Callable[[ToolsetError], object] | None = None
+        self, loader: ToolsetLoader, on_error: Callable[[ToolsetError | str], object] | None = None
     ) -> None:
         self._loader = loader
         self._on_error = on_error or (lambda error: logger.error("%s", error))
-        """Called once for a toolset that cannot be loaded."""
+        """Called once for a toolset that cannot be loaded, and for two tools of one name."""
+        self._collisions: set[str] = set()
         self._lock = Lock()
         self._loaded: dict[tuple[str, str], tuple[str, LoadedToolset | ToolsetError]] = {}
         """By skill and class, each with the digest of the tree that it was loaded from."""
@@ -42,9 +43,16 @@ class ActiveToolsets:
         return by_name.get(name)
 
     def _collect(self, loaded: list[LoadedToolset]) -> tuple[Tool, ...]:
-        tools = collect_tools(loaded, auto_prefix=self._loader.auto_prefix)
+        tools = collect_tools(
+            loaded, auto_prefix=self._loader.auto_prefix, on_collision=self._report_collision
+        )
         self._collected = (loaded, {tool.name: tool for tool in tools})
         return tools
+
+    def _report_collision(self, collision: str) -> None:
+        if collision not in self._collisions:
+            self._collisions.add(collision)
+            self._on_error(collision)
 
     def _active(self, session: SkillSession) -> list[LoadedToolset]:
         loaded = []

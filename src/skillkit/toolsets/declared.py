@@ -26,6 +26,24 @@ def declared_tools(skill: SkillMetadata, source: Callable[[str], bytes | None]) 
     return found
 
 
+def toolset_problems(skill: SkillMetadata) -> list[str]:
+    """Why toolsets that the header names cannot be loaded, as far as it can be seen without importing."""
+    problems = []
+    for definition in skill.toolsets:
+        try:
+            module, _ = definition_parts(skill, definition)
+        except ToolsetError as error:
+            problems.append(str(error))
+            continue
+        file = skill.base_dir / module.replace(".", "/")
+        if not (file.with_name(f"{file.name}.py").is_file() or (file / "__init__.py").is_file()):
+            path = module.replace(".", "/")
+            problems.append(
+                f"Toolset '{definition}' cannot be loaded: there is no file {path}.py in its folder"
+            )
+    return problems
+
+
 def _methods(text: bytes, name: str) -> list[str]:
     try:
         module = ast.parse(text)

@@ -47,6 +47,8 @@ class Toolsets:
     loaded: tuple[LoadedToolset, ...] = ()
     tools: tuple[Tool, ...] = ()
     errors: tuple[ToolsetError, ...] = ()
+    collisions: tuple[str, ...] = ()
+    """Tools that are left out because another one has their name, in sentences."""
 
 
 class ToolsetLoader:
@@ -76,7 +78,11 @@ class ToolsetLoader:
                 except ToolsetError as error:
                     logger.error("%s", error)
                     errors.append(error)
-        return Toolsets(tuple(loaded), collect_tools(loaded, auto_prefix=self.auto_prefix), tuple(errors))
+        collisions: list[str] = []
+        tools = collect_tools(loaded, auto_prefix=self.auto_prefix, on_collision=collisions.append)
+        for collision in collisions:
+            logger.warning("%s", collision)
+        return Toolsets(tuple(loaded), tools, tuple(errors), tuple(collisions))
 
     def load_toolset(self, skill: SkillMetadata, definition: str) -> LoadedToolset:
         """One toolset of one skill; ToolsetError if it may not or cannot be loaded."""
@@ -134,10 +140,15 @@ class ToolsetLoader:
         return sources
 
 
-def collect_tools(loaded: Iterable[LoadedToolset], *, auto_prefix: bool = False) -> tuple[Tool, ...]:
+def collect_tools(
+    loaded: Iterable[LoadedToolset],
+    *,
+    auto_prefix: bool = False,
+    on_collision: Callable[[str], object] = logger.warning,
+) -> tuple[Tool, ...]:
     """The tools of all toolsets under names that are theirs alone.
 
-    Of two tools with one name the first keeps it. The second is left out and logged, or with
+    Of two tools with one name the first keeps it. The second is left out and reported, or with
     `auto_prefix` carries its skill's name before its own.
     """
     taken: dict[str, tuple[Tool, str]] = {}
@@ -148,11 +159,9 @@ def collect_tools(loaded: Iterable[LoadedToolset], *, auto_prefix: bool = False)
             if name in taken and auto_prefix:
                 name = f"{_safe(entry.skill_name)}_{name}"
             if name in taken:
-                logger.warning(
-                    "Tool name collision: '%s' from %s conflicts with %s (using first)",
-                    name,
-                    taken[name][1],
-                    source,
+                first = taken[name][1]
+                on_collision(
+                    f"Tool name collision: '{name}' from {first} conflicts with {source} (using first)"
                 )
                 continue
             skill = canonical_name(entry.skill_name)

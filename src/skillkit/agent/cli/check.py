@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.overview import enabled_skills
-from skillkit.install.enabled import SkillStatus
+from skillkit.core.grants import environment_problems
+from skillkit.install.enabled import ActivationReport, EnabledSkills, SkillStatus
 from skillkit.install.views import report_view
-from skillkit.scripts.catalogue import find_scripts
+from skillkit.scripts.catalogue import find_scripts, missing_scripts
+from skillkit.toolsets.loader import ToolsetLoader
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -14,13 +16,17 @@ if TYPE_CHECKING:
 
 def check(*, json: bool = False) -> None:
     """Show the state of every skill. It tells and does not judge: there is no exit code for it."""
-    report = enabled_skills().report()
+    enabled = enabled_skills()
+    report = enabled.report()
+    broken, collisions = load_failures(enabled, report)
     if json:
-        output.print_json(report_view(report))
+        output.print_json({**report_view(report), "load_failed": broken, "tool_collisions": collisions})
         return
     output.say(f"Skills (AGENT_SKILLS={output.summary(str(report.selection))}):")
     for status in report.skills:
-        output.line(_line(status))
+        reason = broken.get(status.skill.name, "")
+        failure = f"  ✗ {status.skill.name} (active) - Load failed: {reason}"
+        output.line(output.shown(failure, "red") if reason else _line(status))
     for found in report.failed:
         folder = found.path.parent.name
         output.line(output.shown(f"  ✗ {folder} - Load failed: {found.message}", "red"))
@@ -28,11 +34,27 @@ def check(*, json: bool = False) -> None:
         output.say("  none found")
     untrusted = sum(not status.standing.trusted for status in report.skills)
     output.say(
-        f"{len(report.active)} active, {len(report.skills) - len(report.active)} inactive, "
-        f"{len(report.failed)} failed, {untrusted} not trusted"
+        f"{len(report.active) - len(broken)} active, {len(report.skills) - len(report.active)} inactive, "
+        f"{len(report.failed) + len(broken)} failed, {untrusted} not trusted"
     )
+    for problem in (*collisions, *environment_problems()):
+        output.warn(problem)
     if report.hint:
         output.remark(output.summary(report.hint, 2000))
+
+
+def load_failures(enabled: EnabledSkills, report: ActivationReport) -> tuple[dict[str, str], list[str]]:
+    """Why parts of active skills cannot be loaded, by skill; and tools that another one takes the name of."""
+    broken: dict[str, str] = {}
+    active = {status.skill.name: status.skill for status in report.active}
+    loaded = ToolsetLoader(enabled.manager).load()
+    for error in loaded.errors:
+        if error.skill_name in active:
+            broken.setdefault(error.skill_name, str(error))
+    for name, skill in active.items():
+        if missing := missing_scripts(skill):
+            broken.setdefault(name, f"the header names scripts that are not there: {', '.join(missing)}")
+    return broken, list(loaded.collisions)
 
 
 def _line(status: SkillStatus) -> "Text":

@@ -20,7 +20,10 @@ def show_tools(options: Options, *, json: bool = False) -> None:
     runtime = runtime_for(options)
     names = [NO_SKILL, *(skill.name for skill in runtime.manager.offered_skills())]
     offered = {name: _tools_with(runtime.skills, name) for name in names}
-    tools = {tool.name: tool for by_name in offered.values() for tool in by_name.values()}
+    tools: dict[str, Tool] = {}
+    for by_name in offered.values():
+        for tool in by_name.values():
+            tools.setdefault(tool.name, tool)
     if json:
         output.print_json({"tools": [_view(tool, _when(name, offered)) for name, tool in tools.items()]})
         return

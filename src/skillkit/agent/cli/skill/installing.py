@@ -1,6 +1,6 @@
 """Changing what is installed: add, update, remove, rollback."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -30,7 +30,7 @@ from skillkit.core.codec import encode
 from skillkit.core.digest import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
 from skillkit.install.clients import Placing, parse_clients
-from skillkit.install.exceptions import NotInstalledError
+from skillkit.install.exceptions import LocalEditsError, NotInstalledError
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.results import Updated
 from skillkit.install.tree import TreeLimits
@@ -263,7 +263,7 @@ def update(
     results: list[dict[str, object]] = []
     codes: list[int] = []
     limits = TreeLimits(max_files, max_bytes)
-    with installer(yes=yes, trusted=trusted, limits=limits, full=full, quiet=quiet) as (opened, _):
+    with installer(yes=yes, trusted=trusted, limits=limits, full=full, quiet=quiet) as (opened, asker):
         if test:
             opened.examine = notes_of_tests
         wanted = names or [skill.name_canonical for skill in opened.list()]
@@ -271,7 +271,7 @@ def update(
             output.remark("No skills are installed.")
         if ref and len(wanted) != 1:
             raise typer.BadParameter("--ref is for one skill; name it")
-        for done in opened.update_each(wanted, ref=ref, overwrite_edits=overwrite_edits):
+        for done in _updates(opened, asker, wanted, ref, overwrite_edits=overwrite_edits):
             error = done.error
             if isinstance(error, NotInstalledError):
                 error = _named_missing(done.name, error)
@@ -286,6 +286,24 @@ def update(
     if json:
         output.print_json({"updated": results})
     raise typer.Exit(outcome.merge_exit_codes(codes))
+
+
+def _updates(
+    opened: SkillInstaller, asker: Asker, names: Sequence[str], ref: str | None, *, overwrite_edits: bool
+) -> Iterator[Updated]:
+    """Update each skill; at a terminal, ask before local edits are replaced."""
+    edited: list[Updated] = []
+    for done in opened.update_each(names, ref=ref, overwrite_edits=overwrite_edits):
+        if isinstance(done.error, LocalEditsError) and asker.interactive and not asker.yes:
+            edited.append(done)
+        else:
+            yield done
+    for done in edited:
+        output.warn(str(done.error))
+        if asker.confirm("This will discard any local changes. Continue?"):
+            yield from opened.update_each([done.name], ref=ref, overwrite_edits=True)
+        else:
+            yield done
 
 
 def _updated_as_data(done: Updated, error: SkillsUseError | None) -> dict[str, object]:

@@ -65,7 +65,7 @@ def run(
     if script is None:
         payload = tools.script_list(name)
     else:
-        given = arguments or []
+        given = _after_dashes(arguments or [])
         with progress:
             if given in (["--help"], ["-h"]):
                 payload = tools.script_help(name, script)
@@ -83,6 +83,11 @@ def run(
     else:
         _print_result(payload["result"], str(payload["message"]))
     raise typer.Exit(_code(payload))
+
+
+def _after_dashes(arguments: list[str]) -> list[str]:
+    """What goes to the script: a first `--` ends our own options."""
+    return arguments[1:] if arguments[:1] == ["--"] else arguments
 
 
 def _ask_for_folder(enabled: EnabledSkills, name: str, arguments: list[str]) -> None:
