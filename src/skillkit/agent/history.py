@@ -9,6 +9,7 @@ from agent_framework import (
     ContextProvider,
     FunctionInvocationContext,
     FunctionMiddleware,
+    FunctionTool,
     HistoryProvider,
     Message,
     SessionContext,
@@ -87,10 +88,12 @@ class FinishedCalls(FunctionMiddleware):
 
 
 class Recollection(ContextProvider):
-    """Tells the model what the user said about themselves, when the request is about that."""
+    """Tells the model what is remembered, and lets it remember more."""
 
-    def __init__(self, memory: Memory, problem: Callable[[str], object]) -> None:
+    def __init__(self, memory: Memory, problem: Callable[[str], object], *, offer: bool = True) -> None:
         super().__init__("memory")
+        self.offer = offer
+        """Whether the model gets a tool to remember something."""
         self.memory = memory
         self.problem = problem
 
@@ -106,9 +109,18 @@ class Recollection(ContextProvider):
         try:
             facts = self.memory.recall(said)
             self.memory.learn(said)
+            if self.offer:
+                context.extend_tools(self.source_id, [FunctionTool(name="remember", func=self._remember)])
         except AgentError as error:
             self.problem(str(error))
             return
         if facts:
             listed = "\n".join(f"- {fact.text}" for fact in facts)
             context.extend_instructions(self.source_id, f"{ABOUT_USER}\n{listed}")
+
+    def _remember(self, fact: str) -> str:
+        """Keep one short fact that the user stated, for later conversations. Never a secret."""
+        try:
+            return "Kept." if self.memory.keep(fact) else "Not kept: it is too long or may hold a secret."
+        except AgentError as error:
+            return f"Not kept: {error}"

@@ -1,4 +1,4 @@
-"""What the agent remembers across conversations: facts the user stated, in SQLite, on this machine."""
+"""What the agent remembers across conversations: facts it was told to keep, in SQLite, on this machine."""
 
 import re
 import sqlite3
@@ -11,6 +11,7 @@ from pathlib import Path
 from skillkit.agent.exceptions import AgentError
 from skillkit.core.disk import agent_home, open_private
 from skillkit.core.text import one_line, strip_hidden
+from skillkit.matching.terms import terms
 
 MAX_FACT = 300
 MAX_RECALLED = 5
@@ -28,28 +29,14 @@ CREATE TRIGGER IF NOT EXISTS fact_forgotten AFTER DELETE ON facts BEGIN
     INSERT INTO words(words, rowid, text) VALUES ('delete', old.id, old.text);
 END;
 """
-# Statements about the user: what is said in answer to these later replaces what was said before.
-_STATEMENT = re.compile(
-    r"^(?:please\s+)?(?:(?:remember|note)(?:\s+that)?[:,]?\s+(?P<fact>.+)"
-    r"|(?P<call>call me)\s+.+"
-    r"|(?P<mine>(?:my|our)\s+(?:\w+\s+){0,3}?\w+)\s+(?:is|are|was|were)\s+.+"
-    r"|i(?:'m|\s+am)\s+(?P<am>[^,;]+)"
-    r"|i\s+(?P<verb>live|work|prefer|like|love|hate|use|speak|study|own|have)\s+.+)$",
-    re.IGNORECASE,
-)
+_REMEMBER = "remember "
 _SECRET = re.compile(r"\b(?:pass(?:word|phrase|code)?|secret|token|api[ _-]?key|pin|credential)s?\b", re.I)
-_ABOUT_ME = re.compile(r"\b(?:i|i'm|me|my|mine|our|we|us)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
-_IDLE_WORDS = frozenset(
-    "a about am an and are be can could did do does for from have how i in is it know me my of on or our "
-    "please remember s tell that the this to was we were what when where which who why will "
-    "with you your".split()
-)
+"""Words of facts that are not written down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something the user said about themselves or asked to be kept."""
+    """Something the user or the model asked to be kept."""
 
     id: int
     text: str
@@ -62,29 +49,33 @@ class Memory:
     def __init__(self, home: Path | None = None) -> None:
         self.path = (home or agent_home()) / "memory.db"
 
-    def learn(self, said: str) -> list[str]:
-        """Keep the statements in what the user said; returns what was kept."""
-        learned = list(statements(said))
-        if learned:
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            with self._open(new=True) as database:
-                for subject, text in learned:
-                    database.execute("DELETE FROM facts WHERE subject = ?", (subject,))
-                    database.execute(
-                        "INSERT INTO facts(subject, text, stated_at) VALUES (?, ?, ?)", (subject, text, now)
-                    )
-        return [text for _, text in learned]
+    def learn(self, said: str) -> str | None:
+        """Keep what follows when a message begins with "remember"; returns what was kept."""
+        if not said.lstrip().lower().startswith(_REMEMBER):
+            return None
+        return self.keep(said.lstrip()[len(_REMEMBER) :].removeprefix("that "))
+
+    def keep(self, fact: str) -> str | None:
+        """Keep a fact; None if it is empty, longer than `MAX_FACT` or seems to hold a secret."""
+        text = one_line(strip_hidden(fact)).strip()
+        if not text or len(text) > MAX_FACT or _SECRET.search(text):
+            return None
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._open(new=True) as database:
+            database.execute("DELETE FROM facts WHERE subject = ?", (text.lower(),))
+            database.execute(
+                "INSERT INTO facts(subject, text, stated_at) VALUES (?, ?, ?)", (text.lower(), text, now)
+            )
+        return text
 
     def recall(self, request: str, limit: int = MAX_RECALLED) -> list[Fact]:
-        """Facts that a request is about; for one about the user, the latest when no word fits."""
-        found = self.search(request, limit)
-        if not found and _ABOUT_ME.search(request):
-            found = self.all()[:limit]
-        return found
+        """All facts while they are few; of more, those that share a word with the request."""
+        facts = self.all()
+        return facts if len(facts) <= limit else self.search(request, limit)
 
     def search(self, words: str, limit: int = 20) -> list[Fact]:
         """Facts with any of the words, best first."""
-        wanted = [word for word in re.findall(r"\w+", words.lower()) if word not in _IDLE_WORDS]
+        wanted = [word for word in re.findall(r"\w+", words.lower()) if terms(word)]
         if not wanted:
             return []
         query = " OR ".join(f'"{word}"' for word in wanted[:50])
@@ -135,20 +126,3 @@ class Memory:
             raise AgentError(
                 f"The memory {self.path} cannot be used ({error}). Move the file away to start afresh"
             ) from error
-
-
-def statements(said: str) -> Iterator[tuple[str, str]]:
-    """Subject and text of each fact stated; questions and secrets are none."""
-    for sentence in _SENTENCE.findall(strip_hidden(said)):
-        text = one_line(sentence).strip()
-        found = _STATEMENT.match(text.rstrip(".!"))
-        if found is None or text.endswith("?") or len(text) > MAX_FACT or _SECRET.search(text):
-            continue
-        if fact := found["fact"]:
-            yield from list(statements(fact)) or [(fact.lower(), fact)]
-        elif found["call"]:
-            yield "my name", text
-        elif found["mine"]:
-            yield found["mine"].lower(), text
-        else:
-            yield text.lower().rstrip(".!"), text

@@ -266,7 +266,9 @@ class AgentRuntime:
         skills = self.skills
         providers: list[Any] = [ConversationHistory(self), skills]
         if self.memory is not None:
-            providers.append(Recollection(self.memory, self._note_memory_problem))
+            providers.append(
+                Recollection(self.memory, self._note_memory_problem, offer=not self.provider.small)
+            )
         self.client = self.client or ready(self.provider).client()
         describe_tool_errors(self.client, self.settings.tool_calls)
         if self.provider.embedded:

@@ -125,6 +125,6 @@ def test_a_closed_stream_is_no_traceback(online: OpenAIServer, arguments: list[s
 
 def test_what_the_agent_keeps_is_for_the_user_alone(agent, online: OpenAIServer, home: Path) -> None:
     home.mkdir(mode=0o755)
-    agent("-p", "My name is Ada.")
+    agent("-p", "Remember my name is Ada.")
     modes = {path.name: os.stat(path).st_mode & 0o777 for path in (home, home / "memory.db")}
     assert modes == {home.name: 0o700, "memory.db": 0o600}

@@ -96,7 +96,7 @@ def test_without_skills_the_agent_has_its_own_tools_and_no_catalogue(
     ]
     assert agent("-p", "Say bonjour to Alice").stdout == "Bonjour, Alice !\n"
     first, second = online.requests
-    assert first.tools == ["greet_user", "hello_world"]
+    assert first.tools == ["greet_user", "hello_world", "remember"]
     assert "## Agent Skills" not in first.system
     assert "Bonjour, Alice !" in second.spoken[-1][1]
 

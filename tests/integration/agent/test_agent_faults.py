@@ -109,7 +109,7 @@ def test_an_answer_that_cannot_be_saved_is_printed_all_the_same(
     monkeypatch.setenv("AGENT_HOME", "/proc/nowhere")
     monkeypatch.setenv("LOG_LEVEL", "trace")
     online.replies = [Say("The paid answer.")]
-    done = agent("-p", "My name is Ada. Hello")
+    done = agent("-p", "Remember my name is Ada")
     assert (done.code, done.stdout) == (0, "The paid answer.\n")
     assert done.stderr.count("could not be saved") == 1
     assert "Errno" not in done.stderr

@@ -62,12 +62,12 @@ def test_killed_in_the_middle_of_a_turn_the_conversation_keeps_every_finished_st
 
 
 def test_ten_programs_at_once_lose_nothing(online: OpenAIServer) -> None:
-    programs = [start("-p", f"My lucky number {number} is {number}") for number in range(10)]
+    programs = [start("-p", f"Remember my lucky number {number} is {number}") for number in range(10)]
     for program in programs:
         out, err = program.communicate(timeout=300)
         assert (program.returncode, out) == (0, "OK\n"), err
     titles = {conversation.title for conversation in ConversationStore().all()}
-    assert titles == {f"My lucky number {number} is {number}" for number in range(10)}
+    assert titles == {f"Remember my lucky number {number} is {number}" for number in range(10)}
     assert len(Memory().all()) == 10
 
 
@@ -97,10 +97,10 @@ def test_a_conversation_that_is_not_there_is_one_line(agent, online: OpenAIServe
 
 
 def test_facts_are_remembered_across_conversations(agent, online: OpenAIServer) -> None:
-    agent("-p", "My name is Alice")
+    agent("-p", "Remember that my name is Alice")
     assert "Alice" not in online.requests[-1].system
     agent("-p", "What's my name?")
-    assert "- My name is Alice" in online.requests[-1].system
+    assert "- my name is Alice" in online.requests[-1].system
     agent("-p", "Greet my colleague in French")
     assert "## Agent Skills" in online.requests[-1].system
     assert "hello-extended" in online.requests[-1].system
@@ -111,9 +111,17 @@ def test_facts_are_remembered_across_conversations(agent, online: OpenAIServer) 
     assert "Alice" not in online.requests[-1].system
 
 
+def test_a_model_can_remember_something(agent, online: OpenAIServer) -> None:
+    online.replies = [CallTool("remember", {"fact": "The user lives in Oslo"}), Say("Noted.")]
+    assert agent("-p", "I live in Oslo").stdout == "Noted.\n"
+    assert [fact["text"] for fact in json.loads(agent("memory", "list", "--json").stdout)] == [
+        "The user lives in Oslo"
+    ]
+
+
 def test_memory_can_be_switched_off(agent, online: OpenAIServer) -> None:
     agent("config", "set", "memory", "off")
-    agent("-p", "My name is Alice")
+    agent("-p", "Remember that my name is Alice")
     agent("-p", "What's my name?")
     assert "Alice" not in online.requests[-1].system
     assert "Nothing is remembered" in agent("memory", "list").stderr

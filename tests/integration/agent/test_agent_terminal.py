@@ -147,17 +147,16 @@ def test_files_are_put_into_the_request(talk, online: OpenAIServer, home: Path) 
 def test_a_conversation_is_exported_compacted_and_its_cost_shown(agent, talk, online: OpenAIServer) -> None:
     agent("config", "set", "openai.price", "1/10")
     online.replies = [Say("word " * 3000)]
-    done = talk(
-        "My name is Ada.", "next", "/compact", "/export talk.md", "/export talk.md", "/cost", "/memory"
-    )
+    commands = ("/compact", "/export talk.md", "/export talk.md", "/cost", "/memory")
+    done = talk("Remember my name is Ada.", "next", *commands)
     before, after = [
         int(word.replace(",", "")) for word in done.stdout.split() if word.replace(",", "").isdigit()
     ][:2]
     assert after < before / 2
-    assert "My name is Ada." in Path("talk.md").read_text()
+    assert "my name is Ada." in Path("talk.md").read_text()
     assert "exists already" in " ".join(done.stderr.split())
     assert "cost: 0." in done.stdout
-    assert "My name is Ada." in done.stdout
+    assert "my name is Ada." in done.stdout
 
 
 def test_a_chat_from_a_pipe_that_came_to_nothing_is_an_error(talk, home: Path, monkeypatch) -> None:
