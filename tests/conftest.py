@@ -9,15 +9,23 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from program import run_here
 
 # How long an example takes says what else the machine does, and nothing about the code.
 settings.register_profile(
     "any-machine", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("fast", settings.get_profile("any-machine"), max_examples=25)
 settings.load_profile("any-machine")
 
 WriteSkill = Callable[..., Path]
 RunAgent = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The fast tests try fewer examples; `settings.default.max_examples` is how many a test has to scale."""
+    if "not slow" in config.getoption("markexpr"):
+        settings.load_profile("fast")
 
 
 @pytest.fixture(autouse=True)
@@ -83,8 +91,20 @@ def write_skill(skills_dir: Path) -> WriteSkill:
 
 
 @pytest.fixture
-def run_agent(own_home: Path, tmp_path: Path) -> RunAgent:
-    """The real program in a process of its own, in an empty folder and with the test's home."""
+def run_agent(tmp_path: Path) -> RunAgent:
+    """The program in this process, in an empty folder and with the test's home."""
+
+    def run(
+        *arguments: object, cwd: Path | None = None, **environment: str
+    ) -> "subprocess.CompletedProcess[str]":
+        return run_here(*arguments, cwd=cwd or tmp_path, environment={**os.environ, **environment})
+
+    return run
+
+
+@pytest.fixture
+def start_agent(tmp_path: Path) -> RunAgent:
+    """The same in a process of its own, for what only a process can show; ten times as dear."""
 
     def run(
         *arguments: object, cwd: Path | None = None, **environment: str

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from recipes.corpus import inspect
 
+pytestmark = pytest.mark.slow
+
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "corpus"
 
 

@@ -281,7 +281,7 @@ async def test_nothing_of_the_environment_reaches_a_prompt(write_skill, skills_d
 )
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    max_examples=60,
+    max_examples=settings.default.max_examples // 2,
     deadline=None,
 )
 async def test_no_arguments_make_a_tool_raise(hostile, arguments):
@@ -293,7 +293,7 @@ async def test_no_arguments_make_a_tool_raise(hostile, arguments):
 @given(st.lists(JSON, max_size=4))
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-    max_examples=60,
+    max_examples=settings.default.max_examples // 2,
     deadline=None,
 )
 async def test_no_messages_make_the_provider_raise(hostile, messages):

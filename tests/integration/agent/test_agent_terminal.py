@@ -11,6 +11,8 @@ from terminal import CTRL_C, CTRL_D, start
 from skillkit.agent.cli.chat import quoted
 from skillkit.core.disk import agent_home
 
+pytestmark = pytest.mark.slow
+
 IMITATION = "x\n  gets       nothing at all\n  digest sha256:0"
 RUN = CallTool("script_run", {"skill_name": "adder", "script_name": "add", "args": ["2", IMITATION]})
 

@@ -16,7 +16,10 @@ SCRIPTS = {
     "series": ("/series/KX", ["KX"]),
     "search": ("/series", ["bitcoin"]),
 }
-every_script = pytest.mark.parametrize("script", SCRIPTS)
+every_script = pytest.mark.parametrize(
+    "script",
+    [pytest.param(name, marks=[] if name == "search" else pytest.mark.slow) for name in SCRIPTS],
+)
 OK = {"exchange_active": True, "trading_active": True}
 
 

@@ -44,6 +44,7 @@ def test_the_list_of_commands_has_the_families_and_their_members() -> None:
     assert [path for path in paths if f"### {path}\n" not in listed] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["install.md", "cli.md"])
 def test_the_sessions_of_a_page_go_as_they_are_written(name: str, tmp_path: Path) -> None:
     repository = Repository(tmp_path / "srv" / "git" / "team-skills.git")

@@ -12,6 +12,8 @@ from urllib.request import urlopen
 import pytest
 from program import clean_environment
 
+pytestmark = pytest.mark.slow
+
 # One process imports the program once; each run is a fork of it with streams of its own.
 DRIVER = """
 import io, json, os, sys, typer

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import clean_environment
+from program import clean_environment, run_here
 from skill_repositories import Repository, skill_text
 
 Answer = subprocess.CompletedProcess[str]
@@ -26,15 +26,8 @@ def project(tmp_path: Path) -> Path:
 @pytest.fixture
 def agent(tmp_path: Path, project: Path) -> Agent:
     def run(*arguments: str, **environment: str) -> Answer:
-        return subprocess.run(
-            [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
-            cwd=project,
-            env=clean_environment(tmp_path / "home", **environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        clean = clean_environment(tmp_path / "home", **environment)
+        return run_here(*arguments, cwd=project, environment=clean)
 
     return run
 

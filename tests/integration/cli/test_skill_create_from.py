@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from program import run_here
 
 import skillkit
 from skillkit import SkillManager
@@ -17,10 +18,7 @@ BUNDLED = Path(skillkit.__file__).parent / "bundled"
 @pytest.fixture
 def agent(tmp_path):
     def agent(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [AGENT, "skill", *arguments]
-        return subprocess.run(
-            command, capture_output=True, text=True, cwd=tmp_path, env={**os.environ}, check=False
-        )
+        return run_here("skill", *arguments, cwd=tmp_path, environment=dict(os.environ))
 
     return agent
 

@@ -7,6 +7,8 @@ from program import clean_environment
 from skill_repositories import Repository, skill_text
 from terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 
 class Desk:
     """A person with a home, a project and a terminal."""

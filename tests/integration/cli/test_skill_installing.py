@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import clean_environment
+from program import clean_environment, run_here
 from skill_repositories import Repository, skill_text
 
 from skillkit.agent.cli.asking import picked_choices
@@ -33,9 +33,7 @@ def agent(tmp_path: Path) -> Agent:
 
     def run(*words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         clean = clean_environment(home, **environment)
-        return subprocess.run(
-            [*PROGRAM, *words], env=clean, cwd=home, capture_output=True, text=True, check=False
-        )
+        return run_here("skill", *words, cwd=home, environment=clean)
 
     return run
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from program import clean_environment
+from program import clean_environment, run_here
 from skill_repositories import Repository, skill_text
 
 
@@ -25,14 +25,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def agent(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
-        cwd=home,
-        env=clean_environment(home, **environment),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_here(*arguments, cwd=home, environment=clean_environment(home, **environment))
 
 
 def test_lists_skills_of_the_usual_places_and_of_given_folders(home: Path, tmp_path: Path) -> None:

@@ -20,9 +20,13 @@ def package(tmp_path: Path) -> str:
     return str(folder.parent)
 
 
-def test_a_package_is_a_source_of_the_program(run_agent, package: str) -> None:
+def test_a_package_is_a_source_of_the_program(
+    run_agent, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(package)
+
     def agent(*arguments: str, **environment: str) -> str:
-        done = run_agent(*arguments, PYTHONPATH=package, **environment)
+        done = run_agent(*arguments, **environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -59,35 +63,35 @@ asyncio.run(SkillServer(manager).run_stdio())
 """
 
 
-def test_an_mcp_server_is_a_source_of_the_program(run_agent, write_skill, tmp_path: Path) -> None:
+def test_an_mcp_server_is_a_source_of_the_program(start_agent, write_skill, tmp_path: Path) -> None:
     served = tmp_path / "served"
     write_skill("office-letter", description="Writes letters. Use when asked for one.", into=served)
     server = tmp_path / "server.py"
     server.write_text(SERVE)
     command = shlex.join([sys.executable, str(server), str(served)])
 
-    refused = run_agent("skill", "source", "add", "office", "--command", command)
+    refused = start_agent("skill", "source", "add", "office", "--command", command)
     assert "sha256:" in refused.stderr, "what would be fetched is shown"
     assert "office-letter (not fetched)" in refused.stdout
     assert "--yes" in refused.stderr
     assert "skill trust" not in refused.stderr
-    [listed] = json.loads(run_agent("skill", "source", "list", "--json").stdout)
+    [listed] = json.loads(start_agent("skill", "source", "list", "--json").stdout)
     assert listed["skills"] == ["office-letter"], "announced, and not more"
-    assert "consent is needed" in _text(run_agent, "office-letter")
-    trusted = run_agent("skill", "trust", "office-letter", "--yes")
+    assert "consent is needed" in _text(start_agent, "office-letter")
+    trusted = start_agent("skill", "trust", "office-letter", "--yes")
     assert trusted.returncode == 4
     assert "is announced by the MCP server 'office' and not fetched" in " ".join(trusted.stderr.split())
 
-    assert run_agent("skill", "source", "add", "office", "--command", command, "--yes").returncode == 0
-    assert "consent is needed" not in _text(run_agent, "office-letter")
-    assert "✗ office-letter (untrusted)" in run_agent("--check", AGENT_SKILLS="all").stdout
-    fetched = json.loads(run_agent("skill", "info", "office-letter", "--json").stdout)
-    trusted = run_agent("skill", "trust", "office-letter", "--yes", "--digest", fetched["digest"])
+    assert start_agent("skill", "source", "add", "office", "--command", command, "--yes").returncode == 0
+    assert "consent is needed" not in _text(start_agent, "office-letter")
+    assert "✗ office-letter (untrusted)" in start_agent("--check", AGENT_SKILLS="all").stdout
+    fetched = json.loads(start_agent("skill", "info", "office-letter", "--json").stdout)
+    trusted = start_agent("skill", "trust", "office-letter", "--yes", "--digest", fetched["digest"])
     assert trusted.stdout == "office-letter is trusted\n", trusted.stderr
-    assert run_agent("skill", "source", "remove", "office").returncode == 0
-    assert "office-letter" not in run_agent("skill", "list").stdout
+    assert start_agent("skill", "source", "remove", "office").returncode == 0
+    assert "office-letter" not in start_agent("skill", "list").stdout
 
 
-def _text(run_agent, name: str) -> str:
-    info = json.loads(run_agent("skill", "info", name, "--json").stdout)
+def _text(start_agent, name: str) -> str:
+    info = json.loads(start_agent("skill", "info", name, "--json").stdout)
     return (Path(info["path"]) / "SKILL.md").read_text()

@@ -186,7 +186,7 @@ def test_behaviour_by_another_program_is_recorded_and_replayed(run_agent, create
     program.write_text("print('I took the steps: one, two.')\n")
     cases = {
         "skill_name": "greeter",
-        "evals": [{"id": 1, "prompt": "Go", "assertions": ["Mentions 'steps'"]}],
+        "evals": [{"id": 1, "prompt": "Go", "assertions": ['The output contains "steps"']}],
     }
     (created / "evals" / "evals.json").write_text(json.dumps(cases))
     page = tmp_path / "report.html"

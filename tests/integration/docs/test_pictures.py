@@ -12,6 +12,8 @@ from recipes.pictures.comparison import agree, differences
 from skillkit.disclosure import SkillContextProvider
 from skillkit.matching import SkillMatcher
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 RUN = [name for name, session in sessions.SESSIONS.items() if isinstance(session, sessions.Session)]
 DRAWN = [name for name in PICTURES if name not in RUN]

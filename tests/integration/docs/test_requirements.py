@@ -21,6 +21,24 @@ def names_in(path: Path) -> frozenset[str]:
     return frozenset(function.name for function in functions if function.name.startswith("test"))
 
 
+@cache
+def slow_names_in(path: Path) -> frozenset[str]:
+    """The tests of a file that `python3 dev.py test` leaves out altogether."""
+    tree = ast.parse(path.read_text())
+    marks = [
+        node.value for node in tree.body if isinstance(node, ast.Assign) and "pytestmark" in ast.dump(node)
+    ]
+    if any(map(leaves_out, marks)):
+        return names_in(path)
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(each.name for each in functions if any(map(leaves_out, each.decorator_list)))
+
+
+def leaves_out(mark: ast.expr) -> bool:
+    """Whether a mark, or a list of marks, is about whole tests and says slow or model."""
+    return "parametrize" not in (text := ast.unparse(mark)) and ("mark.slow" in text or "mark.model" in text)
+
+
 def missing(proof: str) -> list[str]:
     """The parts of a proof that lead nowhere: tests as `path::name`, measurements as `benchmarks/path`."""
     lost = []
@@ -42,6 +60,16 @@ def test_every_row_has_an_id_of_its_own_a_statement_and_a_proof_or_a_dash():
 
 def test_every_test_that_a_row_names_exists():
     assert {row[0]: lost for row in ROWS if (lost := missing(row[2]))} == {}
+
+
+def test_every_promise_is_proven_by_a_fast_test():
+    """Where tests prove it: what is measured, or proven on another machine, is not run here at all."""
+    unproven = []
+    for number, _, proof in ROWS:
+        tests = [named.partition("::") for named in re.findall(r"`(tests/[^`]+::[^`]+)`", proof)]
+        if tests and all(name in slow_names_in(ROOT / path) for path, _, name in tests):
+            unproven.append(number)
+    assert unproven == []
 
 
 def test_a_test_that_does_not_exist_would_be_noticed():

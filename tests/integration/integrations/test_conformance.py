@@ -13,12 +13,20 @@ def label(driver: type[Driver]) -> str:
     return f"{driver.title} {driver.variant}".strip().replace(" ", "-")
 
 
+FAST = ("Plain", "LangChain", "Agent-Framework", "MCP")
+"""The others differ in how a framework is called, not in what is promised."""
+COLUMNS = [
+    pytest.param(driver, id=label(driver), marks=[] if label(driver) in FAST else pytest.mark.slow)
+    for driver in DRIVERS
+]
+
+
 @pytest.fixture
 def library(tmp_path: Path, scenario: str) -> Library:
     return hostile(tmp_path / "skills") if scenario == "hostile_library" else friendly(tmp_path / "skills")
 
 
-@pytest.mark.parametrize("driver", DRIVERS, ids=label)
+@pytest.mark.parametrize("driver", COLUMNS)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_every_integration_keeps_the_promise(scenario: str, driver: type[Driver], library: Library):
     if scenario == "cancellation" and scenario in driver.unable:

@@ -33,6 +33,7 @@ def test_dependencies_are_installed_with_what_they_need(workshop, backend, index
     assert answer["result"][0] == "outer of inner"
 
 
+@pytest.mark.slow
 def test_scripts_with_the_same_lock_share_one_environment(fresh, index):
     fresh.skill("a", tell_py=script("'outer', 'inner'", TELL))
     fresh.skill("b", tell_py=script("'inner==1.0', 'outer==1.0'", TELL))
@@ -41,6 +42,7 @@ def test_scripts_with_the_same_lock_share_one_environment(fresh, index):
     assert len(places) == 1
 
 
+@pytest.mark.slow
 def test_nothing_installed_beside_skillkit_is_visible(workshop):
     workshop.skill(
         tell_py="import importlib.util, json; print(json.dumps(importlib.util.find_spec('yaml') is None))"
@@ -48,6 +50,7 @@ def test_nothing_installed_beside_skillkit_is_visible(workshop):
     assert workshop.tools().script_run("demo", "tell")["result"] is True
 
 
+@pytest.mark.slow
 def test_progress_is_said_while_resolving_and_only_then(fresh, index, capfd):
     said = []
     fresh.skill(tell_py=script("'outer'", TELL))
@@ -62,6 +65,7 @@ def test_progress_is_said_while_resolving_and_only_then(fresh, index, capfd):
     assert capfd.readouterr().err == "a line\n"
 
 
+@pytest.mark.slow
 def test_a_warm_run_never_touches_the_network(fresh, index, monkeypatch):
     fresh.skill(tell_py=script("'outer'", TELL))
     first = fresh.tools().script_run("demo", "tell")
@@ -76,6 +80,7 @@ def test_a_warm_run_never_touches_the_network(fresh, index, monkeypatch):
             listener.accept()
 
 
+@pytest.mark.slow
 def test_a_cold_run_with_a_dead_index_says_what_is_missing(fresh, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/simple"
@@ -86,6 +91,7 @@ def test_a_cold_run_with_a_dead_index_says_what_is_missing(fresh, monkeypatch):
     assert "The dependencies of tell.py (outer) cannot be installed" in answer["message"]
 
 
+@pytest.mark.slow
 def test_environments_cannot_be_written_by_anybody(fresh, index):
     fresh.skill(tell_py=script("'outer'", TELL))
     prefix = Path(fresh.tools().script_run("demo", "tell")["result"][1])
@@ -96,6 +102,7 @@ def test_environments_cannot_be_written_by_anybody(fresh, index):
     assert not prefix.joinpath("lib").stat().st_mode & stat.S_IWUSR
 
 
+@pytest.mark.slow
 def test_a_package_runs_nothing_on_this_machine(fresh, index):
     trace = fresh.folder / "trace"
     code = f"import pathlib; pathlib.Path({str(trace)!r}).write_text('ran')"
@@ -108,6 +115,7 @@ def test_a_package_runs_nothing_on_this_machine(fresh, index):
     assert not trace.exists()
 
 
+@pytest.mark.slow
 def test_a_package_that_changed_after_it_was_locked_is_refused(fresh, index):
     fresh.skill(tell_py=script("'inner'", "print(1)"))
     tools = fresh.tools()
@@ -121,6 +129,7 @@ def test_a_package_that_changed_after_it_was_locked_is_refused(fresh, index):
     assert "hash" in answer["message"].lower()
 
 
+@pytest.mark.slow
 def test_building_from_source_is_refused_unless_the_user_allowed_it(fresh, index, tmp_path):
     trace = tmp_path / "built"
     build_source(index, "fromsource", trace)
@@ -134,6 +143,7 @@ def test_building_from_source_is_refused_unless_the_user_allowed_it(fresh, index
     assert trace.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dependencies", "extra"),
     [
@@ -172,6 +182,7 @@ def test_what_cannot_be_understood_or_had_is_said(workshop, block, said):
     assert said in answer["message"]
 
 
+@pytest.mark.slow
 def test_a_configuration_beside_our_temporary_folder_is_not_obeyed(fresh, index, tmp_path):
     """In a shared folder for temporary files it is anybody's."""
     theirs = tmp_path / "theirs"
@@ -184,6 +195,7 @@ def test_a_configuration_beside_our_temporary_folder_is_not_obeyed(fresh, index,
     assert answer["result"][0] == "outer of inner"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["PIP", "UV"])
 def test_an_extra_index_does_not_outrank_the_first_one(fresh, tmp_path, monkeypatch, program):
     for name, version in (("first", "1.0"), ("extra", "99.0")):
@@ -200,6 +212,7 @@ def test_an_extra_index_does_not_outrank_the_first_one(fresh, tmp_path, monkeypa
     assert answer.get("result") == ["first", "extra"], answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", ["a link", "open to everybody"])
 def test_a_cache_that_others_may_have_filled_is_not_used(fresh, index, tmp_path, cache):
     folder = fresh.home / "environments" / "uv-cache"
@@ -219,6 +232,7 @@ def test_a_cache_that_others_may_have_filled_is_not_used(fresh, index, tmp_path,
         assert not (folder / "poisoned").exists()
 
 
+@pytest.mark.slow
 def test_a_missing_uv_is_said(fresh, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setitem(sys.modules, "uv", None)
@@ -234,6 +248,7 @@ def test_a_missing_uv_is_said(fresh, monkeypatch):
         uv.find_uv.cache_clear()
 
 
+@pytest.mark.slow
 async def test_many_first_runs_at_once_build_one_environment(fresh, index):
     fresh.skill(tell_py=script("'outer'", TELL))
     said = []
@@ -243,6 +258,7 @@ async def test_many_first_runs_at_once_build_one_environment(fresh, index):
     assert len(said) == 1
 
 
+@pytest.mark.slow
 async def test_cancelling_while_resolving_stops_uv(fresh, monkeypatch):
     asked = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -272,6 +288,7 @@ async def test_cancelling_while_resolving_stops_uv(fresh, monkeypatch):
             connection.close()
 
 
+@pytest.mark.slow
 def test_unused_environments_are_collected_and_used_ones_stay(fresh, index):
     fresh.skill(a_py=script("'inner'", "print(json.dumps(sys.prefix))"), b_py=script("'outer'", TELL))
     tools = fresh.tools()
@@ -292,6 +309,7 @@ def test_unused_environments_are_collected_and_used_ones_stay(fresh, index):
     assert tools.script_run("demo", "a")["success"]
 
 
+@pytest.mark.slow
 def test_environments_that_vanish_between_two_looks_are_built_again(fresh, index, monkeypatch):
     store = EnvironmentStore(fresh.home / "environments", progress=lambda line: None)
     prepare = EnvironmentStore.prepare
@@ -315,6 +333,7 @@ def _metadata(dependency):
     return InlineMetadata(dependencies=(dependency,))
 
 
+@pytest.mark.slow
 def test_collecting_is_a_command(tmp_path):
     def run(*arguments):
         command = [sys.executable, "-m", "skillkit.scripts", *arguments]

@@ -72,7 +72,7 @@ def test_a_fence_beyond_the_limit_is_none() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples, deadline=None)
 @given(
     st.lists(
         st.sampled_from([b"---", b"\n", b"\r", b" ", b"a: b", b"\xef\xbb\xbf", b"x", b"- y", b"-", b"\t"]),
@@ -116,7 +116,7 @@ BREAKS = st.sampled_from(["\n", "\r\n"])
 HEADERS = st.builds(lambda lines, line_break: line_break.join(lines), st.lists(LINES, max_size=8), BREAKS)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=6 * settings.default.max_examples, deadline=None)
 @given(HEADERS)
 @example('name: a\ndescription: it\'s "x"')
 @example("triggers: [a, 'b', \"c\"]\nother: [1, true, x]")
@@ -162,7 +162,7 @@ BENIGN = st.dictionaries(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(BENIGN, st.booleans())
 def test_benign_yaml_means_what_safe_load_says(data: dict[str, object], flow: bool) -> None:
     text = yaml.safe_dump(data, default_flow_style=flow, width=60)
@@ -170,7 +170,7 @@ def test_benign_yaml_means_what_safe_load_says(data: dict[str, object], flow: bo
     assert {field.key: field.value for field in fields} == yaml.safe_load(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples, deadline=None)
 @given(st.one_of(HEADERS, st.text(max_size=80)))
 def test_no_header_raises_anything_but_our_errors(text: str) -> None:
     try:

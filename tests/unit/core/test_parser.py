@@ -348,7 +348,7 @@ def test_parse_skill_file_reads_and_says_what_it_found(path: Path, caplog: pytes
     assert "'allowed_tools' should be 'allowed-tools'" in caplog.text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples, deadline=None)
 @given(
     st.one_of(
         st.binary(max_size=200),

@@ -34,7 +34,7 @@ def test_pages_put_together_are_the_file(root: Path, limit: int) -> None:
     assert "".join(pages) == TEXT
 
 
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 @given(st.text(alphabet="ab\né€😀", max_size=60), st.integers(0, 300), st.integers(1, 50))
 def test_a_page_from_anywhere_holds_whole_characters(
     tmp_path_factory: pytest.TempPathFactory, text: str, offset: int, limit: int

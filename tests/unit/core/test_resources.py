@@ -190,8 +190,7 @@ COMPONENTS = st.sampled_from(
 )
 
 
-@pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples, deadline=None)
 @given(st.one_of(st.lists(COMPONENTS, max_size=7).map("/".join), st.text(max_size=15)))
 def test_no_path_ever_leaves_the_root(tmp_path_factory: pytest.TempPathFactory, path: str) -> None:
     base = tmp_path_factory.getbasetemp() / "property" / "skill"

@@ -1,6 +1,9 @@
 """The simulation of the dispatcher, at a size that a test can afford."""
 
+import pytest
 from benchmarks.fleet.simulation import bytes_a_waiting_run, simulate
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_burst_of_one_tenant_waits_and_the_others_do_not():

@@ -27,7 +27,7 @@ def skill(name: str, description: str, triggers: Triggers | None = None) -> Skil
 
 
 @pytest.mark.parametrize("mode", ["keyword", "lexical", "hybrid"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     name=TEXTS.filter(bool),
     descriptions=st.lists(TEXTS, min_size=1, max_size=3),

@@ -198,7 +198,7 @@ def test_the_environment_decides_where_nothing_is_said(everyday, monkeypatch):
 
 
 @settings(
-    max_examples=60,
+    max_examples=settings.default.max_examples // 2,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

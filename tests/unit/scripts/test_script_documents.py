@@ -74,7 +74,7 @@ RESULTS = st.builds(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(REQUESTS)
 def test_a_request_survives_its_json_and_its_pickle(request):
     document = request_to_json(request)
@@ -83,7 +83,7 @@ def test_a_request_survives_its_json_and_its_pickle(request):
     assert str(BASE) not in document.decode()
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(RESULTS)
 def test_a_result_survives_its_json_and_its_pickle(result):
     assert result_from_json(result_to_json(result)) == result
