@@ -108,6 +108,7 @@ def test_a_long_difference_is_counted_and_shown_in_full_when_asked_for(
     assert "line 999" in agent("add", repository.url, "--ref", newer, "--name", "new", "--full").stderr
 
 
+@pytest.mark.slow
 def test_closed_full_and_narrow_outputs_end_with_a_code_and_no_traceback(
     agent: Agent, repository: Repository, tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ asyncio.run(SkillServer(manager).run_stdio())
 """
 
 
+@pytest.mark.slow
 def test_an_mcp_server_is_a_source_of_the_program(start_agent, write_skill, tmp_path: Path) -> None:
     served = tmp_path / "served"
     write_skill("office-letter", description="Writes letters. Use when asked for one.", into=served)

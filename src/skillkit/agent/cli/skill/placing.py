@@ -47,7 +47,7 @@ def where(names: ManyInstalled = None, json: Json = False) -> None:
 
 @app.command("adopt", epilog=examples("agent skill adopt", "agent skill adopt --trusted --json"))
 def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> None:
-    """Approve the skills that other tools installed, where they are, with one question.
+    """Approve the skills that other tools installed, with one question.
 
     Nothing is moved. Where a tool says where a skill came from, verify, outdated and update work on it.
     """
