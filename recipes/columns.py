@@ -3,12 +3,14 @@
 python3 dev.py columns lowest [EXTRA …]   each framework's lowest version, in an environment of its own
 python3 dev.py columns newest [EXTRA …]   the newest that there is
 python3 dev.py columns peers [NAME …]     other libraries that read and serve skills
+python3 dev.py columns build              newest: the column of the weekday, and of each changed integration
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,14 +38,16 @@ PEERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "crewai": ("crewai", "", (RECIPES,)),
 }
 """Name, with the package, the extra of ours that goes with it, and the tests that use it."""
-TOOLS = ("pytest>=8.3", "pytest-asyncio>=0.25", "uvicorn>=0.40")
+TOOLS = ("pytest>=8.3", "pytest-asyncio>=0.25", "uvicorn>=0.40", "hypothesis>=6.100")
 
 
 def main(arguments: list[str]) -> int:
-    if not arguments or arguments[0] not in ("lowest", "newest", "peers"):
+    if not arguments or arguments[0] not in ("lowest", "newest", "peers", "build"):
         print(__doc__)
         return 2
     kind, chosen = arguments[0], arguments[1:]
+    if kind == "build":
+        kind, chosen = "newest", of_build(date.today().weekday(), changed_files())
     known = PEERS if kind == "peers" else COLUMNS
     unknown = [name for name in chosen if name not in known]
     if unknown:
@@ -56,6 +60,24 @@ def main(arguments: list[str]) -> int:
     for name, outcome in outcomes.items():
         print(f"{name:16} {outcome}")
     return 0 if all(outcome.endswith("passed") for outcome in outcomes.values()) else 1
+
+
+def of_build(weekday: int, changed: list[str]) -> list[str]:
+    """The column of a weekday, and those of the integrations that a build changed."""
+    folder = "src/skillkit/integrations/"
+    touched = [
+        name
+        for name, driver in COLUMNS.items()
+        if any(path.removeprefix(folder).startswith(driver) for path in changed if path.startswith(folder))
+    ]
+    return [*dict.fromkeys(([*COLUMNS][weekday % len(COLUMNS)], *touched))]
+
+
+def changed_files() -> list[str]:
+    """What the newest commit changed; nothing where git cannot say."""
+    command = ["git", "diff", "--name-only", "HEAD~1"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines()
 
 
 def column(folder: Path, extra: str, kind: str) -> str:

@@ -46,6 +46,7 @@ RULES: dict[str, Severity] = {
     "description-length": Severity.WARNING,
     "compatibility-length": Severity.WARNING,
     "wrong-type": Severity.WARNING,
+    "lenient-value": Severity.WARNING,
     "trigger": Severity.WARNING,
     "duplicate-field": Severity.WARNING,
     "misspelled-field": Severity.WARNING,

@@ -20,6 +20,7 @@ from skillkit.core.fields import (
     GRANTS,
     KNOWN,
     TYPED_WHEN_STRICT,
+    FieldRule,
     WrongTypeError,
     nested_requirements,
     trigger_problems,
@@ -265,6 +266,8 @@ class _Parse:
             try:
                 values[rule.attribute] = read(field.value)
             except WrongTypeError as error:
+                if read is not rule.read and self._read_anyway(values, rule, field, error):
+                    continue
                 values.pop(rule.attribute, None)
                 outcome = "absent"
                 if rule.denied is not None:
@@ -280,6 +283,18 @@ class _Parse:
         if self.may_hide:
             self._note_hidden()
         return values
+
+    def _read_anyway(
+        self, values: dict[str, Any], rule: FieldRule, field: Field, error: WrongTypeError
+    ) -> bool:
+        """Note a value that is not as specified and that loading reads all the same."""
+        try:
+            values[rule.attribute] = rule.read(field.value)
+        except WrongTypeError:
+            return False
+        message = f"Field '{field.key}' should be {error}; it is read here, other clients may not read it"
+        self.note("lenient-value", message, line=field.line)
+        return True
 
     def _note_triggers(self) -> None:
         field = next(field for field in self.fields if field.key == "triggers")

@@ -21,7 +21,9 @@ _RESULT_FOLDERS = frozenset(
     {"results", "result", "runs", "recordings", "files", "fixtures", "outputs", "snapshots", "reports"}
 )
 _WORDS = frozenset("eval evals evaluations trigger triggers activation queries".split())
-_NEVER = frozenset({"package.json", "package-lock.json", "tsconfig.json", "plugin.json", "marketplace.json"})
+_NEVER = frozenset(
+    {"package.json", "package-lock.json", "tsconfig.json", "plugin.json", "marketplace.json", "accepted.json"}
+)
 
 
 @dataclass(frozen=True, slots=True)

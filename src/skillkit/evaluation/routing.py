@@ -124,7 +124,10 @@ def _result(matcher: SkillMatcher, case: RoutedCase, known: set[str], where: str
             return _made(case, _severity(case), _missed(case, matches, nearest), where, data)
     if fired:
         message = f"{_shown(fired[0])} matched{_because(fired[0])} and should not have"
-        return _made(case, _severity(case), message, where, data)
+        if len(known) > 1:
+            return _made(case, _severity(case), message, where, data)
+        alone = f"{message}: no other skill competes, and skillkit's {matcher.mode.value} matcher decides by"
+        return _made(case, CaseOutcome.WARNED, f"{alone} words, not a model", where, data)
     if own is not None and matches[0] is not own:
         return _made(case, CaseOutcome.WARNED, f"matched, but behind {_shown(matches[0])}", where, data)
     return _made(case, CaseOutcome.PASSED, "", where, data)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import ParamSpec, cast
+from typing import TYPE_CHECKING, ParamSpec, cast
 
 from skillkit._version import __version__
 from skillkit.core.digest import tree_digest
@@ -14,17 +14,19 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.evaluation import routing
-from skillkit.evaluation.behaviour import runs
-from skillkit.evaluation.behaviour.runs import BehaviourCase, BehaviourRunner
+from skillkit.evaluation.accepted import accept, read_accepted
 from skillkit.evaluation.cases import Case, Suite
 from skillkit.evaluation.discovery import FoundSuites, folder_around
 from skillkit.evaluation.formats import read_cases_file
 from skillkit.evaluation.report import CaseOutcome, Problem, Report, Result, SkillUnderTest, Tier
 from skillkit.evaluation.routing import RoutedCase, canonical, routed_cases
-from skillkit.evaluation.script_runs import Observed, run_script_case
 from skillkit.evaluation.static.checks import RULES, Examination, examine
 from skillkit.matching.matcher import SkillMatcher
-from skillkit.scripts.tools import ScriptTools
+
+if TYPE_CHECKING:
+    from skillkit.evaluation.behaviour.runs import BehaviourCase, BehaviourRunner
+    from skillkit.evaluation.script_runs import Observed
+    from skillkit.scripts.tools import ScriptTools
 
 P = ParamSpec("P")
 Said = Callable[[str], object]
@@ -64,7 +66,7 @@ class SkillTester:
         mode: str | None = None,
         about: str | None = None,
         *,
-        scripts: ScriptTools | None = None,
+        scripts: "ScriptTools | None" = None,
         unloadable: Sequence[Diagnostic] = (),
         progress: Said = lambda text: None,
     ) -> None:
@@ -94,8 +96,10 @@ class SkillTester:
         unreadable = [Problem(found.reason, str(found.path)) for found in self.suites.unreadable]
         notes = [f"{suite.path}: {note}" for suite in self.suites.suites for note in suite.notes]
         notes += self.unassigned()
+        kept, said = self._accepted(results)
+        notes += said
         return Report(
-            tuple(results),
+            tuple(kept),
             tuple(_under_test(skill) for skill in self.skills),
             tuple(unreadable),
             tuple(notes),
@@ -103,6 +107,20 @@ class SkillTester:
             datetime.now(UTC).isoformat(timespec="seconds"),
             f"skillkit {__version__}",
         )
+
+    def _accepted(self, results: Iterable[Result]) -> tuple[list[Result], list[str]]:
+        """The results with what each skill's own list accepts, and what is wrong with the lists."""
+        kept, notes = list(results), []
+        for skill in self.skills:
+            entries, wrong = read_accepted(skill.base_dir)
+            notes += [f"{skill.name}: {wrong}"] if wrong else []
+            if entries:
+                own = [each for each in kept if each.skill == skill.canonical_name]
+                changed, stale = accept(own, entries)
+                notes += [f"{skill.name}: {line}" for line in stale]
+                by_place = {id(before): after for before, after in zip(own, changed, strict=True)}
+                kept = [by_place.get(id(each), each) for each in kept]
+        return kept, notes
 
     def run_static(self) -> Report:
         """Every rule on every skill."""
@@ -118,7 +136,17 @@ class SkillTester:
             for found in self.suites.unreadable
             if real_path(found.path).is_relative_to(real_path(skill.base_dir))
         )
+        own += tuple(self._missing_inputs(skill))
         return Examination(skill, self.matcher, self.scripts, (*own, *self._other_names(skill)))
+
+    def _missing_inputs(self, skill: SkillMetadata) -> Iterator[Problem]:
+        """Files that a case of the skill is given and that are not there."""
+        for case, about, path in self._assigned():
+            for file in case.files if about is skill else ():
+                named = file.source or ""
+                if named and not any((base / named).exists() for base in (skill.base_dir, path.parent)):
+                    message = f"case {case.id} is given {named}, which is not there"
+                    yield Problem(message, _within(path, skill.base_dir))
 
     def run_routing(self) -> Report:
         """Every request with a known answer, asked of the library and of the skill alone."""
@@ -134,8 +162,10 @@ class SkillTester:
             results, measured["alone"] = self._alone(cases, results)
         return self.report(results, {Tier.ROUTING.value: measured})
 
-    def run_scripts(self) -> tuple[Report, dict[Path, dict[str, Observed]]]:
+    def run_scripts(self) -> "tuple[Report, dict[Path, dict[str, Observed]]]":
         """Every case that runs a script, and what the scripts did, by file and case."""
+        from skillkit.evaluation.script_runs import run_script_case
+
         results: list[Result] = []
         seen: dict[Path, dict[str, Observed]] = {}
         for case, skill, path in self._assigned():
@@ -148,8 +178,10 @@ class SkillTester:
                 seen.setdefault(path, {})[case.id] = observed
         return self.report(results, {}), seen
 
-    def behaviour_cases(self) -> list[BehaviourCase]:
+    def behaviour_cases(self) -> "list[BehaviourCase]":
         """Every case with a prompt and something to judge, of skills under test."""
+        from skillkit.evaluation.behaviour.runs import BehaviourCase
+
         return [
             BehaviourCase(case, skill, path)
             for case, skill, path in self._assigned()
@@ -169,8 +201,10 @@ class SkillTester:
                 found.append(f"{suite.path}: {cases} nothing that could be judged: not run")
         return found
 
-    def tests(self, behaviour: BehaviourRunner | None = None) -> Iterator[SkillTest]:
+    def tests(self, behaviour: "BehaviourRunner | None" = None) -> Iterator[SkillTest]:
         """Every case of every tier by its name, none of which has run yet."""
+        from skillkit.evaluation.script_runs import run_script_case
+
         for found in map(_unloadable, self.unloadable):
             yield SkillTest(Tier.STATIC, found.skill, found.id, partial(_first, list, (found,)))
         for skill in self.skills:
@@ -200,8 +234,10 @@ class SkillTester:
                 if skill is not None:
                     yield case, skill, suite.path
 
-    def run_behaviour(self, runner: BehaviourRunner) -> Report:
+    def run_behaviour(self, runner: "BehaviourRunner") -> Report:
         """Every behaviour case with and without its skill; what a limit or Ctrl-C left out is noted."""
+        from skillkit.evaluation.behaviour import runs
+
         results = runner.run(self.behaviour_cases())
         measured = runs.metrics(results)
         measured |= {

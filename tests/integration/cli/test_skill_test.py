@@ -252,3 +252,10 @@ def test_what_needs_no_model_loads_none(library, cases):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-2:] == ["1", "[]"], done.stderr
+
+
+@pytest.mark.parametrize("target", ["./nowhere", "no-such-skill"])
+def test_a_target_that_is_not_there_is_a_wrong_usage(run_agent, target):
+    answer = run_agent("skill", "test", target)
+    assert answer.returncode == 2, answer.stderr
+    assert target.removeprefix("./") in answer.stderr

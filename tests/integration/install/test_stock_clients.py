@@ -126,17 +126,13 @@ def test_the_stock_client_leaves_our_fields_in_the_lock(
     assert ({item.name for item in restored}, restored.left_out) == ({"pdf", "demo"}, ())
 
 
-@pytest.mark.parametrize("address", ["http", "http-without-git", "file"])
+@pytest.mark.parametrize("address", ["http", "file"])
 def test_the_stock_client_restores_from_our_lock(
     npx: Npx, installer: SkillInstaller, repository: Repository, tmp_path: Path, address: str
 ) -> None:
     repository.commit({"skills/pdf/SKILL.md": skill_text("pdf"), "skills/pdf/references/a.md": "A\n"})
     with GitServer(repository.path.parent) as server:
         url = repository.url if address == "file" else f"{server.url}/{repository.path.name}"
-        if address == "http-without-git":
-            (plain := repository.path.with_name("team")).mkdir()
-            repository.path.rename(plain / "skills")
-            url = f"{server.url}/team/skills"
         installer.add(url)
         installer.lock(tmp_path / "project" / "skills-lock.json")
         done = npx("experimental_install")

@@ -32,7 +32,7 @@ def test_each_case_is_a_test_with_its_name_and_its_reason(folder, tmp_path):
     assert "sales[routing-sum] PASSED" in answer.stdout
     assert "sales[static-files-exist] FAILED" in answer.stdout
     assert "links to gone.md, which is not there" in answer.stdout
-    assert "1 failed, 18 passed" in answer.stdout
+    assert "1 failed, 19 passed" in answer.stdout
 
 
 def test_a_script_that_answers_otherwise_is_shown_as_a_difference(folder, tmp_path):

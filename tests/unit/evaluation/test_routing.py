@@ -93,3 +93,14 @@ def test_a_skill_is_meant_by_its_folder_where_none_has_that_name(tester, write_s
     (folder / "evals" / "triggers.json").write_text(json.dumps(cases))
     (result,) = tester().run_routing().results
     assert (result.skill, result.outcome) == ("ledger", CaseOutcome.PASSED), result.message
+
+
+def test_a_negative_that_matches_where_no_skill_competes_is_a_warning(write_skill, tester):
+    folder = write_skill("sales", description="Summarises CSV files of sales. Use for sales figures.")
+    (folder / "evals").mkdir()
+    cases = [{"query": "Delete the CSV files of sales", "should_trigger": False}]
+    (folder / "evals" / "triggers.json").write_text(json.dumps(cases))
+    report = tester().run_routing()
+    (result,) = report.results
+    assert result.outcome is CaseOutcome.WARNED
+    assert "no other skill competes, and skillkit's lexical matcher decides by words" in result.message

@@ -275,6 +275,8 @@ def _why_not(document: object) -> str:
         return "describes a skill and holds no cases"
     if keys & {"targets", "default_targets", "harness"}:
         return "configures a test program and holds no cases"
+    if any(top.get(key) == [] for key in LISTS["cases"]):
+        return "has no cases"
     of_cases = {*FIELDS["prompt"], "id", "should_trigger", "shouldTrigger", "expected_skill"}
     if any(isinstance(top.get(key), list) for key in LISTS["cases"]) or keys & of_cases:
         return f"has items without a request; their keys are {', '.join(sorted(keys)[:8])}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
@@ -13,7 +14,7 @@ from skillkit.evaluation.report import CaseOutcome, Problem, Result, Tier
 from skillkit.evaluation.static import references, script_sources, texts
 from skillkit.evaluation.static.data_files import broken_data
 from skillkit.evaluation.static.descriptions import description_room
-from skillkit.evaluation.static.markdown import Document
+from skillkit.evaluation.static.markdown import Document, Line
 from skillkit.evaluation.static.toolset_sources import toolset_problems
 from skillkit.evaluation.validation import validate_file
 from skillkit.matching.matcher import SkillMatcher
@@ -21,7 +22,7 @@ from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.needed_packages import KNOWN, SAME_NAME, packages_of
 from skillkit.scripts.tools import ScriptTools
 
-_SAID_ELSEWHERE = frozenset({"extension-field", "unknown-field"})
+_WARNINGS = frozenset({"extension-field", "unknown-field", "lenient-value"})
 _LARGEST_TEXT = 1 << 20
 _HELP_TIME = 10
 HelpAsker = ScriptTools | None
@@ -50,6 +51,7 @@ class Examination:
         """Runs scripts for their help; None runs nothing."""
         self.unreadable_suites = unreadable_suites
         self._documents: dict[Path, Document] = {}
+        self._helps: dict[str, dict[str, Any]] = {}
 
     @property
     def folder(self) -> Path:
@@ -73,12 +75,31 @@ class Examination:
                     self._documents[path] = Document.parse(path.read_text("utf-8", "replace"))
                 yield path.relative_to(self.folder).as_posix(), path, self._documents[path]
 
+    def all_texts(self) -> Iterator[tuple[str, Path, Document]]:
+        """Every file of text of reasonable size; what is not Markdown is one line after the other."""
+        yield from self.texts()
+        for path in self.files:
+            if path.suffix.lower() == ".md" or path.stat().st_size > _LARGEST_TEXT:
+                continue
+            if b"\0" not in (data := path.read_bytes()):
+                lines = enumerate(data.decode("utf-8", "replace").splitlines(), 1)
+                document = Document(tuple(Line(number, text, False) for number, text in lines), None)
+                yield path.relative_to(self.folder).as_posix(), path, document
+
+    def help_of(self, script: str) -> dict[str, Any] | None:
+        """The answer of a script that is asked for its help, once; None where nothing is run."""
+        if self.scripts is None:
+            return None
+        if script not in self._helps:
+            self._helps[script] = self.scripts.script_help(self.skill.name, script, from_text=False)
+        return self._helps[script]
+
 
 def _follows_specification(examined: Examination) -> Iterator[Problem]:
     """All that validation and loading say."""
     said = validate_file(examined.skill.skill_path)
     for found in said.errors:
-        yield Problem(f"{found.code}: {found.message}", "SKILL.md", found.line, found.code in _SAID_ELSEWHERE)
+        yield Problem(f"{found.code}: {found.message}", "SKILL.md", found.line, found.code in _WARNINGS)
     imports = any(_imports_declared(examined))
     for found in said.warnings:
         if found.code == "undeclared-import" and imports:
@@ -115,6 +136,16 @@ def _of_texts(
 ) -> Callable[[Examination], Iterator[Problem]]:
     def check(examined: Examination) -> Iterator[Problem]:
         for shown, _, document in examined.texts():
+            yield from rule(document, shown)
+
+    return check
+
+
+def _of_all_texts(
+    rule: Callable[[Document, str], Iterable[Problem]],
+) -> Callable[[Examination], Iterator[Problem]]:
+    def check(examined: Examination) -> Iterator[Problem]:
+        for shown, _, document in examined.all_texts():
             yield from rule(document, shown)
 
     return check
@@ -172,8 +203,8 @@ def _printed_help(examined: Examination, script: str, command: str = "") -> str 
             name, script, [command, "--help"], json=False, seconds=_HELP_TIME
         )
         return str(answer["result"]) if answer["success"] else None
-    answer = examined.scripts.script_help(name, script, from_text=False)
-    return str(answer["result"]["help_text"]) if answer["success"] else None
+    answer = examined.help_of(script)
+    return str(answer["result"]["help_text"]) if answer and answer["success"] else None
 
 
 def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:
@@ -184,14 +215,22 @@ def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:
             script_sources.compile_problems(examined.folder, script.path)
         ):
             continue
-        answer = examined.scripts.script_help(examined.skill.name, script.name, from_text=False)
-        if answer["success"] or answer.get("error") in ("dependency_failed", "permission_denied"):
+        answer = examined.help_of(script.name)
+        if (
+            answer is None
+            or answer["success"]
+            or answer.get("error") in ("dependency_failed", "permission_denied")
+        ):
             continue
         message = str(answer.get("message", "")).strip()
         if "ModuleNotFoundError" in message:
             continue  # what is imported and not declared is another rule's business
         # Without a traceback the script ran and only does not know the option.
-        crashed = "Traceback (most recent call last)" in message or "Error:" in message
+        crashed = (
+            answer.get("error") == "timeout"
+            or "Traceback (most recent call last)" in message
+            or "Error:" in message
+        )
         said = message.splitlines()[-1][:200] if message else ""
         yield Problem(f"does not answer --help: {said}", script.relative_path, warning=not crashed)
 
@@ -211,8 +250,9 @@ RULES: dict[str, Callable[[Examination], Iterable[Problem | Unjudged]]] = {
     "hidden-characters": _of_texts(texts.hidden_characters),
     "code-blocks-closed": _of_texts(texts.open_code_block),
     "finished": _of_texts(texts.leftovers),
-    "no-secrets": _of_texts(texts.secrets),
-    "no-local-paths": _of_texts(texts.local_paths),
+    "no-comments": _of_texts(texts.comments),
+    "no-secrets": _of_all_texts(texts.secrets),
+    "no-local-paths": _of_all_texts(texts.local_paths),
     "scripts-compile": _scripts_compile,
     "scripts-imports": _imports_declared,
     "scripts-options": _options_exist,

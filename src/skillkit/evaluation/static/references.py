@@ -17,6 +17,8 @@ _LINK = re.compile(
 _FOLDERS = (
     "scripts|references|reference|assets|templates|resources|examples|data|docs|agents|toolsets|rules|guides"
 )
+_SPECIFIED = ("scripts", "references", "assets")
+_RUN = re.compile(r"(?:python3?|bash|sh|node|deno run|bun|ruby|perl|uv run)\s+(?:\./)?$")
 _SKILL_FOLDER = r"(?:<[^<>\n]{0,40}skill[^<>\n]{0,40}>|\$\{?\w*SKILL\w*\}?|\{baseDir\}|\{skill\w*\})/"
 """How texts write the folder of their own skill: `<path-to-skill>/`, `${CLAUDE_SKILL_DIR}/`, `{baseDir}/`."""
 _NAME = r"[\w./-]*\w"
@@ -51,11 +53,12 @@ def missing_files(folder: Path, file: Path, document: Document) -> Iterator[Prob
         if path in seen or _PLACEHOLDER.search(path) or _exists(folder / path) or _exists(file.parent / path):
             continue
         seen.add(path)
-        # The folder of the same name may be the user's own, unless the skill has one itself.
-        own = (folder / path.split("/", 1)[0]).is_dir()
-        if own and not _mentions_creation(text, path):
+        # The folder of the same name may be the user's own, unless the skill has one itself or runs it.
+        top = path.split("/", 1)[0]
+        own = (folder / top).is_dir() or _RUN.search(text.split(path, maxsplit=1)[0]) is not None
+        if (own or top in _SPECIFIED) and not _mentions_creation(text, path):
             message = f"refers to {path}, which is not there{_nearest(folder, path)}"
-            yield Problem(message, shown, number, warning=file.name != "SKILL.md")
+            yield Problem(message, shown, number, warning=file.name != "SKILL.md" or not own)
 
 
 def _paths(folder: Path, document: Document) -> Iterator[tuple[int, str, str]]:

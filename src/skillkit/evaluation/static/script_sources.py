@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 
 from skillkit.evaluation.report import Problem
@@ -84,8 +83,7 @@ def unknown_option(option: str, help_text: str) -> str | None:
     known = set(_OPTION.findall(help_text))
     if any(full.startswith(option) for full in known):  # argparse takes abbreviations
         return None
-    near = get_close_matches(option, known, 1, 0.6)
-    return f"{option}, which its --help does not have" + (f"; is it {near[0]}?" if near else "")
+    return f"{option}, which its --help does not have"
 
 
 def _commands(document: Document, script: Script) -> Iterator[tuple[int, str]]:

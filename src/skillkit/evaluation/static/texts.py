@@ -8,6 +8,7 @@ from skillkit.evaluation.report import Problem
 from skillkit.evaluation.static.markdown import Document
 
 _HARMLESS = re.compile("[\ufe00-\ufe0f\u00ad]")
+_CODE = re.compile(r"`[^`]*`")
 _JOINERS = "\u200c\u200d"
 _TEMPLATE_LINES = frozenset(
     {
@@ -72,6 +73,14 @@ def leftovers(document: Document, shown: str) -> Iterator[Problem]:
     for line in document.prose:
         if line.text.strip() in _TEMPLATE_LINES:
             yield Problem(f"is still the template: {line.text.strip()}", shown, line.number, warning=True)
+
+
+def comments(document: Document, shown: str) -> Iterator[Problem]:
+    """Comments of HTML: a model reads them, and a page that is rendered does not show them."""
+    for line in document.prose:
+        if "<!--" in _CODE.sub("", line.text):
+            message = "has an HTML comment, which a model reads and a rendered page hides"
+            yield Problem(message, shown, line.number, warning=True)
 
 
 def secrets(document: Document, shown: str) -> Iterator[Problem]:

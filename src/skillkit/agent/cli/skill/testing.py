@@ -5,40 +5,36 @@ from difflib import unified_diff
 from functools import reduce
 from json import dumps
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillkit.agent.behaviour_tests import BehaviourOptions, run_behaviour
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.evaluations import show_difference, show_discovered, show_report
 from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.model import fetch_first
 from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill_names import complete_found
 from skillkit.agent.journal import open_journal
-from skillkit.agent.models.provider import ChatProvider
 from skillkit.core.disk import agent_home, replace_file
 from skillkit.core.events import Event, Kind
 from skillkit.core.events import Json as JsonValue
-from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.exceptions import ConfigurationError, SkillNotFoundError
 from skillkit.core.foreign_json import read_json
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.archive import ReportArchive
-from skillkit.evaluation.comparison import Comparison, compare
 from skillkit.evaluation.discovery import find_suites
-from skillkit.evaluation.rendering.annotations import github_annotations
-from skillkit.evaluation.rendering.html import html_page
-from skillkit.evaluation.rendering.junit import junit_xml
 from skillkit.evaluation.report import BAD, GOOD, CaseOutcome, Report, merge, pass_rate
 from skillkit.evaluation.routing import canonical
-from skillkit.evaluation.script_runs import sandboxed_scripts
 from skillkit.evaluation.targets import Targets, find_targets
 from skillkit.evaluation.tester import SkillTester, skills_in
-from skillkit.evaluation.updating import updated_document, write_document
+
+if TYPE_CHECKING:
+    from skillkit.agent.behaviour_tests import BehaviourOptions
+    from skillkit.agent.models.provider import ChatProvider
+    from skillkit.evaluation.comparison import Comparison
 
 app = commands()
 
@@ -172,25 +168,34 @@ def run_tests(
     wanted = _tiers(tier, behaviour=replay or program is not None or provider is not None)
     paths = [Path(target) for target in targets or ["."] if Path(target).exists()]
     names = [target for target in targets or ["."] if not Path(target).exists()]
+    _refuse_missing(names)
     if discover:
         show_discovered(find_suites(paths, skill), json=json)
         return
     tester = _tester(paths, names, skill, among or [], folders or [], mode=mode, run=run)
     with Progress() as progress:
         tester.progress = progress
-        options = BehaviourOptions(
-            provider, model, program, judge, runs, baseline, replay, resume, ask_again, accept_stale,
-            recordings, max_calls, max_tokens, max_cost,
-        )  # fmt: skip
+        options = None
+        if "behaviour" in wanted:
+            from skillkit.agent.behaviour_tests import BehaviourOptions
+
+            options = BehaviourOptions(
+                provider, model, program, judge, runs, baseline, replay, resume, ask_again, accept_stale,
+                recordings, max_calls, max_tokens, max_cost,
+            )  # fmt: skip
         found = _run(tester, wanted, Asker(progress, yes=yes), options, update=update)
     _record(found)
-    difference = None if against is None else compare(_earlier(against), found)
+    difference = None if against is None else _compared(against, found)
     data = found.as_data()
     if difference is not None:
         data["comparison"] = difference.as_data()
     if junit is not None:
+        from skillkit.evaluation.rendering.junit import junit_xml
+
         replace_file(junit, junit_xml(found).encode())
     if html is not None:
+        from skillkit.evaluation.rendering.html import html_page
+
         replace_file(html, html_page(found).encode())
     if report is not None:
         replace_file(report, (dumps(data, indent=1, ensure_ascii=True, default=str) + "\n").encode())
@@ -200,9 +205,19 @@ def run_tests(
         show_report(found)
         if difference is not None:
             show_difference(difference)
-    for line in github_annotations(found, Path.cwd()) if annotations else ():
-        typer.echo(line)
+    if annotations:
+        from skillkit.evaluation.rendering.annotations import github_annotations
+
+        for line in github_annotations(found, Path.cwd()):
+            typer.echo(line)
     raise typer.Exit(_code(found, difference, fail_under))
+
+
+def _refuse_missing(names: list[str]) -> None:
+    """Refuse what is written as a path and is not there: it is the name of no skill."""
+    for name in names:
+        if len(Path(name).parts) > 1 or name.startswith("."):
+            raise typer.BadParameter(f"There is no file or folder {escape_hidden(name)}")
 
 
 def _tiers(given: list[str] | None, *, behaviour: bool) -> list[str]:
@@ -232,7 +247,11 @@ def _tester(
         enabled = enabled_skills(folders)
         neighbours = enabled.manager.list_skills()
         for name in names:
-            skills.append(enabled.manager.get_skill(name))
+            try:
+                skills.append(enabled.manager.get_skill(name))
+            except SkillNotFoundError as error:
+                message = f"There is no file, folder or skill called {escape_hidden(name)}"
+                raise typer.BadParameter(message) from error
         named = {suite.skill for suite in targets.suites.suites} | {skill}  # whom files of cases are about
         about = {canonical(name) for name in named if name}
         skills += [each for each in neighbours if each.canonical_name in about]
@@ -247,37 +266,50 @@ def _tester(
         raise ConfigurationError(f"There are no skills and no cases in {places}.{reasons}")
     tester = SkillTester(skills, suites, neighbours, mode, skill, unloadable=targets.unloadable)
     if run:
+        from skillkit.evaluation.script_runs import sandboxed_scripts
+
         tester.scripts = sandboxed_scripts(tester.skills)
     return tester
 
 
 def _run(
-    tester: SkillTester, tiers: list[str], asker: Asker, options: BehaviourOptions, *, update: bool
+    tester: SkillTester, tiers: list[str], asker: Asker, options: "BehaviourOptions | None", *, update: bool
 ) -> Report:
     work: dict[str, Callable[[], Report]] = {
         "static": tester.run_static,
         "routing": tester.run_routing,
         "scripts": lambda: _run_scripts(tester, asker, update=update),
-        "behaviour": lambda: run_behaviour(
-            tester,
-            options,
-            lambda estimate: asker.confirm(f"Run this? {estimate}"),
-            tester.progress,
-            lambda provider: _fetch(provider, asker),
-        ),
+        "behaviour": lambda: _run_behaviour(tester, asker, options),
     }
     wanted = [name for name in _TIERS if name in tiers and (name != "scripts" or tester.scripts is not None)]
     parts = [work[name]() for name in wanted]
     return reduce(merge, parts) if parts else tester.report((), {})
 
 
-def _fetch(provider: ChatProvider, asker: Asker) -> None:
+def _run_behaviour(tester: SkillTester, asker: Asker, options: "BehaviourOptions | None") -> Report:
+    from skillkit.agent.behaviour_tests import run_behaviour
+
+    assert options is not None
+    return run_behaviour(
+        tester,
+        options,
+        lambda estimate: asker.confirm(f"Run this? {estimate}"),
+        tester.progress,
+        lambda provider: _fetch(provider, asker),
+    )
+
+
+def _fetch(provider: "ChatProvider", asker: Asker) -> None:
+    from skillkit.agent.cli.model import fetch_first
+
     asker.progress.pause()
     fetch_first(provider)
 
 
 def _run_scripts(tester: SkillTester, asker: Asker, *, update: bool) -> Report:
     """Run the cases; with `update` show what would be written and write it when that is agreed to."""
+    from skillkit.evaluation.updating import updated_document, write_document
+
     report, seen = tester.run_scripts()
     written = False
     for path, observed in seen.items() if update else ():
@@ -296,6 +328,12 @@ def _run_scripts(tester: SkillTester, asker: Asker, *, update: bool) -> Report:
         tester.reread()
         report, _ = tester.run_scripts()
     return report
+
+
+def _compared(path: Path, found: Report) -> "Comparison":
+    from skillkit.evaluation.comparison import compare
+
+    return compare(_earlier(path), found)
 
 
 def _earlier(path: Path) -> Report:
@@ -329,7 +367,7 @@ def _record(found: Report) -> None:
     journal.close()
 
 
-def _code(found: Report, difference: Comparison | None, under: float | None) -> int:
+def _code(found: Report, difference: "Comparison | None", under: float | None) -> int:
     if difference is not None and difference.is_worse:
         return outcome.DRIFT
     if not found.complete:

@@ -1,0 +1,75 @@
+"""evals/accepted.json: what an author has seen in a report and keeps, each with the reason."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from skillkit.core.foreign_json import read_json
+from skillkit.evaluation.report import BAD, CaseOutcome, Result
+
+ACCEPTED = "evals/accepted.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """One entry of the list."""
+
+    id: str
+    """The rule or case, as the report calls it."""
+    contains: str
+    """A part of the problem's text; empty accepts all that the rule or case finds."""
+    reason: str
+
+
+def read_accepted(folder: Path) -> tuple[list[Acceptance], str]:
+    """Return the list of a skill, and what is wrong with the file."""
+    path = folder / ACCEPTED
+    if not path.is_file():
+        return [], ""
+    try:
+        entries = read_json(path)
+    except (OSError, ValueError) as error:
+        return [], f"{ACCEPTED} cannot be read: {error}"
+    found = []
+    for entry in entries if isinstance(entries, list) else [None]:
+        given = entry if isinstance(entry, dict) else {}
+        if not (given.get("id") and given.get("reason")):
+            return [], f'{ACCEPTED} must be a list of {{"id": …, "contains": …, "reason": …}}'
+        found.append(Acceptance(str(given["id"]), str(given.get("contains") or ""), str(given["reason"])))
+    return found, ""
+
+
+def accept(results: Iterable[Result], accepted: Sequence[Acceptance]) -> tuple[list[Result], list[str]]:
+    """Return the results with what was accepted as warnings, and a line for each stale entry."""
+    used: set[Acceptance] = set()
+    kept, seen = [], set()
+    for result in results:
+        seen.add(result.id)
+        kept.append(_accepted(result, [each for each in accepted if each.id == result.id], used))
+    stale = [each for each in accepted if each.id in seen and each not in used]
+    return kept, [f"{ACCEPTED}: {each.id} finds nothing more to accept: {each.reason}" for each in stale]
+
+
+def _accepted(result: Result, entries: Sequence[Acceptance], used: set[Acceptance]) -> Result:
+    if not entries or result.outcome not in BAD | {CaseOutcome.WARNED}:
+        return result
+    if not result.problems:
+        entry = next((each for each in entries if each.contains in result.message), None)
+        if entry is None:
+            return result
+        used.add(entry)
+        message = f"accepted ({entry.reason}): {result.message}"
+        return replace(result, outcome=CaseOutcome.WARNED, message=message)
+    problems = []
+    for problem in result.problems:
+        entry = next((each for each in entries if each.contains in str(problem)), None)
+        if entry is None:
+            problems.append(problem)
+            continue
+        used.add(entry)
+        message = f"accepted ({entry.reason}): {problem.message}"
+        problems.append(replace(problem, message=message, warning=True))
+    hard = [problem for problem in problems if not problem.warning]
+    first, more = (hard or problems)[0], f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    outcome = result.outcome if hard else CaseOutcome.WARNED
+    return replace(result, outcome=outcome, message=f"{first}{more}", problems=tuple(problems))
