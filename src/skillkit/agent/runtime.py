@@ -318,7 +318,7 @@ class AgentRuntime:
             provider,
             ScriptApproval(self.manager, self.approvals, self.ask),
             self.observers.disclosed,
-            HelloTools().tools(),
+            () if self.manager.offered_skills() else HelloTools().tools(),
             embedded=self.provider.embedded,
             history=self._sent,
             requester=self._requester,

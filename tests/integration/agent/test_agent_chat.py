@@ -71,7 +71,6 @@ def test_without_skills_the_list_says_how_to_choose_some(talk, online, monkeypat
 def test_tools_are_listed_with_when_they_are_offered(agent, online: OpenAIServer) -> None:
     shown = agent("--tools").stdout
     when = {line.split()[0]: " ".join(line.split()[1:]) for line in shown.splitlines() if line[:1].strip()}
-    assert when["greet_user"].startswith("always")
     assert when["load_skill"].startswith("always")
     assert when["greet_multiple"].startswith("with hello-extended")
     assert when["script_run"].startswith("always")

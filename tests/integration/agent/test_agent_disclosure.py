@@ -42,7 +42,8 @@ def test_the_same_tools_are_offered_from_the_first_request_on(agent, online: Ope
     after = online.requests[-1]
     assert any("Ten scripts over Kalshi" in text for _, text in after.spoken)
     assert after.body["tools"] == before
-    assert {"greet_user", "load_skill", "script_run"} <= set(after.tools)
+    assert {"load_skill", "script_run"} <= set(after.tools)
+    assert not {"greet_user", "hello_world"} & set(after.tools)
 
 
 def test_a_script_tool_that_the_user_names_is_offered_without_any_skill(agent, online: OpenAIServer) -> None:

@@ -1,16 +1,15 @@
 """The `agent` program itself, with a scripted chat client in place of a provider's."""
 
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.drivers.agent_framework import ScriptedClient
-from conformance.script import Call, Driver, Reply, Seen, Turn
-from skillkit.agent.approvals import Decision, ScriptQuestion, ToolQuestion
+from conformance.script import Driver, Reply, Seen, Turn
+from skillkit.agent.approvals import Decision, ScriptQuestion
 from skillkit.agent.conversations import ConversationStore, SavedConversation
-from skillkit.agent.hello import HelloTools
 from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.models.provider import ChatProvider
 from skillkit.agent.runtime import AgentRuntime
@@ -19,7 +18,7 @@ from skillkit.core.authority import Requester
 from skillkit.disclosure import SkillContextProvider
 from skillkit.install.enabled import EnabledSkills
 
-_BASIC = {tool.name for tool in HelloTools().tools()}
+NO_OWN_TOOLS = "beside skills the program has no tools of its own"
 
 
 class ScriptedProvider(ChatProvider):
@@ -40,6 +39,9 @@ class ScriptedProvider(ChatProvider):
 
 class ProgramDriver(Driver):
     title = "agent program"
+    unable: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("own_tools", "gate_asks", "gate_hides"), NO_OWN_TOOLS
+    )
 
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)
@@ -48,8 +50,6 @@ class ProgramDriver(Driver):
         self.approve = True
         self.begun = False
         self.runtime = self._runtime(ConversationStore(self.home).new())
-
-    own_call = Call("greet_user", {"name": "ahoy", "language": "en"})
 
     def ask_for(self, requester: Requester) -> None:
         self.requester = requester
@@ -66,16 +66,14 @@ class ProgramDriver(Driver):
         wanted = self.provider
         shown = ProviderSettings(shown_files=",".join(wanted.shown_files) or None)
         pinned = ",".join(wanted.pinned) if isinstance(wanted.pinned, Sequence) else ""
-        gate = wanted.gate.outside.value if wanted.gate is not None else ""
         return AgentRuntime(
             ScriptedProvider(shown),
             enabled,
             conversation,
             home=self.home,
             ask=self._ask,
-            ask_about_tool=self._ask_about_tool,
             client=ScriptedClient(self),
-            settings=Settings(pinned=pinned, gate=gate),
+            settings=Settings(pinned=pinned),
             requester=self.requester,
         )
 
@@ -84,10 +82,6 @@ class ProgramDriver(Driver):
         self.model.turn.asked.append("script_help" if helping else "script_run")
         return Decision.ONCE if self.approve else Decision.NO
 
-    async def _ask_about_tool(self, question: ToolQuestion) -> bool:
-        self.model.turn.asked.append(question.tool)
-        return self.approve
-
     async def turn(self, user: str, replies: Sequence[Reply], *, approve: bool = True) -> Turn:
         turn = self.model.begin(replies)
         self.approve = approve
@@ -95,8 +89,7 @@ class ProgramDriver(Driver):
             self.runtime = self._runtime(self.runtime.conversation)
             self.begun = True
         turn.text = await self.runtime.answer(user)
-        own = _BASIC if self.provider.gate is None else set()
-        turn.seen[:] = [_without_own(seen, own) for seen in turn.seen]
+        turn.seen[:] = [_without_own(seen) for seen in turn.seen]
         return turn
 
     async def forget(self) -> None:
@@ -109,14 +102,10 @@ class ProgramDriver(Driver):
         self.folder.cleanup()
 
 
-def _without_own(seen: Seen, own: Collection[str]) -> Seen:
-    """What the model saw besides the program's own prompt and its `own` tools."""
+def _without_own(seen: Seen) -> Seen:
+    """What the model saw besides the program's own prompt."""
     assert seen.instructions.startswith(INSTRUCTIONS)
-    return replace(
-        seen,
-        instructions=seen.instructions.removeprefix(INSTRUCTIONS).strip(),
-        tools={name: schema for name, schema in seen.tools.items() if name not in own},
-    )
+    return replace(seen, instructions=seen.instructions.removeprefix(INSTRUCTIONS).strip())
 
 
 DRIVERS = (ProgramDriver,)
