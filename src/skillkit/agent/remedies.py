@@ -3,17 +3,14 @@
 from skillkit.install.exceptions import InstallError, Remedy
 
 _WORDS = {
-    Remedy.ADD: "Install skills with 'agent skill add'",
     Remedy.ALLOW_MORE: "Allow more with --max-files and --max-bytes if you expected that.",
     Remedy.ANOTHER_NAME: "Install it under another name with --name, or remove the other one first.",
-    Remedy.APPROVE: "Look at it and approve it with: agent skill trust {skill}",
     Remedy.CHOOSE: "Say which with --skill NAME, or --all.",
     Remedy.CONSENT: "Pass --yes.",
     Remedy.CONSENT_COMMIT: "Pass --yes together with a full commit (--ref), or --trusted.",
     Remedy.CONSENT_DIGEST: "Pass --yes together with --digest.",
     Remedy.CONSENT_TRUSTED: "Pass --trusted.",
     Remedy.CONSENT_LOCK: "Pass --yes after reading the lock, or --trusted.",
-    Remedy.FORGET: "To forget it: agent skill disable {skill}",
     Remedy.GIVE_PATH: "Say where to look with --path.",
     Remedy.MAYBE_SKILL: "If you meant the skill: --skill {skill}.",
     Remedy.OVERWRITE_EDITS: (

@@ -16,7 +16,6 @@ from skillkit.agent.memory import Memory
 from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import UNAIDED, ChatProvider, ready
 from skillkit.agent.named_files import find_named_files
-from skillkit.agent.remedies import advise
 from skillkit.agent.settings import Settings, SettingsFile
 from skillkit.agent.telemetry import Step, Trace, span
 from skillkit.agent.unfinished import UnsavedTurn
@@ -343,7 +342,7 @@ def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) 
     """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
     with span("skill.load", {}) as collected:
         hidden = SettingsFile().load().hidden
-        enabled = EnabledSkills(search=search, journal=open_journal(), advise=advise, hidden=hidden)
+        enabled = EnabledSkills(search=search, journal=open_journal(), hidden=hidden)
         if collected is not None:
             active = [status.skill.name for status in enabled.report().active]
             found_count = len(enabled.manager.list_skills())

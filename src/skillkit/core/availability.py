@@ -18,6 +18,8 @@ class Refusal:
     code: str
     """`disabled`, `untrusted` or `unavailable`; `not_found` of a skill that must not be known to exist."""
     reason: str
+    remedy: str = ""
+    """The one command that changes it; empty where no command does."""
 
 
 def unavailable(

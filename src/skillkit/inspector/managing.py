@@ -62,11 +62,11 @@ class Managing:
         if action == "trust":
             self._trust(name, lambda proposal: _same(proposal, digest))
         elif action == "enable":
-            change_selection(self._library.enabled.registry, lambda chosen: chosen.with_skill(skill))
+            change_selection(self._library.enabled.registry, lambda chosen: chosen.with_names([skill.name]))
         else:
             everything = self._library.manager.list_skills()
             change_selection(
-                self._library.enabled.registry, lambda chosen: chosen.without_skill(name, everything)
+                self._library.enabled.registry, lambda chosen: chosen.without_names([name], everything)
             )
         self._library.look_again()
 

@@ -15,11 +15,10 @@ from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.shipped import is_as_shipped
 from skillkit.install.clients import shared_folders
 from skillkit.install.consents import ConsentKind
-from skillkit.install.exceptions import Advise, Remedy, plain_advice
 from skillkit.install.granted_parts import add_parts
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
-from skillkit.install.selection import VARIABLE, Selection
+from skillkit.install.selection import Selection
 
 
 class Level(IntEnum):
@@ -53,13 +52,11 @@ class UserAuthority:
         self,
         registry: InstallRegistry,
         selection: Selection | None = None,
-        advise: Advise = plain_advice,
         hidden: tuple[str, ...] = (),
     ) -> None:
         self.registry = registry
         self.hidden = hidden
         """Names that scripts see in no project."""
-        self.advise = advise
         self.consents = registry.consents
         self.selection = selection or Selection("all")
         self._installed: tuple[object, dict[str, InstalledSkill]] = (None, {})
@@ -108,18 +105,19 @@ class UserAuthority:
 
     def refusal_by(self, skill: SkillMetadata, standing: Standing | None = None) -> Refusal | None:
         """Return why a skill is not offered; `standing` is its own, where that is known already."""
+        trusted = standing is None or standing.level >= Level.OFFERED
         if not self.selection.includes(skill):
-            return Refusal(
-                "disabled",
-                f"Skill '{skill.name}' is not active. To enable: export {VARIABLE}={skill.canonical_name}",
-            )
+            remedy = self.selection.remedy(skill, trusted=trusted)
+            return Refusal("disabled", f"Skill '{skill.name}' is not active. To enable: {remedy}", remedy)
         if self.selection.mode == "all-untrusted" or (standing is None and self._offered_by_place(skill)):
             return None
         standing = standing or self.standing(skill)
         if standing.level >= Level.OFFERED:
             return None
-        remedy = self.advise(Remedy.APPROVE, skill.canonical_name)
-        return Refusal("untrusted", f"Skill '{skill.name}' is not trusted: {standing.reason}. {remedy}")
+        remedy = self.selection.remedy(skill, trusted=False)
+        approve = f"Look at it and approve it with: {remedy}"
+        reason = f"Skill '{skill.name}' is not trusted: {standing.reason}. {approve}"
+        return Refusal("untrusted", reason, remedy)
 
     def _is_own(self, folder: Path) -> bool:
         """In the folder where only the user and we put skills, and no link to where others install."""

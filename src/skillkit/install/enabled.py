@@ -1,6 +1,6 @@
 """Which of the skills that were found are active: AGENT_SKILLS, what was enabled, and trust."""
 
-import os
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +10,10 @@ from skillkit.core.disk import real_path
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
+from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.added_sources import AddedSources
 from skillkit.install.authority import Level, Standing, UserAuthority
-from skillkit.install.exceptions import Advise, Remedy, plain_advice
 from skillkit.install.record import InstalledSkill
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection
@@ -60,17 +60,13 @@ class EnabledSkills:
         environment: Mapping[str, str] | None = None,
         selection: Selection | None = None,
         journal: Writer = NO_JOURNAL,
-        advise: Advise = plain_advice,
         hidden: tuple[str, ...] = (),
         recovered: bool = False,
     ) -> None:
         """`recovered` also finds skills whose header is invalid; none of them is active."""
         self.registry = InstallRegistry(home, journal=journal)
         self.selection = selection or Selection.current(self.registry, environment)
-        self.by_variable = VARIABLE in (os.environ if environment is None else environment)
-        """Whether AGENT_SKILLS decides, or what was enabled before."""
-        self.authority = UserAuthority(self.registry, self.selection, advise, hidden)
-        self.advise = advise
+        self.authority = UserAuthority(self.registry, self.selection, hidden)
         self.team = TeamAuthority(self.authority, self.registry.home)
         added = AddedSources(self.registry.home)
         self.manager = SkillManager(
@@ -109,42 +105,41 @@ class EnabledSkills:
     def report(self) -> ActivationReport:
         """Return every skill with its state, what failed, and what to do about it."""
         skills = tuple(self.status(skill) for skill in self.manager.list_skills())
-        failed = tuple(found for found in self.manager.diagnostics if found.severity is Severity.ERROR)
-        return ActivationReport(self.selection, skills, failed, self._hint(skills))
+        return ActivationReport(self.selection, skills, self._failed(), self._hint(skills))
 
     def missing(self) -> str:
         """Names that are wanted and that no skill has, as a sentence; empty when there is none."""
-        missing = self.selection.names - {skill.canonical_name for skill in self.manager.list_skills()}
+        found = {skill.canonical_name for skill in self.manager.list_skills()}
+        broken = {canonical_name(problem.path.parent.name) for problem in self._failed()}
+        missing = self.selection.names - found - broken
         if not missing:
             return ""
         shown = escape_hidden(", ".join(sorted(missing)))
-        if self.by_variable:
+        if self.selection.by_variable:
             return f"{VARIABLE} names skills that were not found: {shown}"
-        return f"Enabled, but not found: {shown}. {self.advise(Remedy.FORGET, escape_hidden(min(missing)))}"
+        names = escape_hidden(" ".join(map(shlex.quote, sorted(missing))))
+        return f"Enabled, but not found: {shown}. To forget: agent skill disable {names}"
+
+    def _failed(self) -> tuple[Diagnostic, ...]:
+        return tuple(found for found in self.manager.diagnostics if found.severity is Severity.ERROR)
 
     def _hint(self, skills: tuple[SkillStatus, ...]) -> str:
         if self.selection.mode == "all" and not any(status.active for status in skills):
             return (
-                f"No trusted skills installed. {self.advise(Remedy.ADD, '')} or use {VARIABLE}=all-untrusted"
+                f"No trusted skills installed. Install skills with 'agent skill add' or use "
+                f"{VARIABLE}=all-untrusted"
             )
         if missing := self.missing():
             return missing
-        refused = [
-            status.skill.canonical_name
-            for status in skills
-            if self.selection.mode == "names" and status.refusal and status.refusal.code == "untrusted"
-        ]
-        if refused:
-            return f"'{refused[0]}' is wanted and not trusted. {self.advise(Remedy.APPROVE, refused[0])}"
-        disabled = [status for status in skills if status.refusal and status.refusal.code == "disabled"]
-        trusted = [status for status in disabled if status.standing.level >= Level.OFFERED]
-        if trusted:
-            names = [status.skill.canonical_name for status in skills if status.active]
-            return f"To enable: export {VARIABLE}={','.join([*names, trusted[0].skill.canonical_name])}"
-        if disabled:
-            name = disabled[0].skill.canonical_name
-            return f"To enable '{name}': {self.advise(Remedy.APPROVE, name)}, then export {VARIABLE}={name}"
-        return ""
+        if self.selection.mode == "all":
+            return ""
+        wanted = ("untrusted", False), ("disabled", True), ("disabled", False)
+        reasons = {
+            (status.refusal.code, status.standing.level >= Level.OFFERED): status.refusal.reason
+            for status in reversed(skills)
+            if status.refusal is not None and status.refusal.remedy
+        }
+        return next((reasons[state] for state in wanted if state in reasons), "")
 
 
 def installed_folders(registry: InstallRegistry) -> Callable[[Path], bool]:

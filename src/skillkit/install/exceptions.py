@@ -13,17 +13,14 @@ from skillkit.core.text import escape_hidden
 class Remedy(Enum):
     """What the user can do about an error; the program that asked says how it is done there."""
 
-    ADD = "Install some"
     ALLOW_MORE = "raise the limits of files and bytes"
     ANOTHER_NAME = "install it under another name"
-    APPROVE = "Look at it and approve it"
     CHOOSE = "say which skills, or all"
     CONSENT = "say yes beforehand"
     CONSENT_COMMIT = "say yes beforehand to a full commit"
     CONSENT_DIGEST = "say yes beforehand to a digest"
     CONSENT_TRUSTED = "say beforehand that what is there is trusted"
     CONSENT_LOCK = "say yes beforehand to the lock"
-    FORGET = "Disable it"
     GIVE_PATH = "say where in the source to look"
     OVERWRITE_EDITS = "update and overwrite the edits, which are kept for rollback"
     MAYBE_SKILL = "the ref may have been meant as the name of a skill"

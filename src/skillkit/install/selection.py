@@ -1,12 +1,13 @@
 """AGENT_SKILLS: which of the skills that were found the user wants."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.core.models import SkillMetadata
+from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.names import canonical_name
 from skillkit.install.registry import InstallRegistry
 
@@ -24,6 +25,8 @@ class Selection:
     mode: Mode
     names: frozenset[str] = frozenset()
     """Canonical names."""
+    by_variable: bool = field(default=False, compare=False)
+    """Whether AGENT_SKILLS says so, or what was added and enabled before."""
 
     @staticmethod
     def parse(text: str | None) -> "Selection":
@@ -41,10 +44,10 @@ class Selection:
 
     @staticmethod
     def current(registry: InstallRegistry, environment: Mapping[str, str] | None = None) -> "Selection":
-        """AGENT_SKILLS if it is set, even to nothing; else what `agent skill enable` chose."""
+        """AGENT_SKILLS if it is set, even to nothing; else what was added and enabled."""
         environment = os.environ if environment is None else environment
         if VARIABLE in environment:
-            return Selection.parse(environment[VARIABLE])
+            return replace(Selection.parse(environment[VARIABLE]), by_variable=True)
         return Selection.parse(registry.load().selection)
 
     def includes(self, skill: SkillMetadata) -> bool:
@@ -52,18 +55,32 @@ class Selection:
             return skill.canonical_name in self.names
         return self.mode != "none"
 
-    def with_skill(self, skill: SkillMetadata) -> "Selection":
-        """The same with one more; where all are wanted there is nothing to add."""
+    def with_names(self, names: Iterable[str]) -> "Selection":
+        """The same with more skills; where all are wanted there is nothing to add."""
         if self.mode in ("all", "all-untrusted"):
             return self
-        return Selection("names", self.names | {skill.canonical_name})
+        return Selection("names", self.names.union(map(canonical_name, names)))
 
-    def without_skill(self, name: str, everything: Iterable[SkillMetadata]) -> "Selection":
-        """The same with one less; of `all`, which are `everything`, the others stay by name."""
+    def without_names(self, names: Iterable[str], everything: Iterable[SkillMetadata]) -> "Selection":
+        """The same with fewer skills; of `all`, which are `everything`, the others stay by name."""
         whole = self.mode in ("all", "all-untrusted")
-        names = frozenset(skill.canonical_name for skill in everything) if whole else self.names
-        left = names - {canonical_name(name)}
+        chosen = frozenset(skill.canonical_name for skill in everything) if whole else self.names
+        left = chosen.difference(map(canonical_name, names))
         return Selection("names", left) if left else Selection("none")
+
+    def remedy(self, *skills: SkillMetadata, trusted: bool = True) -> str:
+        """Return the one command that makes `skills` active, which they are not."""
+        if skills[0].source is SourceType.CUSTOM:
+            return f"agent skill add {shown_path(skills[0])}"
+        names = " ".join(shlex.quote(skill.canonical_name) for skill in skills)
+        approve = "" if trusted else f"agent skill trust {names}"
+        if all(map(self.includes, skills)) or (approve and not self.by_variable):
+            return approve
+        if not self.by_variable:
+            return f"agent skill enable {names}"
+        value = str(self.with_names(skill.canonical_name for skill in skills))
+        export = f"export {VARIABLE}={shlex.quote(value)}"
+        return f"{export} && {approve}" if approve else export
 
     def __str__(self) -> str:
         return ",".join(sorted(self.names)) if self.mode == "names" else self.mode
@@ -75,3 +92,9 @@ def change_selection(registry: InstallRegistry, change: Callable[[Selection], Se
         selection = change(Selection.parse(state.selection))
         state.selection = str(selection)
     return selection
+
+
+def shown_path(skill: SkillMetadata) -> str:
+    """Return the folder of a skill as a word of a shell, in a form that no repository has."""
+    near = os.path.relpath(skill.base_dir)
+    return shlex.quote(str(skill.base_dir) if near.startswith("..") else f"./{near}" if near != "." else near)

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from skill_repositories import skill_text
 
-from skillkit.agent.remedies import advise
 from skillkit.core.authority import Requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import ConfigurationError
@@ -88,14 +87,13 @@ def test_a_project_skill_needs_one_consent_per_digest(project: Path) -> None:
     folder = write(project / "skills", "helper")
     assert active("all") == active("helper") == []
     enabled = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"})
-    assert (
-        enabled.report().hint == "No trusted skills installed. Install some or use AGENT_SKILLS=all-untrusted"
-    )
+    assert enabled.report().hint.startswith("No trusted skills installed.")
     skill = enabled.manager.get_skill("helper")
     refusal = enabled.manager.refusal(skill)
     assert refusal is not None
     assert refusal.code == "untrusted"
-    assert "Look at it and approve it" in refusal.reason
+    assert refusal.reason.endswith("Look at it and approve it with: agent skill trust helper")
+    assert refusal.remedy == "agent skill trust helper"
     assert enabled.manager.offered_skills() == []
     digest = installer().trust_folder(skill)
     assert active("all") == ["helper"]
@@ -233,13 +231,13 @@ def test_the_report_tells_counts_failures_and_hints(project: Path, tmp_path: Pat
     [status] = report.skills
     assert [script.name for script in find_scripts(status.skill)] == ["run"]
     assert (status.skill.toolsets, status.active) == (("tools.x:Y",), False)
-    assert report.hint == "To enable: export AGENT_SKILLS=pdf"
+    assert report.hint == "Skill 'pdf' is not active. To enable: agent skill enable pdf"
     assert [found.path for found in report.failed] == [bad / "SKILL.md"]
     missing = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "pdf,ghost"}).report()
     assert missing.hint == "AGENT_SKILLS names skills that were not found: ghost"
     write(project / "skills", "other")
     untrusted = EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "pdf"}).report()
-    assert untrusted.hint.startswith("To enable 'other': Look at it and approve it, then")
+    assert untrusted.hint.endswith("To enable: export AGENT_SKILLS=other,pdf && agent skill trust other")
     installer().trust_folder(EnabledSkills(bundled=False).manager.get_skill("other"))
     assert EnabledSkills(bundled=False, environment={"AGENT_SKILLS": "all"}).report().hint == ""
 
@@ -249,9 +247,9 @@ def test_all_without_a_trusted_skill_says_how_to_get_one(project: Path) -> None:
         "No trusted skills installed. Install skills with 'agent skill add' or use AGENT_SKILLS=all-untrusted"
     )
     wanted = {"AGENT_SKILLS": "all"}
-    assert EnabledSkills(bundled=False, environment=wanted, advise=advise).report().hint == hint
+    assert EnabledSkills(bundled=False, environment=wanted).report().hint == hint
     write(project / "skills", "stranger")
-    report = EnabledSkills(bundled=False, environment=wanted, advise=advise).report()
+    report = EnabledSkills(bundled=False, environment=wanted).report()
     assert (report.hint, report.active) == (hint, ())
     assert active("all-untrusted") == ["stranger"]
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from skillkit.agent.cli import output
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.grants import environment_problems
+from skillkit.core.names import canonical_name
 from skillkit.install.enabled import ActivationReport, EnabledSkills, SkillStatus
 from skillkit.install.views import report_view
 from skillkit.scripts.catalogue import find_scripts, missing_scripts
@@ -22,14 +23,18 @@ def check(*, json: bool = False) -> None:
     if json:
         output.print_json({**report_view(report), "load_failed": broken, "tool_collisions": collisions})
         return
-    output.say(f"Skills (AGENT_SKILLS={output.summary(str(report.selection))}):")
+    chosen = output.summary(str(report.selection))
+    whence = f"AGENT_SKILLS={chosen}" if report.selection.by_variable else f"enabled: {chosen}"
+    output.say(f"Skills ({whence}):")
     for status in report.skills:
         reason = broken.get(status.skill.name, "")
         failure = f"  ✗ {status.skill.name} (active) - Load failed: {reason}"
         output.line(output.shown(failure, "red") if reason else _line(status))
     for found in report.failed:
         folder = found.path.parent.name
-        output.line(output.shown(f"  ✗ {folder} - Load failed: {found.message}", "red"))
+        wanted = report.selection.mode.startswith("all") or canonical_name(folder) in report.selection.names
+        state = "active" if wanted else "inactive"
+        output.line(output.shown(f"  ✗ {folder} ({state}) - Load failed: {found.message}", "red"))
     if not report.skills and not report.failed:
         output.say("  none found")
     untrusted = sum(not status.standing.trusted for status in report.skills)

@@ -16,6 +16,8 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Do not show what nobody is asked about, nor progress.")
 ]
 Trusted = Annotated[bool, typer.Option("--trusted", help="Trust the source, whatever it holds.")]
+Long = Annotated[bool, typer.Option("--long", help="Whole descriptions instead of one line for each skill.")]
+NoEnable = Annotated[bool, typer.Option("--no-enable", help="Do not make it active.")]
 
 Folders = Annotated[
     list[Path] | None,

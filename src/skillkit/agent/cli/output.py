@@ -128,15 +128,22 @@ def _has_terminal(stream: TextIO) -> bool:
 
 
 def flowing(text: str) -> str:
-    """Prose for stderr: on a terminal each of its lines breaks between words, never within one."""
+    """Prose for stderr: on a terminal each of its lines breaks between words, never within a command."""
     if not _has_terminal(sys.stderr):
         return text
+    width = console(stderr=True).width
+    return "\n".join(_filled(line, width) for line in text.split("\n"))
 
-    screen = console(stderr=True)
-    return "\n".join(
-        textwrap.fill(line, screen.width, break_long_words=False, break_on_hyphens=False)
-        for line in text.split("\n")
-    )
+
+def _filled(line: str, width: int) -> str:
+    """Break a line between words; a command at its end stays whole, to be copied."""
+    for mark in (": agent ", ": export "):
+        prose, found, rest = line.partition(mark)
+        if found:
+            lines, command = _filled(f"{prose}:", width), f"{mark[2:]}{rest}"
+            fits = len(lines.rpartition("\n")[2]) + len(command) < width
+            return f"{lines}{' ' if fits else chr(10)}{command}"
+    return textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
 
 
 def count(number: int, what: str) -> str:
@@ -165,6 +172,15 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, flexible:
             _write([first, *(f"  {line}" for line in _layout(labelled, 1, width - 2, whole=True))])
         return
     _write(_layout([list(columns), *cells], place, width), headed=True)
+
+
+def short_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Rows in columns, one line each; what has no space at the end of the line is cut."""
+    cells = [[*columns], *([escape_hidden(str(cell)) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
+    width = _width()
+    _write([line if len(line) <= width else f"{line[: width - 1]}…" for line in lines], headed=True)
 
 
 def facts(rows: Sequence[tuple[str, object]]) -> None:

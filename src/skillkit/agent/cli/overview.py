@@ -1,13 +1,14 @@
 """The skills of this machine, as commands find them, and what is wrong with those that are not found."""
 
 import logging
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from skillkit.agent.cli import output
-from skillkit.agent.remedies import advise
 from skillkit.agent.settings import SettingsFile
+from skillkit.core.disk import real_path
 from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.exceptions import SkillNotFoundError, SkillParsingError
 from skillkit.core.models import Diagnostic, SkillMetadata
@@ -30,16 +31,41 @@ def enabled_skills(
     logging.getLogger("skillkit").setLevel(logging.CRITICAL)  # the diagnostics are shown instead
     hidden = () if journal is NO_JOURNAL else SettingsFile().load().hidden
     enabled = EnabledSkills(
-        search=paths,
-        selection=selection,
-        journal=journal,
-        advise=advise,
-        hidden=hidden,
-        recovered=recovered,
+        search=paths, selection=selection, journal=journal, hidden=hidden, recovered=recovered
     )
     for notice in enabled.registry.notices:
         output.warn(notice)
     return enabled
+
+
+def find_skill(
+    name: str,
+    folders: Iterable[Path] | None = None,
+    *,
+    selection: Selection | None = None,
+    journal: Writer = NO_JOURNAL,
+    recovered: bool = False,
+) -> tuple[EnabledSkills, SkillMetadata]:
+    """Return the skill that `name` means, a name or the path of its folder, and all others beside it."""
+    paths = tuple(folders or ())
+    enabled = enabled_skills(paths, selection=selection, journal=journal, recovered=recovered)
+    folder = Path(name).parent if name.endswith("SKILL.md") else Path(name)
+    if not (folder / "SKILL.md").is_file() or (os.sep not in name and enabled.manager.find_skill(name)):
+        return enabled, get_loaded_skill(enabled, name)
+    if (skill := _skill_at(enabled, folder)) is None:
+        paths = (*paths, folder)
+        enabled = enabled_skills(paths, selection=selection, journal=journal, recovered=recovered)
+        skill = _skill_at(enabled, folder)
+    if skill is None:
+        other = get_loaded_skill(enabled, folder.resolve().name)
+        raise SkillNotFoundError(f"{folder} is not used: '{other.name}' is also in {other.base_dir}")
+    return enabled, skill
+
+
+def _skill_at(enabled: EnabledSkills, folder: Path) -> SkillMetadata | None:
+    place = real_path(folder)
+    found = (skill for skill in enabled.manager.list_skills() if real_path(skill.base_dir) == place)
+    return next(found, None)
 
 
 def get_loaded_skill(enabled: EnabledSkills, name: str) -> SkillMetadata:

@@ -28,7 +28,15 @@ Installed = Annotated[
     str,
     typer.Argument(help="The name of an installed skill.", autocompletion=complete_installed),
 ]
-SkillName = Annotated[str, typer.Argument(help="The name of a skill.", autocompletion=complete_found)]
+SkillName = Annotated[
+    str, typer.Argument(help="The name of a skill, or its folder.", autocompletion=complete_found)
+]
+SkillNames = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME...", help="Names of skills, or their folders.", autocompletion=complete_found
+    ),
+]
 ManyInstalled = Annotated[
     list[str] | None,
     typer.Argument(

@@ -2,8 +2,8 @@
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Json, examples
-from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill, show_problems
+from skillkit.agent.cli.options import Folders, Json, examples
+from skillkit.agent.cli.overview import find_skill, show_problems
 from skillkit.agent.cli.skill_names import SkillName
 from skillkit.core.text import escape_hidden
 from skillkit.install.views import SkillDetails, details_view
@@ -14,17 +14,18 @@ app = commands()
 @app.command(
     "info",
     short_help="Show where a skill is from, what it can do, and its trust.",
-    epilog=examples("agent skill info pdf", "agent skill info pdf --json"),
+    epilog=examples("agent skill info pdf", "agent skill info ./skills/pdf", "agent skill info pdf --json"),
 )
-def info(name: SkillName, json: Json = False) -> None:
+def info(name: SkillName, folders: Folders = None, json: Json = False) -> None:
     """Show everything about one skill: where it is from, what it can do, whether it is trusted."""
-    enabled = enabled_skills(recovered=True)
-    details = SkillDetails.of(enabled, get_loaded_skill(enabled, name))
+    details = SkillDetails.of(*find_skill(name, folders, recovered=True))
     if json:
         output.print_json(details_view(details))
         return
     output.facts([*_facts_of_skill(details), *_facts_of_origin(details), *_facts_of_files(details)])
     show_problems(details.status.skill.diagnostics)
+    if details.status.refusal is not None:
+        output.remark(escape_hidden(details.status.refusal.reason))
 
 
 def _facts_of_skill(details: SkillDetails) -> list[tuple[str, object]]:
@@ -36,7 +37,7 @@ def _facts_of_skill(details: SkillDetails) -> list[tuple[str, object]]:
         ("version", skill.version or "-"),
         ("author", skill.author or "-"),
         ("license", skill.license or "-"),
-        ("active", "yes" if status.active else f"no: {status.refusal.reason if status.refusal else ''}"),
+        ("active", "yes" if status.active else "no"),
         ("trusted", f"{'yes' if status.standing.trusted else 'no'}: {status.standing.reason}"),
         ("folder", skill.base_dir),
     ]

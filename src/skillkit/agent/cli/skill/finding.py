@@ -1,6 +1,5 @@
 """Which skill for which request: search, match."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -9,10 +8,11 @@ from skillkit.agent.cli import output
 from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
 from skillkit.agent.cli.overview import enabled_skills
+from skillkit.core.models import SourceType
 from skillkit.core.text import escape_hidden
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.views import match_view
-from skillkit.matching import Match, SkillMatcher
+from skillkit.matching import SkillMatcher
 
 app = commands()
 
@@ -89,7 +89,13 @@ def match(
     enabled = enabled_skills(folders or ())
     matcher = matcher_of(enabled, mode)
     result = matcher.explain(request, limit)
-    injected = [found for found in result.matches if enabled.manager.refusal(found.skill) is None]
+    missing = {found.skill.name: enabled.status(found.skill).refusal for found in result.matches}
+    # A folder that was given is looked at as if its skills were active.
+    injected = [
+        found
+        for found in result.matches
+        if missing[found.skill.name] is None or found.skill.source is SourceType.CUSTOM
+    ]
     if json:
         output.print_json(
             {
@@ -118,22 +124,16 @@ def match(
     output.say(
         f"Mode {result.mode.value} ({signals}), threshold {result.threshold:.2f}. {result.explanation}"
     )
-    for sentence in _injection(injected, list(result.matches), enabled):
-        output.say(sentence, whole=True)
+    names = ", ".join(escape_hidden(found.skill.name) for found in injected)
+    output.say(f"Instructions put into the prompt: {names}." if names else "No instructions are put in.")
+    for found in result.matches:
+        if found.skill.source is SourceType.CUSTOM:
+            remedy = enabled.selection.remedy(found.skill)
+            output.say(f"To use '{escape_hidden(found.skill.name)}': {remedy}", whole=True)
+        elif (refusal := missing[found.skill.name]) is not None:
+            output.say(escape_hidden(refusal.reason), whole=True)
 
 
 def matcher_of(enabled: EnabledSkills, mode: str | None) -> SkillMatcher:
     """A matcher over every skill that is found, active or not: authors try before they enable."""
     return SkillMatcher(enabled.manager.list_skills(), mode=mode)
-
-
-def _injection(injected: list[Match], matches: list[Match], enabled: EnabledSkills) -> Iterator[str]:
-    """What would be in the prompt, and why the rest would not; a command to copy ends its line."""
-    if injected:
-        names = ", ".join(escape_hidden(found.skill.name) for found in injected)
-        yield f"Instructions put into the prompt: {names}."
-    else:
-        yield "Nothing would be put into the prompt."
-    for found in matches:
-        if found not in injected and (refusal := enabled.manager.refusal(found.skill)):
-            yield escape_hidden(refusal.reason)

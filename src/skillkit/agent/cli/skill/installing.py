@@ -13,8 +13,10 @@ from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import (
     Full,
     Json,
+    Long,
     MaxBytes,
     MaxFiles,
+    NoEnable,
     Quiet,
     Trusted,
     Yes,
@@ -29,10 +31,12 @@ from skillkit.agent.version_tests import notes_of_tests
 from skillkit.core.codec import encode
 from skillkit.core.digest import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
+from skillkit.core.text import escape_hidden
 from skillkit.install.clients import Placing, parse_clients
 from skillkit.install.exceptions import LocalEditsError, NotInstalledError
 from skillkit.install.installer import SkillInstaller
 from skillkit.install.results import Updated
+from skillkit.install.selection import change_selection
 from skillkit.install.tree import TreeLimits
 from skillkit.install.views import installed_view, left_out_view
 
@@ -140,6 +144,8 @@ def add(
     list_only: Annotated[
         bool, typer.Option("--list", "-l", help="Show what the source holds and install nothing.")
     ] = False,
+    long: Long = False,
+    no_enable: NoEnable = False,
     max_files: MaxFiles = MAX_FILES,
     max_bytes: MaxBytes = MAX_BYTES,
     yes: Yes = False,
@@ -148,7 +154,7 @@ def add(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Install skills from a repository or a folder, after showing what they can do."""
+    """Install skills from a repository or a folder and enable them, after showing what they can do."""
     limits = TreeLimits(max_files, max_bytes)
     if (project or copy) and not clients:
         raise typer.BadParameter("--project and --copy go with --for, which says for which clients")
@@ -157,7 +163,7 @@ def add(
         asker,
     ):
         if list_only:
-            _list_source(opened, source, ref, path, json=json)
+            _list_source(opened, source, ref, path, long=long, json=json)
             return
         before, here = opened.list(), Path.cwd()
         placing = Placing(parse_clients(clients, here), here if project else None, copy) if clients else None
@@ -174,6 +180,9 @@ def add(
             also=also or (),
         )
         places = opened.registry.load().places
+        fresh = [item.name for item in installed if item not in before]
+        if fresh and not no_enable:
+            change_selection(opened.registry, lambda chosen: chosen.with_names(fresh))
     if json:
         output.print_json(
             {
@@ -193,16 +202,29 @@ def add(
             output.say(f"{done} {item.name} ({item.version}{why}) → {where}", "green", whole=True)
             for place in places.get(item.name_canonical, ()):
                 output.say(f"  {place}", whole=True)
-        if installed:
-            names = " ".join(item.name_canonical for item in installed)
-            output.remark(f"To use it: agent skill enable {names}")
+        _show_use([item.name for item in installed])
         for left in installed.left_out:
             output.remark(f"Left out {left}", "yellow")
     raise typer.Exit(outcome.PARTIAL if installed.left_out else outcome.OK)
 
 
+def _show_use(names: list[str]) -> None:
+    """Say which of these are active from now on, and how to make the others so."""
+    enabled = enabled_skills()
+    found = [enabled.status(skill) for name in names if (skill := enabled.manager.find_skill(name))]
+    if active := [status.skill.name for status in found if status.active]:
+        output.remark(f"Active from now on: {escape_hidden(', '.join(active))}")
+    disabled = [status.skill for status in found if status.refusal and status.refusal.code == "disabled"]
+    if len(disabled) > 1:
+        output.remark(f"To enable: {enabled.selection.remedy(*disabled)}")
+        found = [status for status in found if status.skill not in disabled]
+    for status in found:
+        if status.refusal is not None:
+            output.warn(status.refusal.reason)
+
+
 def _list_source(
-    opened: SkillInstaller, source: str, ref: str | None, path: str | None, *, json: bool
+    opened: SkillInstaller, source: str, ref: str | None, path: str | None, *, long: bool, json: bool
 ) -> None:
     offered = opened.look(source, ref=ref, path=path)
     if json:
@@ -225,7 +247,10 @@ def _list_source(
         (choice.name, choice.path or ".", output.summary(choice.description, title=choice.mended_from))
         for choice in offered.choices
     ]
-    output.table(("Name", "Path", "Description"), rows, flexible="Description")
+    if long:
+        output.table(("Name", "Path", "Description"), rows, flexible="Description")
+    elif rows:
+        output.short_table(("Name", "Description"), [(name, about) for name, _, about in rows])
     if not rows:
         output.remark("No skill is there: no folder holds a SKILL.md.")
     for left in offered.left_out:
@@ -347,6 +372,11 @@ def remove(names: SomeInstalled, yes: Yes = False, quiet: Quiet = False, json: J
                 output.say(
                     f"Removed {skill.name}. To bring it back: agent skill rollback {skill.name_canonical}"
                 )
+        names = [skill.name for skill in gone]
+        change_selection(
+            opened.registry,
+            lambda chosen: chosen.without_names(names, ()) if chosen.mode == "names" else chosen,
+        )
     if json:
         output.print_json(
             {
@@ -365,10 +395,12 @@ def remove(names: SomeInstalled, yes: Yes = False, quiet: Quiet = False, json: J
 def rollback(name: Installed, yes: Yes = False, json: Json = False) -> None:
     """Go back to the version before the last update, or take a skill out of the trash."""
     with installer(yes=yes) as (opened, _), naming_missing_skill(name):
+        before = opened.list()
         back = opened.rollback(name)
+        if back.name_canonical not in {skill.name_canonical for skill in before}:
+            change_selection(opened.registry, lambda chosen: chosen.with_names([back.name]))
     if json:
         output.print_json({"restored": installed_view(back)})
     else:
         output.say(f"{back.name} is {back.version} again", "green")
-        if not back.trusted:
-            output.remark(f"It is not trusted. Look at it with: agent skill trust {back.name_canonical}")
+        _show_use([back.name])

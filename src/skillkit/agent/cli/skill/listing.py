@@ -7,9 +7,10 @@ import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.options import Json, Long, examples
 from skillkit.agent.cli.overview import enabled_skills, show_problems
 from skillkit.core.codec import encode
+from skillkit.core.text import escape_hidden
 from skillkit.install.record import InstalledSkill
 
 app = commands()
@@ -21,6 +22,7 @@ app = commands()
     short_help="List the skills, and what is wrong with those left out.",
     epilog=examples(
         "agent skill list",
+        "agent skill list --long",
         "agent skill list ./my-skills",
         "agent skill list --json | jq '.skills[].name'",
     ),
@@ -34,6 +36,7 @@ def list_skills(
             help="More folders to search, besides the usual places.",
         ),
     ] = None,
+    long: Long = False,
     json: Json = False,
 ) -> None:
     """List the skills that are found, and what is wrong with those that are not."""
@@ -57,19 +60,26 @@ def list_skills(
         )
     else:
         # Whether a skill is trusted is asked only where it matters: it takes reading all of its files.
+        refused = {skill.name: manager.refusal(skill) for skill in skills}
         rows = [
             (
                 skill.name,
-                "no" if manager.refusal(skill) else "yes",
+                "no" if refused[skill.name] else "yes",
                 skill.version or "-",
                 _source(skill.source_label, record),
                 output.summary(skill.description, title=record.mended_from if record else ""),
             )
             for skill, record in ((skill, enabled.authority.installed(skill)) for skill in skills)
         ]
-        output.table(("Name", "Active", "Version", "Source", "Description"), rows, flexible="Description")
-        if all(active == "no" for _, active, *_ in rows):
-            output.remark("None is active. To use one: agent skill enable NAME")
+        if long:
+            columns = ("Name", "Active", "Version", "Source", "Description")
+            output.table(columns, rows, flexible="Description")
+        else:
+            short = [(name, active, description) for name, active, *_, description in rows]
+            output.short_table(("Name", "Active", "Description"), short)
+        if all(refused.values()):
+            first = next(refusal for refusal in refused.values() if refusal)
+            output.remark(f"None is active. {escape_hidden(first.reason)}")
     show_problems(manager.diagnostics)
 
 

@@ -1,5 +1,7 @@
 """Running a skill's script by hand: run."""
 
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +10,8 @@ import typer
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Json, examples
-from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
+from skillkit.agent.cli.options import Folders, Json, examples
+from skillkit.agent.cli.overview import enabled_skills, find_skill
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill_names import SkillName
 from skillkit.agent.journal import open_journal
@@ -17,7 +19,7 @@ from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.authority import current_requester
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import real_path
-from skillkit.core.names import canonical_name
+from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.text import HIDDEN, escape_hidden
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.granted_parts import project_consent
@@ -35,8 +37,9 @@ app = commands()
     short_help="Run a skill's script as an agent would, in the sandbox.",
     context_settings={"allow_interspersed_args": False},
     epilog=examples(
-        "agent skill run hello-extended",
+        "agent skill run hello-extended                          (its scripts)",
         "agent skill run hello-extended advanced_greeting --help",
+        "agent skill run ./skills/csv-report summarise @sales.csv",
         "agent skill run --json kalshi-markets status",
         "agent skill run pdf extract @report.pdf   (@: a file of yours that the script may read)",
     ),
@@ -49,14 +52,14 @@ def run(
     arguments: Annotated[
         list[str] | None, typer.Argument(help="Everything behind goes to the script.")
     ] = None,
+    folders: Folders = None,
     json: Json = False,
 ) -> None:
     """Run a script of a skill as an agent would: in the sandbox, with what its trust grants."""
-    # Naming the skill selects it; whether it is trusted is another question.
-    selection = Selection("names", frozenset({canonical_name(name)}))
-    enabled = enabled_skills(selection=selection, journal=open_journal())
-    if not json:
-        get_loaded_skill(enabled, name)
+    called = " ".join([*(f"--in {shlex.quote(str(folder))}" for folder in folders or ()), shlex.quote(name)])
+    enabled, name = _find(name, folders, json=json)
+    if script in ("--help", "-h"):
+        script = None
     progress = Progress(silent=json or not output.console(stderr=True).is_terminal)
     runner = default_runner()
     if isinstance(runner, LocalRunner):
@@ -78,8 +81,7 @@ def run(
     elif not payload["success"]:
         output.complain(str(payload["message"]))
     elif script is None:
-        for entry in next(iter(payload["result"].values())):
-            output.say(escape_hidden(entry["name"]))
+        _print_scripts(next(iter(payload["result"].values())), called)
     else:
         _print_result(payload["result"], str(payload["message"]))
     raise typer.Exit(_code(payload))
@@ -88,6 +90,26 @@ def run(
 def _after_dashes(arguments: list[str]) -> list[str]:
     """What goes to the script: a first `--` ends our own options."""
     return arguments[1:] if arguments[:1] == ["--"] else arguments
+
+
+def _find(name: str, folders: list[Path] | None, *, json: bool) -> tuple[EnabledSkills, str]:
+    """Naming a skill selects it; whether it is trusted is another question."""
+    everything, journal = Selection("all"), open_journal()
+    try:
+        enabled, skill = find_skill(name, folders, selection=everything, journal=journal)
+    except SkillsUseError:
+        if not json:
+            raise
+        return enabled_skills(folders or (), selection=everything, journal=journal), name
+    return enabled, skill.name
+
+
+def _print_scripts(scripts: Sequence[Mapping[str, str]], called: str) -> None:
+    names = [escape_hidden(script["name"]) for script in scripts]
+    for name in names:
+        output.say(name)
+    if names:
+        output.remark(f"How to call one: agent skill run {called} {shlex.quote(names[0])} --help")
 
 
 def _ask_for_folder(enabled: EnabledSkills, name: str, arguments: list[str]) -> None:

@@ -1,20 +1,24 @@
 """Deciding what is used: trust, enable, disable."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 import typer
 
 from skillkit.agent.cli import output
 from skillkit.agent.cli.families import commands
-from skillkit.agent.cli.options import Json, Yes, examples
-from skillkit.agent.cli.overview import enabled_skills, get_loaded_skill
+from skillkit.agent.cli.options import Folders, Json, NoEnable, Yes, examples
+from skillkit.agent.cli.overview import enabled_skills, find_skill, get_loaded_skill
 from skillkit.agent.cli.skill.installing import installer
-from skillkit.agent.cli.skill_names import SkillName
+from skillkit.agent.cli.skill_names import SkillName, SkillNames
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.authority import Level
+from skillkit.install.enabled import EnabledSkills
+from skillkit.install.installer import SkillInstaller
 from skillkit.install.registry import InstallRegistry
 from skillkit.install.selection import VARIABLE, Selection, change_selection
 
@@ -25,89 +29,128 @@ app = commands()
     "trust",
     epilog=examples(
         "agent skill trust pdf",
+        "agent skill trust ./skills/pdf",
         "agent skill trust pdf --revoke",
         "agent skill trust pdf --yes --digest sha256:…   (in a script)",
     ),
 )
 def trust(
     name: SkillName,
+    *,
     revoke: Annotated[bool, typer.Option("--revoke", help="Take the approval back.")] = False,
     digest: Annotated[
         str | None, typer.Option(help="The digest you approve; needed where nobody can be asked.")
     ] = None,
+    no_enable: NoEnable = False,
+    folders: Folders = None,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Approve a skill as it is now, bound to its exact bytes. Any change revokes it."""
-    enabled = enabled_skills()
-    skill = get_loaded_skill(enabled, name)
-    record = enabled.authority.installed(skill)
+    """Approve a skill as it is now and enable it. Any change of its bytes revokes the approval."""
+    enabled, skill = find_skill(name, folders)
     with installer(yes=yes) as (opened, _):
-        if revoke and record is not None:
-            opened.revoke(record.name)
-        elif revoke:
-            standing = enabled.authority.standing(skill)
-            if standing.digest is None or not opened.revoke_folder(standing.digest):
-                output.remark(f"'{escape_hidden(skill.name)}' was not approved: {standing.reason}")
-        elif record is not None:
-            opened.trust(record.name, pinned=digest)
-        elif (standing := enabled.authority.standing(skill)).trusted:
-            output.remark(f"'{escape_hidden(skill.name)}' is trusted already: it {standing.reason}")
+        if revoke:
+            _revoke(opened, enabled, skill)
         else:
-            opened.trust_folder(skill, pinned=digest)
-    standing = enabled_skills().authority.standing(skill)
+            _approve(opened, enabled, skill, digest)
+    standing = enabled.authority.standing(skill)
+    if standing.trusted and not (revoke or no_enable or skill.source is SourceType.CUSTOM):
+        change_selection(InstallRegistry(), lambda chosen: chosen.with_names([skill.name]))
     if json:
         output.print_json({"name": skill.name, "trusted": standing.trusted, "digest": standing.digest})
     else:
         output.say(f"{escape_hidden(skill.name)} is {'trusted' if standing.trusted else 'not trusted'}")
+    if not revoke and not no_enable:
+        _show_inactive([skill], folders)
+
+
+def _approve(
+    opened: SkillInstaller, enabled: EnabledSkills, skill: SkillMetadata, digest: str | None = None
+) -> None:
+    if (record := enabled.authority.installed(skill)) is not None:
+        opened.trust(record.name, pinned=digest)
+    elif (standing := enabled.authority.standing(skill)).trusted:
+        output.remark(f"'{escape_hidden(skill.name)}' is trusted already: it {standing.reason}")
+    else:
+        opened.trust_folder(skill, pinned=digest)
+
+
+def _revoke(opened: SkillInstaller, enabled: EnabledSkills, skill: SkillMetadata) -> None:
+    if (record := enabled.authority.installed(skill)) is not None:
+        opened.revoke(record.name)
+        return
+    standing = enabled.authority.standing(skill)
+    if standing.digest is None or not opened.revoke_folder(standing.digest):
+        output.remark(f"'{escape_hidden(skill.name)}' was not approved: {standing.reason}")
 
 
 @app.command(
     "enable",
-    short_help="Make a skill active from now on, unless AGENT_SKILLS decides.",
-    epilog=examples("agent skill enable pdf", "agent skill enable all"),
+    short_help="Make skills active from now on, unless AGENT_SKILLS decides.",
+    epilog=examples("agent skill enable pdf", "agent skill enable pdf csv-report", "agent skill enable all"),
 )
-def enable(name: SkillName, json: Json = False) -> None:
-    """Make a skill active from now on, where AGENT_SKILLS does not say otherwise."""
-    if name.lower() in ("all", "all-untrusted", "none"):
-        _choose(lambda chosen: Selection.parse(name), json)
-        return
-    enabled = enabled_skills()
-    skill = get_loaded_skill(enabled, name)
+def enable(names: SkillNames, folders: Folders = None, json: Json = False) -> None:
+    """Make skills active from now on, where AGENT_SKILLS does not say otherwise.
 
-    _choose(lambda chosen: chosen.with_skill(skill), json)
-    standing = enabled.authority.standing(skill)
-    if not standing.trusted:
-        effect = "gets no variable, host or secret" if standing.level is Level.OFFERED else "stays inactive"
-        output.remark(
-            f"It is not trusted ({standing.reason}) and {effect} until: "
-            f"agent skill trust {escape_hidden(skill.canonical_name)}",
-            "yellow",
-        )
+    At a terminal it asks about those that are not trusted yet.
+    """
+    if len(names) == 1 and names[0].lower() in ("all", "all-untrusted", "none"):
+        _choose(lambda chosen: Selection.parse(names[0]), json)
+        return
+    found = [find_skill(name, folders) for name in names]
+    skills = [skill for _, skill in found]
+    for skill in skills:
+        if skill.source is SourceType.CUSTOM:
+            raise SkillsUseError(
+                f"Conversations do not search the folder of '{escape_hidden(skill.name)}'. "
+                f"To use it: {Selection('none').remedy(skill)}"
+            )
+    with installer() as (opened, asker):
+        for enabled, skill in found:
+            if asker.interactive and enabled.authority.standing(skill).level is Level.FOUND:
+                _approve(opened, enabled, skill)
+    _choose(lambda chosen: chosen.with_names(skill.name for skill in skills), json)
+    _show_inactive(skills)
+
+
+def _show_inactive(skills: Iterable[SkillMetadata], folders: Folders = None) -> None:
+    """Say of those that are still not active what is missing."""
+    enabled = enabled_skills(folders or ())
+    for skill in skills:
+        status = enabled.status(skill)
+        if status.refusal is not None:
+            output.warn(status.refusal.reason)
+        elif not status.standing.trusted:
+            output.warn(
+                f"'{skill.name}' is not trusted ({status.standing.reason}) and gets no variable, host or secret "
+                f"until: agent skill trust {skill.canonical_name}"
+            )
 
 
 @app.command(
     "disable",
-    short_help="Make a skill inactive from now on, unless AGENT_SKILLS decides.",
-    epilog=examples("agent skill disable pdf", "agent skill disable all"),
+    short_help="Make skills inactive from now on, unless AGENT_SKILLS decides.",
+    epilog=examples(
+        "agent skill disable pdf", "agent skill disable pdf csv-report", "agent skill disable all"
+    ),
 )
-def disable(name: SkillName, json: Json = False) -> None:
-    """Make a skill inactive from now on, where AGENT_SKILLS does not say otherwise."""
-    if name.lower() == "all":
+def disable(names: SkillNames, json: Json = False) -> None:
+    """Make skills inactive from now on, where AGENT_SKILLS does not say otherwise."""
+    if [name.lower() for name in names] == ["all"]:
         _choose(lambda chosen: Selection("none"), json)
         return
     enabled = enabled_skills()
     everything = enabled.manager.list_skills()
 
-    def without_it(chosen: Selection) -> Selection:
-        if chosen.mode != "names" or canonical_name(name) not in chosen.names:
-            get_loaded_skill(enabled, name)  # one that was enabled and has gone can be disabled
-        return chosen.without_skill(name, everything)
+    def without_them(chosen: Selection) -> Selection:
+        gone = [name for name in names if chosen.mode == "names" and canonical_name(name) in chosen.names]
+        found = [get_loaded_skill(enabled, name).name for name in names if name not in gone]
+        return chosen.without_names([*gone, *found], everything)
 
-    _choose(without_it, json)
+    _choose(without_them, json)
 
 
-def _choose(change: Callable[["Selection"], "Selection"], json: bool) -> None:
+def _choose(change: Callable[[Selection], Selection], json: bool) -> None:
     selection = change_selection(InstallRegistry(), change)
     if json:
         output.print_json({"selection": str(selection)})
