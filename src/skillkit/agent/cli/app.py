@@ -17,6 +17,7 @@ class Commands(FamilyGroup):
         for name in (
             "skill",
             "config",
+            "demo",
             "doctor",
             "fleet",
             "inspect",
