@@ -125,7 +125,7 @@ class SkillTester:
     def run_static(self) -> Report:
         """Every rule on every skill."""
         results = [_unloadable(found) for found in self.unloadable]
-        self.progress(f"Reading {len(self.skills)} skills")
+        self.progress(f"Reading {len(self.skills)} skill{'s' * (len(self.skills) != 1)}")
         for skill in self.skills:
             results.extend(examine(self._examination(skill)))
         return self.report(results, {})

@@ -1,6 +1,7 @@
 """Skills for any client at all: tools as JSON-schema dictionaries, calls by name."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from skillkit.core.authority import Requester
 from skillkit.core.text import one_line
@@ -12,6 +13,15 @@ from skillkit.disclosure.tool_gate import Admission
 from skillkit.disclosure.tool_sources import Approve
 from skillkit.integrations.conversation import Arguments, Asks, Conversation, Fork
 from skillkit.integrations.default_tools import Skills
+
+
+class SDKObject(Protocol):
+    """A message or a tool call as an object of an SDK, such as OpenAI's: anything with `model_dump`."""
+
+    def model_dump(self, *, exclude_none: bool = False) -> dict[str, Any]: ...
+
+
+Given = Mapping[str, object] | SDKObject
 
 
 class SkillTools:
@@ -44,18 +54,20 @@ class SkillTools:
         return made
 
     def request(
-        self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()
-    ) -> dict[str, object]:
+        self, messages: Sequence[Given], tools: Sequence[Mapping[str, object]] = ()
+    ) -> dict[str, Any]:
         """`messages` and `tools` of the request that the conversation makes, ready to be sent.
 
-        `tools` are your own, which stand before ours; those that the gate hides are left out.
+        Messages are dictionaries or the SDK's own objects. `tools` are your own, which stand before ours;
+        those that the gate hides are left out.
 
         Keep `messages` as your history, not what comes back: the list of skills stands in its system
         message, the text of a skill after the message of the user that brought it, and what is near to
         this request at the end.
         """
-        disclosure = self.conversation.disclose(messages, whole_history=True)
-        extended = with_insertions(messages, disclosure.insertions, _as_message)
+        history = [_as_mapping(message) for message in messages]
+        disclosure = self.conversation.disclose(history, whole_history=True)
+        extended = with_insertions(history, disclosure.insertions, _as_message)
         own = [tool for tool in tools if self.conversation.admit(_name(tool)) is not Admission.HIDDEN]
         return {"messages": _with_system(extended, disclosure.instructions), "tools": [*own, *self.tools()]}
 
@@ -89,15 +101,16 @@ class SkillTools:
         given = arguments if isinstance(arguments, Mapping) else {"arguments": arguments or ""}
         return await self.conversation.refuse(name, given)
 
-    async def answer(self, tool_call: Mapping[str, object]) -> dict[str, object]:
+    async def answer(self, tool_call: Given) -> dict[str, Any]:
         """The message that answers one entry of `tool_calls` of a model's reply."""
-        function = tool_call.get("function")
+        call = _as_mapping(tool_call)
+        function = call.get("function")
         if not isinstance(function, Mapping):
             raise TypeError("This is no tool call: pass an entry of `tool_calls`, which has a `function`")
         arguments = function.get("arguments")
         given = arguments if isinstance(arguments, Mapping | str) else None
         text = await self.call(str(function.get("name")), given)
-        return {"role": "tool", "tool_call_id": tool_call.get("id"), "content": text}
+        return {"role": "tool", "tool_call_id": call.get("id"), "content": text}
 
     def show(self, results: Sequence[ToolResult]) -> dict[str, object] | None:
         """The message, after those of the tools, in which the model looks at files that scripts made.
@@ -107,6 +120,10 @@ class SkillTools:
         """
         parts = [part for result in results for file in result.shown for part in _parts(file)]
         return {"role": "user", "content": parts} if parts else None
+
+
+def _as_mapping(given: Given) -> Mapping[str, object]:
+    return given if isinstance(given, Mapping) else given.model_dump(exclude_none=True)
 
 
 def _parts(file: ShownFile) -> list[dict[str, object]]:

@@ -12,6 +12,9 @@ import pytest
 from program import clean_environment, run_here
 from skill_repositories import Repository, skill_text
 
+from skillkit.install.registry import InstallRegistry
+from skillkit.install.selection import Selection, change_selection
+
 Answer = subprocess.CompletedProcess[str]
 Agent = Callable[..., Answer]
 
@@ -157,7 +160,7 @@ def test_a_lock_is_written_restored_and_refused(agent: Agent, repository: Reposi
 
 def test_enable_and_disable_are_remembered(agent: Agent, repository: Repository) -> None:
     repository.commit({"skills/a/SKILL.md": skill_text("a"), "skills/b/SKILL.md": skill_text("b")})
-    agent("skill", "add", repository.url, "--all", "--trusted")
+    agent("skill", "add", repository.url, "--all", "--trusted", "--no-enable")
 
     def active(**environment: str) -> list[str]:
         data = json.loads(agent("--check", "--json", **environment).stdout)
@@ -179,15 +182,44 @@ def test_enable_and_disable_are_remembered(agent: Agent, repository: Repository)
     assert active() == []
     assert agent("skill", "enable", "ghost").returncode == 1
     agent("skill", "trust", "b", "--revoke")
-    assert "not trusted" in agent("skill", "enable", "b").stderr
+    assert "agent skill trust b" in agent("skill", "enable", "a", "b").stderr
+    assert active() == ["a"]
+    assert agent("skill", "disable", "a", "b").stdout == "Active from now on: none\n"
 
 
-def test_what_was_enabled_and_has_gone_can_be_forgotten(agent: Agent, repository: Repository) -> None:
+@pytest.mark.parametrize("consent", ["--trusted", "--yes"])
+def test_consent_enables(agent: Agent, repository: Repository, consent: str) -> None:
+    commit = repository.commit({"skills/a/SKILL.md": skill_text("a"), "skills/b/SKILL.md": skill_text("b")})
+    added = agent("skill", "add", repository.url, "--all", "--ref", commit, consent)
+    assert "Active from now on: a, b" in added.stderr
+    assert "✓ a (active)" in agent("--check").stdout
+    assert "Skills (enabled: a,b):" in agent("--check").stdout
+    assert "✓ a (active)" not in agent("--check", AGENT_SKILLS="").stdout
+
+
+def test_what_was_added_before_and_not_enabled_stays_off(agent: Agent, repository: Repository) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    assert (
+        "agent skill enable pdf" in agent("skill", "add", repository.url, "--trusted", "--no-enable").stderr
+    )
+    again = agent("skill", "add", repository.url, "--trusted")
+    assert "Skill 'pdf' is not active. To enable: agent skill enable pdf" in again.stderr
+    set_to_other = agent("skill", "add", repository.url, "--trusted", AGENT_SKILLS="kalshi-markets")
+    assert "To enable: export AGENT_SKILLS=kalshi-markets,pdf" in set_to_other.stderr
+
+
+def test_what_was_enabled_and_has_gone_can_be_forgotten(
+    agent: Agent, repository: Repository, tmp_path: Path
+) -> None:
     repository.commit({"SKILL.md": skill_text("pdf")})
     agent("skill", "add", repository.url, "--trusted")
-    agent("skill", "enable", "pdf")
     agent("skill", "remove", "pdf", "--yes")
-    hint = "Enabled, but not found: pdf. To forget it: agent skill disable pdf\n"
+    assert "pdf" not in agent("--check").stderr
+    agent("skill", "rollback", "pdf", "--yes")
+    assert "✓ pdf (active)" in agent("--check").stdout
+    agent("skill", "remove", "pdf", "--yes")
+    change_selection(InstallRegistry(tmp_path / "home" / ".agent"), lambda _: Selection.parse("pdf"))
+    hint = "Enabled, but not found: pdf. To forget: agent skill disable pdf\n"
     assert agent("--check").stderr == hint
     assert (
         agent("--check", AGENT_SKILLS="pdf").stderr == "AGENT_SKILLS names skills that were not found: pdf\n"
@@ -251,11 +283,17 @@ def test_check_shows_every_state(agent: Agent, repository: Repository, project: 
     shown = agent("--check", AGENT_SKILLS="pdf").stdout
     assert "✓ pdf (active) - 1 script, 0 toolsets [" in shown
     assert "○ helper (inactive)" in shown
-    assert "✗ broken - Load failed:" in shown
+    assert "✗ broken (inactive) - Load failed:" in shown
+    wanted = agent("--check", AGENT_SKILLS="pdf,broken")
+    assert "✗ broken (active) - Load failed:" in wanted.stdout
+    assert "not found" not in wanted.stderr
     assert "1 failed" in shown
     for value in ("", "none"):
         assert "○ pdf (inactive)" in agent("--check", AGENT_SKILLS=value).stdout
-    assert "export AGENT_SKILLS=" in agent("--check").stderr
+    assert "To enable: export AGENT_SKILLS=hello-extended,pdf\n" in (
+        agent("--check", AGENT_SKILLS="pdf").stderr
+    )
+    assert "To enable: agent skill enable hello-extended\n" in agent("--check").stderr
 
 
 def test_a_damaged_registry_is_said_and_the_work_goes_on(
@@ -293,7 +331,7 @@ def test_words_need_no_quotes(agent: Agent) -> None:
     assert found["results"][0]["name"] == "hello-extended"
     matched = agent("skill", "match", "please", "greet", "Bob")
     assert "hello-extended" in matched.stdout
-    assert "\nSkill 'hello-extended' is not active. To enable: export AGENT_SKILLS=hello-extended\n" in (
+    assert "\nSkill 'hello-extended' is not active. To enable: agent skill enable hello-extended\n" in (
         matched.stdout
     )
 
@@ -360,7 +398,10 @@ def test_what_is_wanted_and_not_trusted_has_a_remedy(agent: Agent, project: Path
 
 
 def test_where_nothing_is_active_the_list_says_how_to_change_that(agent: Agent) -> None:
-    assert agent("skill", "list").stderr == "None is active. To use one: agent skill enable NAME\n"
+    hint = (
+        "None is active. Skill 'hello-extended' is not active. To enable: agent skill enable hello-extended\n"
+    )
+    assert agent("skill", "list").stderr == hint
     assert agent("skill", "list", AGENT_SKILLS="kalshi-markets").stderr == ""
 
 
@@ -369,7 +410,16 @@ def test_every_validated_skill_is_named(agent: Agent, project: Path) -> None:
         agent("skill", "create", name)
     shown = agent("skill", "validate", "skills").stdout
     assert shown.index(str(project / "skills" / "one")) < shown.index(str(project / "skills" / "two"))
-    assert shown.endswith("2 checked: 0 errors, 0 warnings\n")
+    assert shown.endswith("2 checked: 0 errors, 2 warnings\n")
+    assert shown.count("still the text of the template in lines 3, 10, 14, 15, 16") == 2
+    assert "[template-text]" in agent("skill", "test", "skills").stderr
+    assert "[template-text]" in agent("skill", "publish", "skills", "--well-known", "site").stderr
+    file = project / "skills" / "two" / "SKILL.md"
+    agent("skill", "create", "three", "--description", "Counts to three.")
+    assert "in lines 10, 14, 15, 16" in agent("skill", "validate", "skills/three").stdout
+    assert "[template-text]" in agent("skill", "validate", "two").stdout, "by name"
+    file.write_text(skill_text("two"))
+    assert "[template-text]" not in agent("skill", "validate", "skills/two").stdout
     (project / "skills" / "one" / "SKILL.md").write_text("---\nname: one\n---\n")
     assert "1 checked: 1 error, 0 warnings" in agent("skill", "validate", "skills/one").stdout
 

@@ -23,7 +23,8 @@ def test_match_shows_ranking_scores_reasons_and_threshold(run_agent, library):
     assert "csv-report" in shown.stdout
     assert "match" in shown.stdout
     assert "threshold 0.50" in shown.stdout
-    assert "not active" in shown.stdout
+    assert "Instructions put into the prompt: csv-report." in shown.stdout
+    assert f"To use 'csv-report': agent skill add {library / 'csv-report'}" in shown.stdout
     table, _, _ = shown.stdout.partition("\n\n")
     assert max(map(len, table.splitlines())) <= 80
 
@@ -31,8 +32,9 @@ def test_match_shows_ranking_scores_reasons_and_threshold(run_agent, library):
 def test_match_says_what_would_be_injected(run_agent, library):
     arguments = ("skill", "match", "Make a report of this CSV file", "--in", library, "--json")
     inactive = json.loads(run_agent(*arguments).stdout)
-    assert inactive["injected"] == []
+    assert inactive["injected"] == ["csv-report"], "as if the skills of the folder were active"
     assert inactive["matches"][0]["refusal"]["code"] == "disabled"
+    assert inactive["matches"][0]["refusal"]["remedy"].startswith("agent skill add ")
     active = json.loads(run_agent(*arguments, AGENT_SKILLS="all-untrusted").stdout)
     assert active["injected"] == ["csv-report"]
     assert active["matches"][0]["reasons"]

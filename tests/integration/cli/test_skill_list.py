@@ -43,7 +43,7 @@ def test_the_list_is_sorted_and_shows_version_state_and_commit(home: Path, tmp_p
     assert agent(home, "skill", "add", repository.url, "--trusted").returncode == 0
     for name in ("zebra", "ape"):
         write_skill(home / "skills", name)
-    shown = agent(home, "skill", "list", AGENT_SKILLS="beaver-facts,zebra", COLUMNS="200")
+    shown = agent(home, "skill", "list", "--long", AGENT_SKILLS="beaver-facts,zebra", COLUMNS="200")
     rows = {line.split()[0]: line.split() for line in shown.stdout.splitlines()}
     wanted = ["ape", "Beaver_Facts", "hello-extended", "kalshi-markets", "skill-author", "zebra"]
     assert list(rows) == ["Name", *wanted]
@@ -57,6 +57,15 @@ def test_the_list_is_sorted_and_shows_version_state_and_commit(home: Path, tmp_p
     beaver = data["skills"][1]
     assert (beaver["active"], beaver["version"], beaver["commit_sha"]) == (True, "2.1.0", commit)
     assert (beaver["git_url"], beaver["name_canonical"]) == (repository.url, "beaver-facts")
+
+
+@pytest.mark.parametrize("columns", ["80", "40"])
+def test_each_skill_has_one_line(home: Path, columns: str) -> None:
+    for number in range(33):
+        write_skill(home / "skills", f"skill-{number}", description="Something said at length. " * 20)
+    shown = agent(home, "skill", "list", COLUMNS=columns).stdout.splitlines()
+    assert len(shown) == 1 + 33 + 3
+    assert max(map(len, shown)) == int(columns)
 
 
 def test_json_holds_skills_and_what_is_wrong(home: Path) -> None:

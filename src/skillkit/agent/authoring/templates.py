@@ -4,9 +4,12 @@ import os
 import re
 from pathlib import Path
 
+from skillkit.core.diagnostics import Diagnostic, Severity
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.core.names import canonical_name, deviation
 from skillkit.core.text import escape_hidden
+
+_DESCRIPTION = "Follows the steps of {name}. Say here what it does, and which requests it is for."
 
 _HEAD = """---
 name: {name}
@@ -130,10 +133,7 @@ def create_skill(
     checked_name(name)
     words = {
         "name": name,
-        "description": quoted_description(
-            description
-            or f"Follows the steps of {name}. Say here what it does, and which requests it is for."
-        ),
+        "description": quoted_description(description or _DESCRIPTION.format(name=name)),
         "title": name.replace("-", " ").capitalize(),
         "class_name": "".join(part.capitalize() for part in name.split("-")) + "Tools",
         "tool": f"{name.replace('-', '_')}_greet",
@@ -160,6 +160,22 @@ def create_skill(
         if path.startswith("scripts/"):
             os.chmod(target, 0o755)
     return folder, sorted(files)
+
+
+def template_text(skill_file: Path) -> list[Diagnostic]:
+    """Return a warning about lines of a SKILL.md that are still those that `create_skill` writes."""
+    try:
+        lines = skill_file.read_text("utf-8").splitlines()
+    except (OSError, ValueError):
+        return []  # other checks say so
+    written = {line for line in (_HEAD + _STEPS).splitlines() if line.lstrip("123. ").startswith("Say ")}
+    written.add(f"description: {quoted_description(_DESCRIPTION.format(name=skill_file.parent.name))}")
+    left = [str(number) for number, line in enumerate(lines, 1) if line.rstrip() in written]
+    if not left:
+        return []
+    where = f"line{'s' * (len(left) > 1)} {', '.join(left)}"
+    message = f"still the text of the template in {where}: replace it with what this skill does"
+    return [Diagnostic(skill_file, "template-text", Severity.WARNING, message, int(left[0]))]
 
 
 def checked_name(name: str) -> None:

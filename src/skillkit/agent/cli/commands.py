@@ -15,6 +15,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
+from skillkit.matching import SkillMatcher
 
 if TYPE_CHECKING:
     from skillkit.agent.runtime import AgentRuntime
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "/help": "show this",
     "/skills": "the skills; /skills on, off, pin or unpin NAME for this conversation",
-    "/why": "why which skill is in use in the last turn, and why others are not",
+    "/why": "which skills the last request used, which came near, and why",
     "/NAME": "use the skill NAME; what follows is its input",
     "/drop": "/drop NAME stops using a skill in this conversation",
     "@FILE": "put a file of yours into the request",
@@ -134,7 +135,9 @@ class SkillSwitches:
         if rows:
             output.table(("Skill", "Now", "Description"), rows, flexible="Description")
         else:
-            output.say("No skill is active. Choose with AGENT_SKILLS, or: agent skill enable NAME")
+            skill = next(iter(skills), None)
+            refusal = None if skill is None else self.runtime.manager.refusal(skill)
+            output.say(f"No skill is active. {escape_hidden(refusal.reason) if refusal else ''}", whole=True)
 
     def _state(self, skill: SkillMetadata) -> str:
         refusal = self.runtime.manager.refusal(skill)
@@ -182,22 +185,28 @@ def show_why(runtime: "AgentRuntime") -> None:
     asked = {"role": "user", "content": runtime.skills.session.latest_request}
     nearest = (*disclosed.left_out, *runtime.skills.provider.near([asked], runtime.skills.session))
     near = {match.skill.canonical_name: match for match in nearest}
+    explained = SkillMatcher(runtime.manager.list_skills()).explain(str(asked["content"]))
+    near |= {match.skill.canonical_name: match for match in (*explained.matches, *explained.near)}
     rows = []
-    for skill in runtime.manager.list_skills():
-        identity = skill.canonical_name
+    for identity in dict.fromkeys((*matched, *disclosed.active, *near)):
+        skill = runtime.manager.get_skill(identity)
         refusal = runtime.manager.refusal(skill)
         if refusal is not None:
-            reason = f"not offered: {refusal.reason}"
+            reason = f"fits ({near[identity].score:.2f}), but: {refusal.reason}"
         elif identity in matched:
             reason = f"matched ({matched[identity].score:.2f}): {'; '.join(matched[identity].reasons)}"
         elif identity in disclosed.active:
             reason = "in use since an earlier turn, or loaded by the model"
-        elif identity in near:
-            reason = f"near, but not enough ({near[identity].score:.2f}): {'; '.join(near[identity].reasons)}"
         else:
-            reason = "the request has too little in common with its description"
+            reason = f"near, but not enough ({near[identity].score:.2f}): {'; '.join(near[identity].reasons)}"
         rows.append((skill.name, reason))
-    output.table(("Skill", "Why"), rows, flexible="Why")
+    if rows:
+        output.table(("Skill", "Why"), rows, flexible="Why")
+    else:
+        output.say("No skill is near to the last request.")
+    others = len(runtime.manager.list_skills()) - len(rows)
+    if others:
+        output.say(f"{output.count(others, 'other skill')} not near. To see all: agent skill list")
 
 
 def show_cost(runtime: "AgentRuntime") -> None:

@@ -25,7 +25,7 @@ NEXT = (
 )
 
 
-@app.command("demo", epilog=examples("agent demo"))
+@app.command("demo", short_help="Show what skills do, without a model.", epilog=examples("agent demo"))
 def demo() -> None:
     """Show each step from finding skills to running a script, on a sample file and without a model."""
     manager = SkillManager(

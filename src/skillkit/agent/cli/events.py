@@ -11,6 +11,7 @@ from skillkit.agent.runtime import UNAIDED_ANSWER, AgentRuntime, Observers
 from skillkit.agent.telemetry import Step
 from skillkit.core.foreign_json import parse_json
 from skillkit.disclosure import Disclosure
+from skillkit.disclosure.tool_result import unfence
 
 VERSION = 1
 
@@ -53,7 +54,7 @@ class TurnEvents:
             call = {
                 "name": step.name,
                 "arguments": _parsed(step.arguments),
-                "result": step.result,
+                "result": unfence(step.result) or step.result,
                 "seconds": round(step.seconds, 3),
             }
             self._tool_calls.append(call)

@@ -4,7 +4,8 @@ import logging
 import shutil
 import sys
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from skillkit.agent.approvals import Ask, AskAboutTool
@@ -20,6 +21,8 @@ from skillkit.agent.telemetry import Step
 from skillkit.core.text import escape_hidden, one_line, shortened
 from skillkit.disclosure import Disclosure
 from skillkit.disclosure.tool_result import unfence
+from skillkit.install.enabled import EnabledSkills
+from skillkit.matching import Match, SkillMatcher
 
 LATEST = "latest"
 MAX_SHOWN = 100
@@ -55,17 +58,28 @@ def runtime_for(
         conversation = store.load(None if options.continued == LATEST else options.continued)
     tree = show or TurnTree(shown=options.verbose)
     tree.shown = tree.shown or settings.verbose
-    return AgentRuntime(
+    enabled = find_enabled(output.warn)
+    seen = observers or Observers(
+        disclosed=tree.disclosed, step=tree.step, problem=output.warn, unaided=say_unaided
+    )
+    unused = UnusedSkills(enabled, seen.problem, thorough=tree.shown)
+    tree.unused = unused
+
+    def disclosed(disclosure: Disclosure) -> None:
+        unused.look(runtime.skills.session.latest_request)
+        seen.disclosed(disclosure)
+
+    runtime = AgentRuntime(
         chosen_provider(options, settings),
-        find_enabled(output.warn),
+        enabled,
         conversation,
         memory=Memory() if settings.memory else None,
         ask=ask,
         ask_about_tool=ask_about_tool,
         settings=settings,
-        observers=observers
-        or Observers(disclosed=tree.disclosed, step=tree.step, problem=output.warn, unaided=say_unaided),
+        observers=replace(seen, disclosed=disclosed),
     )
+    return runtime
 
 
 def chosen_provider(options: Options, settings: Settings) -> ChatProvider:
@@ -79,12 +93,47 @@ def say_unaided() -> None:
     output.remark(UNAIDED_ANSWER, "dim")
 
 
+class UnusedSkills:
+    """Skills that fit a request and may not be used: each is said once, with the command that changes it."""
+
+    def __init__(
+        self, enabled: EnabledSkills, say: Callable[[str], object], *, thorough: bool = False
+    ) -> None:
+        self.enabled = enabled
+        self.say = say
+        self.thorough = thorough
+        """Whether somebody wants to know what came near, where every skill may be used."""
+        self.near: tuple[Match, ...] = ()
+        """Skills that came near to the last request, or fit it and may not be used."""
+        self._said: set[str] = set()
+        self._matcher: SkillMatcher | None = None
+
+    def look(self, request: str) -> None:
+        manager = self.enabled.manager
+        if self._matcher is None:
+            skills = manager.list_skills()
+            if not self.thorough and not any(map(manager.refusal, skills)):
+                return
+            self._matcher = SkillMatcher(skills)
+        result = self._matcher.explain(request)
+        refused = [match for match in result.matches if manager.refusal(match.skill)]
+        self.near = (*refused, *result.near)
+        unwanted = self.enabled.selection.by_variable and self.enabled.selection.mode == "none"
+        for match in () if unwanted else refused:
+            refusal, name = self.enabled.status(match.skill).refusal, match.skill.name
+            if refusal is not None and refusal.remedy and name not in self._said:
+                self._said.add(name)
+                state = "not trusted" if refusal.code == "untrusted" else "not active"
+                self.say(f"{name} fits ({match.score:.2f}) but is {state}: {refusal.remedy}")
+
+
 class TurnTree:
     """What happened in a turn, as a tree on stderr."""
 
     def __init__(self, shown: bool) -> None:
         self.shown = shown
         self.lines: list[tuple[int, str]] = []
+        self.unused: UnusedSkills | None = None
 
     def disclosed(self, disclosed: Disclosure) -> None:
         self._add(0, "skills")
@@ -94,8 +143,10 @@ class TurnTree:
         for name in disclosed.active:
             if name not in {match.skill.canonical_name for match in disclosed.matched}:
                 self._add(1, f"active {name}")
+        near = self.unused.near if self.unused is not None else ()
         if not disclosed.active:
-            self._add(1, "none needed")
+            nearest = ", ".join(f"{match.skill.name} ({match.score:.2f})" for match in near[:3])
+            self._add(1, f"none used; near: {nearest}" if near else "none needed")
         for note in disclosed.notes:
             self._add(1, note)
 

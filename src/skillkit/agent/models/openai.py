@@ -32,6 +32,11 @@ class OpenAIProvider(ChatProvider):
         reasons = self.model.startswith(("gpt-5", "o1", "o3", "o4"))
         return {"reasoning_effort": "high" if effort in ("xhigh", "max") else effort} if reasons else {}
 
+    @property
+    def api_key(self) -> str | None:
+        """The key; servers of one's own need none, and the SDK insists on some text."""
+        return super().api_key or ("none" if self.address else None)
+
     def problem(self) -> str | None:
         return self.missing_key() or self.missing_package("agent_framework_openai", "skillkit[openai]")
 

@@ -1,5 +1,6 @@
 """Writing skills: create, validate."""
 
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -7,10 +8,11 @@ from typing import Annotated
 import typer
 
 from skillkit.agent.authoring.copying import copy_skill
-from skillkit.agent.authoring.templates import create_skill
+from skillkit.agent.authoring.templates import create_skill, template_text
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.overview import find_skill
 from skillkit.core.text import escape_hidden
 from skillkit.evaluation.clients import CLIENTS, treatments
 from skillkit.evaluation.validation import Validation, validate_paths
@@ -81,8 +83,11 @@ def create(
 )
 def validate(
     paths: Annotated[
-        list[Path],
-        typer.Argument(exists=True, help="SKILL.md files, folders of a skill, or folders of skills."),
+        list[str],
+        typer.Argument(
+            metavar="PATH|NAME...",
+            help="SKILL.md files, folders of a skill or of skills, or names of skills.",
+        ),
     ],
     client: Annotated[
         str | None,
@@ -102,7 +107,10 @@ def validate(
     if client not in (None, "all", *CLIENTS):
         raise typer.BadParameter(f"'{client}' is none of {', '.join(CLIENTS)}, all", param_hint="--for")
     clients = list(CLIENTS) if client == "all" else [client] if client else []
-    results = validate_paths(paths)
+    results = [
+        replace(result, warnings=(*result.warnings, *template_text(result.path)))
+        for result in validate_paths([_path(path) for path in paths])
+    ]
     refused = [
         result.unloadable or any(result.verdict(name).outcome == "refuses" for name in clients)
         if clients
@@ -126,6 +134,10 @@ def validate(
         output.complain("No SKILL.md found there.")
         raise typer.Exit(outcome.ERROR)
     raise typer.Exit(outcome.ERROR if any(refused) else outcome.OK)
+
+
+def _path(target: str) -> Path:
+    return Path(target) if Path(target).exists() else find_skill(target)[1].base_dir
 
 
 _MARKS = {"accepts": "✓", "warns": "!", "refuses": "✗"}

@@ -5,9 +5,12 @@ from typing import Annotated
 
 import typer
 
+from skillkit.agent.authoring.templates import template_text
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, examples
+from skillkit.agent.cli.overview import show_problems
+from skillkit.core.text import escape_hidden
 from skillkit.install.publishing import publish as write_site
 from skillkit.install.publishing import published_view
 from skillkit.install.views import left_out_view
@@ -34,8 +37,13 @@ def publish(
         reasons = left_out_view(left_out)
         output.print_json({"published": published_view(published), "left_out": reasons})
     else:
-        rows = [(skill.name, skill.url, skill.digest) for skill in published]
-        output.table(("Name", "File", "Digest"), rows, flexible="Digest")
+        for skill in published:
+            output.say(f"{skill.name}  {skill.url}", whole=True)
+            output.say(f"  {skill.digest}", whole=True)
         for left in left_out:
             output.remark(f"Left out {left}", "yellow")
+        output.remark(f"Serve {escape_hidden(str(well_known))} as the root of a site. To install from it:")
+        output.remark("agent skill add https://SITE --all")
+    for found in sorted(skills.rglob("SKILL.md")):
+        show_problems(template_text(found))
     raise typer.Exit(outcome.PARTIAL if left_out else outcome.OK)

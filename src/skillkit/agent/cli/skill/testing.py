@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skillkit.agent.authoring.templates import template_text
 from skillkit.agent.cli import outcome, output
 from skillkit.agent.cli.asking import Asker
 from skillkit.agent.cli.evaluations import show_difference, show_discovered, show_report
 from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Folders, Json, MatchingMode, examples
-from skillkit.agent.cli.overview import enabled_skills
+from skillkit.agent.cli.overview import enabled_skills, show_problems
 from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill_names import complete_found
 from skillkit.agent.journal import open_journal
@@ -185,6 +186,8 @@ def run_tests(
             )  # fmt: skip
         found = _run(tester, wanted, Asker(progress, yes=yes), options, update=update)
     _record(found)
+    for each in tester.skills:
+        show_problems(template_text(each.skill_path))
     difference = None if against is None else _compared(against, found)
     data = found.as_data()
     if difference is not None:
@@ -222,7 +225,8 @@ def _refuse_missing(names: list[str]) -> None:
 
 def _tiers(given: list[str] | None, *, behaviour: bool) -> list[str]:
     default = ("behaviour",) if behaviour else _WITHOUT_MODEL
-    wanted = [name.strip() for some in given or default for name in some.split(",") if name.strip()]
+    named = (name.strip() for some in given or default for name in some.split(","))
+    wanted = ["behaviour" if name == "behavior" else name for name in named if name]
     for name in wanted:
         if name not in _TIERS:
             raise typer.BadParameter(

@@ -27,6 +27,7 @@ app = commands()
 
 @app.command(
     "trust",
+    short_help="Approve a skill as it is now, and enable it.",
     epilog=examples(
         "agent skill trust pdf",
         "agent skill trust ./skills/pdf",
