@@ -123,8 +123,8 @@ def _show_inactive(skills: Iterable[SkillMetadata], folders: Folders = None) -> 
             output.warn(status.refusal.reason)
         elif not status.standing.trusted:
             output.warn(
-                f"'{skill.name}' is not trusted ({status.standing.reason}) and gets no variable, host or secret "
-                f"until: agent skill trust {skill.canonical_name}"
+                f"'{skill.name}' is not trusted ({status.standing.reason}) and gets no variable, host or "
+                f"secret until: agent skill trust {skill.canonical_name}"
             )
 
 
