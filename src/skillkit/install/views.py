@@ -24,7 +24,6 @@ from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
 from skillkit.scripts.catalogue import find_scripts
 from skillkit.scripts.needed_packages import NeededPackage
 from skillkit.scripts.node_packages import NodeProject
-from skillkit.toolsets.declared import declared_tools
 
 if TYPE_CHECKING:
     from skillkit.matching import Match
@@ -49,6 +48,8 @@ class SkillDetails:
     @classmethod
     def of(cls, enabled: EnabledSkills, skill: SkillMetadata) -> "SkillDetails":
         """Return what is known of `skill`, read from its files as they are now."""
+        from skillkit.toolsets.declared import declared_tools  # costly, and for one skill only
+
         status = enabled.status(skill)
         problem = ""
         try:

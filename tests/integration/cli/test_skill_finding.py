@@ -24,7 +24,7 @@ def test_match_shows_ranking_scores_reasons_and_threshold(run_agent, library):
     assert "match" in shown.stdout
     assert "threshold 0.50" in shown.stdout
     assert "Instructions put into the prompt: csv-report." in shown.stdout
-    assert f"To use 'csv-report': agent skill add {library / 'csv-report'}" in shown.stdout
+    assert "To use 'csv-report': agent skill add ./library/csv-report\n" in shown.stdout
     table, _, _ = shown.stdout.partition("\n\n")
     assert max(map(len, table.splitlines())) <= 80
 

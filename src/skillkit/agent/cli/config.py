@@ -56,7 +56,7 @@ def show(json: Json = False) -> None:
         model, state = settings.of(name).model or "-", problem
         if problem is None:
             ready = provider_named(name, settings)
-            model, state = ready.model, f"{ready.state()}{ready.shown_address}"
+            model, state = ready.model, f"ready{ready.shown_address}"
         rows.append((name, "used" if name == used else "", model, state))
     output.table(("Provider", "Now", "Model", "State"), rows, flexible="State")
     output.say(

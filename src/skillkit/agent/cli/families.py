@@ -69,25 +69,29 @@ class _Commands(MutableMapping[str, Any]):
 
 
 def _skip_what_is_not_given(command: Any) -> None:
-    """Leave what is not given unconverted: for that Typer would import pydantic, which doubles the start."""
+    """Leave text and what is not given unconverted: for that Typer would import pydantic, which doubles the
+    start."""
     parameters = command.get_params
 
     def get_params(context: Any) -> list[Any]:
         found: list[Any] = parameters(context)
         for parameter in found:
-            if not parameter.required and "process_value" not in vars(parameter):
-                parameter.process_value = _unless_none(parameter)
+            if "process_value" not in vars(parameter):
+                parameter.process_value = _unless_plain(parameter)
         return found
 
     command.get_params = get_params
 
 
-def _unless_none(parameter: Any) -> Callable[[Any, Any], Any]:
+def _unless_plain(parameter: Any) -> Callable[[Any, Any], Any]:
     convert, callback = parameter.process_value, parameter.callback
+    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
 
     def process_value(context: Any, value: Any) -> Any:
-        if value is not None:
-            return convert(context, value)
-        return None if callback is None else callback(context, parameter, None)
+        text = annotation in (str, str | None) and isinstance(value, str)
+        missing = value is None and not parameter.required
+        if text or missing or (value is not None and value is parameter.default):
+            return value if callback is None else callback(context, parameter, value)
+        return convert(context, value)
 
     return process_value

@@ -1,6 +1,7 @@
 """What `agent -p` and the chat share: putting a runtime together, and showing what a turn does."""
 
 import logging
+import os
 import shutil
 import sys
 import textwrap
@@ -161,11 +162,13 @@ class TurnTree:
         tokens = step.tokens
         if tokens is not None:
             about = "about " if tokens.estimated else ""
-            self._add(
-                1,
+            counts = (
                 f"tokens: system {tokens.system}, skills {tokens.skills}, tools {tokens.tools}, messages "
-                f"{tokens.messages}; {about}{tokens.total} in, {tokens.output} out",
+                f"{tokens.messages}; {about}{tokens.total} in, {tokens.output} out"
             )
+            self._add(1, counts)
+            if not self.shown and os.environ.get("LOG_LEVEL", "").lower() == "trace":
+                output.remark(counts)
         if step.processed is not None:
             self._add(1, f"{step.processed} prompt tokens processed, the rest was remembered")
 

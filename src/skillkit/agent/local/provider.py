@@ -59,11 +59,6 @@ class LocalProvider(ChatProvider):
     def detected(self) -> bool:
         return True
 
-    def state(self) -> str:
-        if self.settings.model or self.store.installed(QWEN_CODER):
-            return "ready"
-        return f"not downloaded yet: {QWEN_CODER.size / 1e9:.1f} GB at first use"
-
     def reporting(self, advance: Advance, report: Report) -> "LocalProvider":
         return LocalProvider(self.settings, self.store, advance, report)
 

@@ -126,10 +126,6 @@ class ChatProvider(ABC):
         variable = self.key_variable
         return (os.environ.get(variable) or None) if variable else None
 
-    def state(self) -> str:
-        """Return what is to be said of a provider that has no problem."""
-        return "ready"
-
     def missing_key(self) -> str | None:
         if self.key is None or self.api_key is not None:
             return None

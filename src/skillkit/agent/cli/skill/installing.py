@@ -27,7 +27,6 @@ from skillkit.agent.cli.progress import Progress
 from skillkit.agent.cli.skill_names import Installed, ManyInstalled, SomeInstalled
 from skillkit.agent.journal import open_journal
 from skillkit.agent.remedies import explain
-from skillkit.agent.version_tests import notes_of_tests
 from skillkit.core.codec import encode
 from skillkit.core.digest import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
@@ -290,6 +289,8 @@ def update(
     limits = TreeLimits(max_files, max_bytes)
     with installer(yes=yes, trusted=trusted, limits=limits, full=full, quiet=quiet) as (opened, asker):
         if test:
+            from skillkit.agent.version_tests import notes_of_tests
+
             opened.examine = notes_of_tests
         wanted = names or [skill.name_canonical for skill in opened.list()]
         if not wanted:

@@ -45,7 +45,11 @@ def where(names: ManyInstalled = None, json: Json = False) -> None:
         output.remark("No skills are installed.")
 
 
-@app.command("adopt", epilog=examples("agent skill adopt", "agent skill adopt --trusted --json"))
+@app.command(
+    "adopt",
+    short_help="Approve the skills that other tools installed.",
+    epilog=examples("agent skill adopt", "agent skill adopt --trusted --json"),
+)
 def adopt(trusted: Trusted = False, full: Full = False, json: Json = False) -> None:
     """Approve the skills that other tools installed, with one question.
 
