@@ -47,7 +47,6 @@ def test_why_tells_what_was_used_and_what_came_near(talk, barcodes: Path) -> Non
     shown = " ".join(talk("Greet Bob in French and read the barcode", "/why").stdout.split())
     assert "hello-extended matched (" in shown
     assert "barcodes fits (" in shown
-    assert "1 other skill not near. To see all: agent skill list" in shown
 
 
 def test_data_for_programs_has_results_without_fences(agent, online: OpenAIServer) -> None:
