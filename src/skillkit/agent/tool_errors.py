@@ -1,6 +1,5 @@
 """What the model reads when it calls a tool wrongly: enough to do it right."""
 
-import re
 from typing import Any
 
 from agent_framework import ChatContext, ChatMiddleware, Content, FunctionTool
@@ -10,8 +9,8 @@ from skillkit.agent.telemetry import Next
 FRAMEWORK_ROUNDS = 40
 """What the framework allows by itself; a client with a smaller number has its reasons."""
 _JSON = " Arguments are one JSON object with every required argument."
-_NOT_PARSED = re.compile(r"Error: Argument parsing failed")
-_UNKNOWN = re.compile(r'Error: Requested function "([^"]*)" not found\.?')
+_NOT_PARSED, _UNKNOWN = "Error: Argument parsing failed", "Error: Requested function "
+"""How the framework begins these errors; it gives them no code."""
 
 
 def describe_tool_errors(client: Any, tool_calls: int) -> None:
@@ -36,9 +35,9 @@ class ToolErrors(ChatMiddleware):
 
 def _explained(content: Content, names: str) -> Content:
     said = str(content.result or "") if content.type == "function_result" else ""
-    if _UNKNOWN.fullmatch(said):
+    if said.startswith(_UNKNOWN) and " Tools: " not in said:
         more = f" Tools: {names or 'none'}."
-    elif _NOT_PARSED.match(said) and not said.endswith(_JSON):
+    elif said.startswith(_NOT_PARSED) and not said.endswith(_JSON):
         more = _JSON
     else:
         return content

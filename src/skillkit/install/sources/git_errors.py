@@ -1,4 +1,4 @@
-"""What went wrong, read from what git says of it."""
+"""Which error a failure of git is: it always exits with 128, so its messages under LC_ALL=C decide."""
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import (
@@ -10,57 +10,54 @@ from skillkit.install.exceptions import (
     RepositoryNotFoundError,
 )
 
-_NETWORK = (
-    *("could not resolve host", "failed to connect", "couldn't connect", "connection refused"),
-    *(
-        "timed out",
-        "connection reset",
-        "early eof",
-        "unexpected disconnect",
-        "network is unreachable",
-    ),
-    *("the remote end hung up", "operation too slow", "empty reply", "error: 5", "rpc failed"),
-    *("gnutls", "ssl_", "temporary failure", "no route to host", "connection closed"),
-)
 _AUTHENTICATION = (
-    *("authentication failed", "could not read username", "could not read password"),
-    *("permission denied", "error: 401", "error: 403", "host key verification failed"),
-    *("terminal prompts disabled", "invalid credentials"),
+    "Authentication failed for",
+    "could not read Username",
+    "could not read Password",
+    "Permission denied",
+    "Host key verification failed",
+    "requested URL returned error: 401",
+    "requested URL returned error: 403",
+)
+_NETWORK = (
+    "Could not resolve host",
+    "Failed to connect to",
+    "Couldn't connect to server",
+    "Connection refused",
+    "timed out",
+    "hung up unexpectedly",
+    "early EOF",
+    "RPC failed",
+    "Empty reply from server",
+    "requested URL returned error: 5",
 )
 _NOT_FOUND = (
-    *("repository not found", "' not found", "does not exist", "error: 404", "not found"),
-    *("does not appear to be a git repository", "no such file or directory"),
+    "does not appear to be a git repository",
+    "does not exist",
+    "not found",
+    "No such file or directory",
 )
 
 
 def git_error(shown: str, complaint: str) -> GitError | DiskSpaceError:
-    """Return the error that git's complaint about the repository `shown` stands for."""
-    said = complaint.lower()
-    last = escape_hidden(_telling_line(complaint))
-    if "not our ref" in said:
+    """Return the error for what git printed about the repository `shown`."""
+    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+    telling = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
+    last = escape_hidden((telling or lines or ["no reason given"])[-1][:300])
+    if "not our ref" in complaint:
         return RefNotFoundError(f"{shown} does not have that commit: {last}")
-    if "corruption on the remote side" in said:
-        return GitError(f"{shown} is damaged where it is kept: {escape_hidden(_said_by_remote(complaint))}")
-    if "no space left" in said:
+    if "corruption on the remote side" in complaint:
+        remote = next((line for line in lines if line.startswith("remote:")), last)
+        return GitError(f"{shown} is damaged where it is kept: {escape_hidden(remote[:300])}")
+    if "No space left" in complaint:
         return DiskSpaceError(f"The disk is full: {last}")
-    if any(sign in said for sign in _AUTHENTICATION):
+    if any(sign in complaint for sign in _AUTHENTICATION):
         return AuthenticationError(
             f"Repository requires authentication: {shown}. Check the address; if it is "
             f"private, `git ls-remote {shown}` must work with your credentials. {last}"
         )
-    if any(sign in said for sign in _NETWORK):
+    if any(sign in complaint for sign in _NETWORK):
         return NetworkError(f"{shown} cannot be reached: {last}")
-    if "remote ref" not in said and any(sign in said for sign in _NOT_FOUND):
+    if "remote ref" not in complaint and any(sign in complaint for sign in _NOT_FOUND):
         return RepositoryNotFoundError(f"Repository not found: {shown}. {last}")
     return GitError(f"git failed for {shown}: {last}")
-
-
-def _said_by_remote(complaint: str) -> str:
-    lines = [line.strip() for line in complaint.splitlines()]
-    return next((line for line in lines if line.startswith("remote:")), _telling_line(complaint))[:300]
-
-
-def _telling_line(complaint: str) -> str:
-    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
-    fatal = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))]
-    return (fatal or lines or ["no reason given"])[-1][:300]
