@@ -19,8 +19,6 @@ from conformance.library import friendly
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from playwright.async_api import Error as BrowserError
-from playwright.async_api import async_playwright
 
 from skillkit import SkillManager
 from skillkit.core.exceptions import SkillSecurityError
@@ -126,10 +124,11 @@ async def test_a_page_of_an_admitted_origin_can_call_from_a_real_browser(skills:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("chromium is not installed")
+    browsers = pytest.importorskip("playwright.async_api")
     arguments = ["--http", "127.0.0.1:0", "--token-env", "WEB_TOKEN", "--origin", "http://app.example"]
     async with (
         served(*arguments, str(skills), WEB_TOKEN=TOKEN) as url,
-        async_playwright() as playwright,
+        browsers.async_playwright() as playwright,
     ):
 
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -149,7 +148,7 @@ async def test_a_page_of_an_admitted_origin_can_call_from_a_real_browser(skills:
             status, wanted, _ = await page.evaluate(PAGE, [url, "wrong"])
             assert (status, wanted) == (401, "Bearer")
             await page.goto("http://evil.example/")
-            with pytest.raises(BrowserError, match="Failed to fetch"):
+            with pytest.raises(browsers.Error, match="Failed to fetch"):
                 await page.evaluate(PAGE, [url, TOKEN])
         finally:
             await browser.close()

@@ -14,9 +14,11 @@ from skillkit.core.authority import (
     TrustEverySkill,
     asking_for,
     current_requester,
+    decide_offer,
 )
 from skillkit.core.availability import Refusal
 from skillkit.core.grants import Grants
+from skillkit.core.models import SkillMetadata
 from skillkit.integrations.conversation import Conversation
 
 ACME, OTHER = Requester("server", "1", "acme"), Requester("server", "2", "other")
@@ -35,6 +37,21 @@ def manager(skills_dir: Path, write_skill) -> SkillManager:
 def offered(manager: SkillManager, requester: Requester | None) -> list[str]:
     with asking_for(requester):
         return [skill.name for skill in manager.offered_skills()]
+
+
+class Unreachable(DefaultAuthority):
+    def offer_refusal(self, skill: SkillMetadata, requester: Requester) -> Refusal | None:
+        raise ConnectionError("the policy server is down")
+
+
+def test_an_authority_that_raises_has_allowed_nothing(skills_dir: Path, write_skill) -> None:
+    write_skill("pdf")
+    manager = SkillManager(project_skill_dir=skills_dir, anthropic_config_dir="", authority=Unreachable())
+    manager.discover()
+    assert offered(manager, None) == []
+    refusal = decide_offer(Unreachable(), manager.get_skill("pdf"), ACME)
+    assert refusal is not None
+    assert (refusal.code, "the policy server is down" in refusal.reason) == ("unavailable", True)
 
 
 def test_each_tenant_is_offered_its_own_skills(manager: SkillManager) -> None:
