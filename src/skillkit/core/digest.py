@@ -9,12 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillSecurityError
+from skillkit.core.limits import SKILL_BYTES, SKILL_FILES, TREE_DEPTH, TREE_ENTRIES
 from skillkit.core.text import escape_hidden
 
-MAX_FILES = 512
-MAX_BYTES = 16 * 1024 * 1024
-MAX_DEPTH = 32
-_MAX_ENTRIES = 10_000
+MAX_FILES, MAX_BYTES, MAX_DEPTH = SKILL_FILES, SKILL_BYTES, TREE_DEPTH
+_MAX_ENTRIES = TREE_ENTRIES
 """Files and folders together: a tree of nothing but folders has an end too."""
 _CHUNK = 1024 * 1024
 _NO_FOLLOW = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -14,12 +14,12 @@ from threading import Lock
 
 from skillkit.core.digest import FileDigest, TreeDigest, file_digest, read_tree, tree_digest
 from skillkit.core.exceptions import ContentLoadError, SizeLimitExceededError, SkillsUseError
+from skillkit.core.limits import TREE_BYTES, TREE_ENTRIES, TREE_FILES
 
-MAX_FILES = 4096
-MAX_BYTES = 256 << 20
+MAX_FILES, MAX_BYTES = TREE_FILES, TREE_BYTES
 """How much is hashed to judge a skill; more than that was never shown to anybody."""
 _MAX_DEPTH = 50
-MAX_ENTRIES = 10_000
+MAX_ENTRIES = TREE_ENTRIES
 _MAX_TREES = 2048
 _SETTLED_NS = 1_000_000_000
 """After which a change has another time than the one before it, and a write that began has ended."""

@@ -7,8 +7,10 @@ import stat
 from pathlib import Path
 from typing import Any
 
-MAX_BYTES = 64 * 1024 * 1024
-_MAX_DEPTH = 100
+from skillkit.core.limits import JSON_BYTES, JSON_DEPTH
+
+MAX_BYTES = JSON_BYTES
+_MAX_DEPTH = JSON_DEPTH
 """Whatever encodes or walks the value afterwards must not run out of stack."""
 
 

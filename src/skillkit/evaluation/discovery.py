@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.core.disk import real_path
+from skillkit.core.limits import CASE_DOCUMENTS
 from skillkit.evaluation.cases import Suite, Unreadable
 from skillkit.evaluation.formats import SUFFIXES, read_cases_file
 
-MAX_FILES = 20_000
+MAX_FILES = CASE_DOCUMENTS
 MAX_DEPTH = 12
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build", "target"})
 _FOLDERS = frozenset(

@@ -11,6 +11,7 @@ import pytest
 
 from skillkit.core.grants import Limits
 from skillkit.toolsets import AgentToolset, as_tool
+from skillkit.toolsets.modules import import_module, read_sources
 
 
 class Unruly(AgentToolset):
@@ -110,6 +111,7 @@ def test_nothing_that_a_toolset_writes_reaches_the_standard_output_of_the_progra
     program = """
 import asyncio, os, subprocess, threading
 from skillkit.toolsets import AgentToolset, as_tool
+from skillkit.toolsets.modules import import_module, read_sources
 
 class Loud(AgentToolset):
     def __init__(self):
@@ -165,3 +167,15 @@ async def test_a_result_is_json_whatever_is_in_it(unruly):
     assert answer["result"]["some"] == [1, 2]
     assert answer["result"]["nan"] is None
     json.dumps(answer, allow_nan=False, ensure_ascii=False).encode()
+
+
+def test_a_failed_import_leaves_no_module_behind(tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENT_HOME", str(tmp_path / "home"))
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    (skill / "SKILL.md").write_text("---\nname: x\ndescription: x\n---\n")
+    (skill / "part.py").write_text("value = 1\n")
+    (skill / "tools.py").write_text("from . import part\nraise RuntimeError(part.value)\n")
+    with pytest.raises(RuntimeError):
+        import_module(read_sources(skill), "leftover_test", "tools")
+    assert [name for name in sys.modules if name.startswith("skillkit_skills.leftover_test")] == []
