@@ -266,7 +266,7 @@ class AgentRuntime:
         providers: list[Any] = [ConversationHistory(self), skills]
         if self.memory is not None:
             providers.append(
-                Recollection(self.memory, self._note_memory_problem, offer=not self.provider.small)
+                Recollection(self.memory, self._note_memory_problem, offer=not self.provider.embedded)
             )
         self.client = self.client or ready(self.provider).client()
         describe_tool_errors(self.client, self.settings.tool_calls)
