@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.matching import data
-from benchmarks.matching.scale import named
+from benchmarks.matching.quality import named
 from benchmarks.measure import record, table
 from skillkit.agent.local.engine import LocalEngine, Turn
 from skillkit.agent.local.provider import LocalProvider
@@ -128,7 +128,7 @@ def _cases(requests: int) -> list[Asked]:
                 if kept == most:
                     break
                 matched = [match.skill.name for match in matcher.match(request)]
-                near = named(matcher.rank(request, RANKED), matched, len(filled.skills))[:SHOWN]
+                near = named(matcher.rank(request, RANKED), matched, len(filled.skills), 200)[:SHOWN]
                 if matched or len(near) < SHOWN or (right and right.isdisjoint(near)):
                     continue
                 shown = tuple(skills[name] for name in sorted(near))  # the place says nothing

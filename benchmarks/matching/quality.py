@@ -62,7 +62,7 @@ class Answers:
             self.own_tops.append(ranked[0].score if place == 0 else 0.0)
             self.put_in.append(any(name in case.relevant for name in matched))
             self.inserted += len(matched)
-            shown = _named(ranked, matched, len(library.skills), nearby_budget(catalogue))
+            shown = named(ranked, matched, len(library.skills), nearby_budget(catalogue))
             self.in_sight.append(
                 catalogue.complete or self.put_in[-1] or any(name in case.relevant for name in shown)
             )
@@ -191,7 +191,7 @@ def _merged(libraries: Sequence[Library], size: int) -> Library:
     return Library("merged", tuple(kept), bodies, cases)
 
 
-def _named(ranked: Sequence[Match], matched: Sequence[str], skills: int, budget: int) -> list[str]:
+def named(ranked: Sequence[Match], matched: Sequence[str], skills: int, budget: int) -> list[str]:
     """The skills that the request names with a line, as `SkillContextProvider` chooses them."""
     active = [match.skill for match in ranked if match.skill.name in matched]
     near = nearest(ranked, active, worth_naming(skills))

@@ -10,7 +10,6 @@ PICTURES: Mapping[str, Callable[[], str]] = {
     "three-tiers": tiers.draw,
     "architecture": architecture.draw,
     "tokens": charts.tokens,
-    "matching": charts.matching,
     "scripts": charts.scripts,
     **{name: session.draw for name, session in sessions.SESSIONS.items()},
 }

@@ -41,36 +41,6 @@ def tokens() -> str:
     return card.svg()
 
 
-def matching() -> str:
-    numbers = recorded("matching")
-    contenders = numbers["contenders"]
-    card = Card(
-        WIDTH, 130 + 84 * len(contenders), "How often each way of matching finds the right skill first"
-    )
-    _title(
-        card,
-        "The right skill, found by the request alone",
-        f"{numbers['requests']} requests, written by the authors of {numbers['libraries']} libraries.",
-    )
-    for place, contender in enumerate(contenders):
-        y = 108 + 84 * place
-        ours = contender["what"].startswith("skillkit")
-        card.text(32, y + 20, contender["what"].replace(" (", "\u00a0("), size=15, bold=ours)
-        card.text(32, y + 40, f"unneeded: {contender['unneeded']:.1f} %", "faint", size=13)
-        first, three = contender["first"], contender["among three"]
-        _bar(card, y, "first", first / 100, f"{first:.0f} %", kind="ours" if ours else "other")
-        _bar(card, y + 28, "in three", three / 100, f"{three:.0f} %", kind="soft" if ours else "other")
-    card.text(
-        32,
-        card.height - 20,
-        f"Unneeded: share of {numbers['requests without need']} requests that need no skill and get one, "
-        "at the line that keeps 90 % of the right ones.",
-        "faint",
-        size=13,
-    )
-    return card.svg()
-
-
 def scripts() -> str:
     numbers = recorded("scripts")
     names = {
