@@ -35,7 +35,9 @@ class LocalTools(WrappedTools):
         self.manager = manager
 
     def tools(self, session: SkillSession) -> tuple[Tool, ...]:
-        return (*super().tools(session), *self._own())
+        """Return the tools of the skills themselves first: a script is for what none of them does."""
+        found = sorted(super().tools(session), key=lambda tool: tool.name in ON_SKILLS)
+        return (*found, *self._own())
 
     def tool(self, name: str, session: SkillSession) -> Tool | None:
         own = next((tool for tool in self._own() if tool.name == name), None)
