@@ -1,6 +1,6 @@
 """`python3 dev.py bench evaluation [WHAT] [--corpus FOLDER] [--skills FOLDER]`: planted defects, and more.
 
-`judge` instead measures a judge, `cost` what routing costs in a process that remembers no words.
+`cost` instead measures what routing costs in a process that remembers no words.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from benchmarks.evaluation import judging, routing, scripts, skills
+from benchmarks.evaluation import routing, scripts, skills
 from benchmarks.evaluation.planting import KINDS, Kind
 from benchmarks.measure import record, table
 from skillkit.evaluation import CaseOutcome, SkillTester, find_targets
@@ -22,8 +22,7 @@ SEED = 20261116
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="dev.py bench evaluation", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("defects", "judge", "cost"), default="defects")
-    parser.add_argument("--provider", default="local", help="the judge that is measured")
+    parser.add_argument("what", nargs="?", choices=("defects", "cost"), default="defects")
     parser.add_argument("--corpus", help="folder of the corpus (or SKILLKIT_CORPUS)")
     parser.add_argument("--skills", action="append", default=[], help="a folder of skills with scripts")
     parser.add_argument("--each", type=int, default=10, help="defects of each kind")
@@ -33,9 +32,6 @@ def main() -> None:
         "--show", action="store_true", help="print what was missed and what was a false alarm"
     )
     arguments = parser.parse_args()
-    if arguments.what == "judge":
-        judging.measure(arguments.provider)
-        return
     corpus = skills.corpus_folder(arguments.corpus)
     if corpus is None:
         parser.error("the corpus is not here; name its folder with --corpus")

@@ -1,7 +1,7 @@
 """Putting a run of behaviour tests together: who runs them, who judges, and whether it may cost something."""
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from skillkit.agent.settings import SettingsFile
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation.behaviour.budget import HANDFUL, Budget, Estimate
 from skillkit.evaluation.behaviour.executor import Executor
-from skillkit.evaluation.behaviour.judge import UNMEASURED, Agreement, Judge
+from skillkit.evaluation.behaviour.judge import Judge
 from skillkit.evaluation.behaviour.program import ProgramExecutor
 from skillkit.evaluation.behaviour.recording import Recordings
 from skillkit.evaluation.behaviour.runs import BehaviourRunner
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from skillkit.evaluation.tester import SkillTester
 
 _Fetch = Callable[[ChatProvider], object]
-AGREEMENTS: Mapping[str, Agreement] = {
-    "local": Agreement("local", {"presence": (14, 24), "format": (4, 8), "absence": (8, 16)}),
-}
-"""How often judges were right, by provider: `python3 dev.py bench evaluation judge`. A judge that is not
-here was not measured; the user who names it trusts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +131,15 @@ def _agent(provider: str | None, model: str | None, fetch: _Fetch) -> "AgentExec
 
 
 def _judge(options: BehaviourOptions, closing: ExitStack, fetch: _Fetch) -> Judge | None:
-    """The embedded model judges only what it was measured good at, a judge of the user's choice all."""
+    """Who judges sentences: whom the user names, else the service that runs the cases."""
     if options.replay:
-        return Judge(lambda question: "", UNMEASURED)  # only what was recorded counts
-    if options.judge is None:
+        return Judge(lambda question: "")  # only what was recorded counts
+    named = options.judge or ("" if options.program is not None else options.provider or "")
+    name, _, model = named.partition(":")
+    if options.judge is not None and name == "local":
+        raise ConfigurationError("The embedded model judges sentences no better than chance; name a service")
+    if name in ("", "local"):
         return None
-    name, _, model = options.judge.partition(":")
-    agent = _agent(name, model or None, fetch)
+    agent = _agent(name, model or (None if options.judge else options.model), fetch)
     closing.callback(agent.close)
-    measured = AGREEMENTS.get(name, UNMEASURED)
-    return Judge(agent.ask, measured, trust=name not in AGREEMENTS, in_process=agent.in_process)
+    return Judge(agent.ask, name, in_process=agent.in_process)

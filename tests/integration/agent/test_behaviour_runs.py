@@ -12,7 +12,7 @@ import pytest
 from model_server import USAGE_IN, USAGE_OUT
 from openai_server import CallTool, Fail, OpenAIServer, Say
 
-from skillkit.agent.behaviour_tests import AGREEMENTS, BehaviourOptions, run_behaviour
+from skillkit.agent.behaviour_tests import BehaviourOptions, run_behaviour
 from skillkit.agent.settings import SettingsFile
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.evaluation import CaseOutcome, SkillTester, find_targets
@@ -52,13 +52,11 @@ def test_a_skill_is_compared_with_its_absence(online: OpenAIServer, tmp_path: Pa
     assert replayed.metrics == report.metrics
 
 
-def test_the_embedded_model_judges_nothing_that_it_was_not_measured_good_at() -> None:
-    agreement = AGREEMENTS["local"]
-    trusted = {
-        kind for kind, (right, asked) in agreement.shares.items() if right / asked > 0.9 and asked >= 10
-    }
-    kinds = {*agreement.shares, "quality"}
-    assert {kind for kind in kinds if agreement.trusted(kind)} == trusted
+def test_the_embedded_model_is_no_judge(online: OpenAIServer, sales: Path) -> None:
+    targets = find_targets([sales])
+    options = BehaviourOptions(provider="openai", judge="local")
+    with pytest.raises(ConfigurationError, match="no better than chance"):
+        run_behaviour(SkillTester(targets.skills, targets.suites), options, lambda estimate: False, print)
 
 
 COMMAND = [sys.executable, "-c", "from skillkit.agent.cli import main; main()", "skill", "test"]
@@ -142,7 +140,7 @@ def test_a_judge_that_was_asked_when_a_test_was_killed_is_not_asked_twice(
     (grade,) = result["data"]["with"][0]["grades"]
     assert (result["outcome"], grade["passed"], len(online.requests)) == ("not-judged", None, 2), result
     assert "nobody said to ask again" in grade["evidence"]
-    online.replies = [Say("Yes.")]
+    online.replies = [Say('[{"number": 1, "holds": true, "quote": "It is 7."}]')]
     assert result_of([*command, "--resume", "--ask-again"])["outcome"] == "passed"
     assert not list(sales.rglob("unfinished"))
 

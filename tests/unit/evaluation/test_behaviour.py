@@ -11,7 +11,7 @@ import pytest
 
 from skillkit.evaluation.behaviour.budget import Budget
 from skillkit.evaluation.behaviour.graders import grade
-from skillkit.evaluation.behaviour.judge import Agreement, Judge, statement_kind
+from skillkit.evaluation.behaviour.judge import Judge
 from skillkit.evaluation.behaviour.program import ProgramExecutor
 from skillkit.evaluation.behaviour.recording import Recordings, RunKey, StaleRecordingError
 from skillkit.evaluation.behaviour.runs import BehaviourRunner
@@ -278,29 +278,36 @@ def test_json_in_a_code_block_is_compared():
     assert grade(Check(CheckKind.JSON_SCHEMA, data={"$ref": "#/x"}), run, "").passed is None
 
 
-def test_a_judge_is_asked_only_about_what_it_was_measured_good_at():
-    agreement = Agreement("m", {"presence": (19, 20), "quality": (12, 20)})
-    judge = Judge(lambda question: "Yes.", agreement)
-    assert judge.verdict("Mentions the total", "p", "a")[0] is True
-    assert judge.verdict("Is well written", "p", "a")[0] is None
-    assert judge.asked == 1
-    assert Judge(lambda question: "Perhaps", agreement, trust=True).verdict("Is good", "p", "a")[0] is None
-    assert statement_kind("Does not mention prices") == "absence"
+def test_a_judge_is_asked_once_about_all_sentences_and_must_quote_the_answer():
+    asked = []
+
+    def ask(question: str) -> str:
+        asked.append(question)
+        quotes = ["The total  is 7.", "It is 8.", ""]
+        return json.dumps([{"number": n, "holds": n != 3, "quote": q} for n, q in enumerate(quotes, 1)])
+
+    sentences = ["Names it", "Names another", "Is rude", "Is long"]
+    verdicts = Judge(ask, "m").verdicts(sentences, "p", "The total is 7.")
+    assert len(asked) == 1
+    assert [holds for holds, _ in verdicts] == [True, None, False, None]
+    assert "'The total  is 7.'" in verdicts[0][1]
+    assert "quotes what is not in the answer" in verdicts[1][1]
 
 
-@pytest.mark.parametrize("sentence", ["Mentions the total", "Is friendly"])
-def test_a_replay_says_how_good_the_judge_was(case, program, tmp_path, sentence):
+def test_a_replay_has_the_verdicts_of_the_judge(case, program, tmp_path):
     skill = next(iter(case().skills))
-    asked = {**CASE, "assertions": [sentence]}
+    asked = {**CASE, "assertions": ["Is friendly", "Is short"]}
     evals = skill.base_dir / "evals" / "evals.json"
     evals.write_text(json.dumps({"skill_name": "sales", "evals": [asked]}))
-    judge = Judge(lambda question: "Yes.", Agreement("m", {"presence": (19, 20), "quality": (12, 20)}))
+    said = json.dumps([{"number": 1, "holds": True, "quote": ""}, {"number": 2, "holds": True, "quote": ""}])
+    judge = Judge(lambda question: said, "m")
     first = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec"), program, judge=judge))
     silent = Judge(lambda question: "")
     again = case().run_behaviour(BehaviourRunner(Recordings(tmp_path / "rec", replay=True), judge=silent))
-    assert first.metrics["behaviour"]["judge"]["kinds"]["presence"]["used"] is True
-    assert again.metrics == first.metrics
-    assert again.as_data()["results"] == first.as_data()["results"]
+    assert judge.asked == 2, "one question for the run with the skill, one for that without"
+    assert first.results[0].outcome is CaseOutcome.PASSED
+    assert again.results == first.results
+    assert again.metrics["behaviour"]["judge"] == {"model": "m"}
 
 
 def test_intervals_are_wide_for_few_cases_however_often_they_are_run():

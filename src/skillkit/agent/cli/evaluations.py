@@ -125,10 +125,8 @@ def _show_behaviour(found: Report) -> None:
         output.say(f"The skill changes the pass rate by {delta}: {chance}.")
     if measured["flaky"]:
         output.say(escape_hidden(f"Flaky: {', '.join(measured['flaky'])}"), "yellow")
-    judge = measured.get("judge")
-    for kind, counted in judge["kinds"].items() if judge else ():
-        used = "used" if counted["used"] else "not used"
-        output.say(f"The judge was right about {kind} in {counted['right']} of {counted['asked']}: {used}.")
+    if judge := measured.get("judge"):
+        output.say(escape_hidden(f"Sentences were judged by {judge['model']}."))
 
 
 def show_difference(difference: "Comparison") -> None:

@@ -47,7 +47,10 @@ class Estimate:
     """Without those that are recorded."""
     recorded: int
     tokens: int
+    judged: int = 0
+    """Requests to a judge."""
 
     def __str__(self) -> str:
         recorded = f", {self.recorded} are recorded" if self.recorded else ""
-        return f"{self.runs} runs of a model{recorded}, about {self.tokens:,} tokens to read"
+        judged = f", {self.judged} requests to a judge" if self.judged else ""
+        return f"{self.runs} runs of a model{recorded}{judged}, about {self.tokens:,} tokens to read"

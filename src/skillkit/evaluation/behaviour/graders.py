@@ -20,7 +20,7 @@ from skillkit.evaluation.json_values import (
     subset_differences,
 )
 
-NEEDS_JUDGE = "needs a judge"
+NEEDS_JUDGE = "needs a judge: --judge PROVIDER"
 
 
 @dataclass(frozen=True, slots=True)

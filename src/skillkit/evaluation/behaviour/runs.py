@@ -1,16 +1,18 @@
 """Running the behaviour cases of a skill: with it and without, several times, recorded, graded."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.foreign_json import parse_json
 from skillkit.core.models import SkillMetadata
 from skillkit.evaluation.behaviour.budget import Budget, BudgetSpentError, Estimate
 from skillkit.evaluation.behaviour.checkers import run_checker
 from skillkit.evaluation.behaviour.executor import Executor, Task
-from skillkit.evaluation.behaviour.graders import NEEDS_JUDGE, Grade, grade
-from skillkit.evaluation.behaviour.judge import Judge
+from skillkit.evaluation.behaviour.graders import Grade, grade
+from skillkit.evaluation.behaviour.judge import Judge, Verdict
 from skillkit.evaluation.behaviour.pending import PendingRequest, UnknownOutcomeError
 from skillkit.evaluation.behaviour.recording import (
     NoRecordingError,
@@ -67,7 +69,7 @@ class BehaviourRunner:
 
     def estimate(self, cases: Sequence[BehaviourCase]) -> Estimate:
         """How many runs are still to be made, and about how much there is to read."""
-        runs = recorded = tokens = 0
+        runs = recorded = tokens = judged = 0
         for case in cases:
             instructions = case.skill.skill_path.stat().st_size // 4
             for variant in self._variants():
@@ -78,7 +80,10 @@ class BehaviourRunner:
                     runs += 1
                     tokens += sum(len(prompt) for prompt in case.case.prompts) // 4 + 500
                     tokens += instructions if variant == WITH else 0
-        return Estimate(runs, recorded, tokens)
+                    judged += self.judge is not None and any(
+                        check.kind is CheckKind.STATEMENT for check in _checks(case.case)
+                    )
+        return Estimate(runs, recorded, tokens, judged)
 
     def run(self, cases: Iterable[BehaviourCase]) -> list[Result]:
         """Every case; at a limit or when somebody interrupts, what is done is kept and the rest skipped."""
@@ -151,59 +156,58 @@ class BehaviourRunner:
             if check.kind is CheckKind.CHECKER:
                 found.append(run_checker(check, run, case.skill, case.suite))
                 continue
-            made = grade(check, run, case.skill.canonical_name)
-            if made.passed is None and check.kind is CheckKind.STATEMENT and self.judge is not None:
-                made = self._judged(case, check, run, variant, number)
-            found.append(made)
+            found.append(grade(check, run, case.skill.canonical_name))
+        found = self._judged(found, case, run, variant, number)
         if run.error and not any(made.check.kind is CheckKind.COMPLETED for made in found):
             found.append(Grade(Check(CheckKind.COMPLETED), False, run.error))
         return found
 
-    def _judged(self, case: BehaviourCase, check: Check, run: Transcript, variant: str, number: int) -> Grade:
-        """The judge's word, recorded like a run: the same question is never asked twice."""
-        assert self.judge is not None
+    def _judged(
+        self, grades: list[Grade], case: BehaviourCase, run: Transcript, variant: str, number: int
+    ) -> list[Grade]:
+        """The grades with the judge's verdicts on sentences, recorded like a run: nothing is asked twice."""
+        open_checks = [made.check for made in grades if made.passed is None]
+        sentences = [check.text for check in open_checks if check.kind is CheckKind.STATEMENT]
+        if self.judge is None or not sentences:
+            return grades
         key = replace(
             self._key(case, "judge", number),
-            case=f"{case.case.id}-{variant}-{digest_of(check.text)[7:15]}",
-            executor=self.judge.agreement.model,
-            model=self.judge.agreement.model,
-            prompt_digest=digest_of(check.text, case.case.prompts, run.answer),
+            case=f"{case.case.id}-{variant}",
+            executor=self.judge.model,
+            model=self.judge.model,
+            prompt_digest=digest_of(sentences, case.case.prompts, run.answer),
         )
         try:
             found = self.recordings.find(key)
         except NoRecordingError:
-            return Grade(check, None, NEEDS_JUDGE)
+            return grades
         if found is None:
             self.budget.check()
-            before = self.judge.asked
             try:
-                passed, evidence = self._verdict(
-                    key, self.judge, check.text, case.case.prompts[0], run.answer
-                )
+                verdicts = self._verdicts(key, self.judge, sentences, case.case.prompts[0], run.answer)
             except UnknownOutcomeError as error:
                 self.unknown += 1
-                return Grade(check, None, str(error))
-            asked = self.judge.asked - before
-            found = Transcript({True: "yes", False: "no", None: ""}[passed], requests=asked, error=evidence)
+                return _with_verdicts(grades, dict.fromkeys(sentences, (None, str(error))))
+            found = Transcript(json.dumps(verdicts), requests=1)
             self.budget.spend(found)
             self.recordings.keep(key, found, self.agreement())
-        return Grade(check, {"yes": True, "no": False}.get(found.answer), found.error)
+        return _with_verdicts(grades, dict(zip(sentences, parse_json(found.answer), strict=True)))
 
-    def _verdict(
-        self, key: RunKey, judge: Judge, sentence: str, prompt: str, answer: str
-    ) -> tuple[bool | None, str]:
+    def _verdicts(
+        self, key: RunKey, judge: Judge, sentences: list[str], prompt: str, answer: str
+    ) -> list[Verdict]:
         if judge.in_process:
-            return judge.verdict(sentence, prompt, answer)
-        request = PendingRequest(self.recordings.mark(key), f"the judge {judge.agreement.model}".rstrip())
+            return judge.verdicts(sentences, prompt, answer)
+        request = PendingRequest(self.recordings.mark(key), f"the judge {judge.model}".rstrip())
         request.begin()
         with request.given_up_on_errors():
-            return judge.verdict(sentence, prompt, answer)
+            return judge.verdicts(sentences, prompt, answer)
 
     def agreement(self) -> Mapping[str, object] | None:
-        """Return how often the judge was right where that is known; in a replay, the one who judged then."""
+        """Return who judges; in a replay, who judged then."""
         if self.executor is None:
             return self.recordings.judge
-        return self.judge.agreement.as_data() if self.judge is not None else None
+        return {"model": self.judge.model} if self.judge is not None else None
 
     def _key(self, case: BehaviourCase, variant: str, number: int) -> RunKey:
         files = [(file.path, file.source, file.content) for file in case.case.files]
@@ -259,6 +263,15 @@ class BehaviourRunner:
                 WITHOUT: variant_data(WITHOUT),
             },
         )
+
+
+def _with_verdicts(grades: Sequence[Grade], verdicts: Mapping[str, Verdict]) -> list[Grade]:
+    return [
+        Grade(made.check, *verdicts[made.check.text])
+        if made.passed is None and made.check.text in verdicts
+        else made
+        for made in grades
+    ]
 
 
 def _checks(case: Case) -> tuple[Check, ...]:

@@ -79,18 +79,8 @@ def _behaviour(report: Report) -> str:
     return "<h2>With and without</h2>" + "".join(plots) + _judge(measured.get("judge"))
 
 
-def _judge(agreement: object) -> str:
-    """How often the judge was right about sentences with known answers."""
-    if not isinstance(agreement, Mapping):
-        return ""
-    if not agreement["kinds"]:
-        return "<p>The judge was not measured: whoever ran this chose to trust it.</p>"
-    rows = [
-        (kind, f"{found['right']} of {found['asked']}", "yes" if found["used"] else "no")
-        for kind, found in agreement["kinds"].items()
-    ]
-    heads = ("sentences about", "judged right", "used")
-    return f"<h3>The judge, {_text(agreement['model'])}</h3>" + _table(heads, rows)
+def _judge(judge: object) -> str:
+    return f"<p>Sentences were judged by {_text(judge['model'])}.</p>" if isinstance(judge, Mapping) else ""
 
 
 def _tier(report: Report, tier: Tier) -> str:
