@@ -4,7 +4,7 @@ import math
 from array import array
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from skillkit.matching.calibration import WordWeights
 from skillkit.matching.store import IndexFile, Postings
@@ -73,6 +73,13 @@ class WordIndex:
         found = self._found(term)
         at = bisect_left(found, key << _BITS)
         return found[at] & _STEPS if at < len(found) and found[at] >> _BITS == key else 0
+
+    def having(self, term: str, keys: Set[int]) -> Set[int]:
+        """Those of the texts `keys` that have a term."""
+        found = self._found(term)
+        if len(found) > 8 * len(keys):
+            return {key for key in keys if self.worth(term, key)}
+        return keys & {each >> _BITS for each in found}
 
     def occurs(self, term: str) -> int:
         """How many texts have a term."""

@@ -182,10 +182,10 @@ class LexicalScorer:
         """Raise the skills that answer more of the request than half, and lower the others."""
         asked = ONE_MORE_WORD + sum(weight for _, weight in weighed)
         answered = dict.fromkeys(heapq.nlargest(CLOSEST, total, key=total.__getitem__), 0.0)
+        best = answered.keys()
         for term, weight in weighed:
-            for key in answered:
-                if self._words.worth(term, key) or self._bodies.worth(term, key):
-                    answered[key] += weight
+            for key in self._words.having(term, best) | self._bodies.having(term, best):
+                answered[key] += weight
         for key, weight in answered.items():
             total[key] *= 1 + ANSWERED * (weight / asked - 0.5)
 
