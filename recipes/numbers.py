@@ -14,10 +14,7 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
     skills, catalogue = tiers.measured()
     [kalshi] = [skill for skill in skills if skill.name == "kalshi-markets"]
     entry, instructions = kalshi.entry, round(kalshi.instructions, -1)
-    found = (
-        f"{_found('skillkit lexical')}; FTS5 {_found('SQLite FTS5 (BM25)')}, "
-        f"embeddings {_found('MiniLM embeddings')}"
-    )
+    found = f"{_matching('foreign that get a skill')}, version 0.5:"
     return [
         (re.compile(r"!\[Tokens of the three tiers[^\]]*\]"), f"![{tiers.description(skills, catalogue)}]"),
         (
@@ -29,9 +26,7 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
         (re.compile(r"carries [\d,]+ tokens of ours(?: with|,)[^.]*\."), _request()),
         (re.compile(r"`skills \d+` is the catalogue[^;]*; `tools \d+`"), _answer(skills, catalogue)),
         (
-            re.compile(
-                rf"{PERCENT} / {PERCENT}; FTS5 {PERCENT} / {PERCENT}, embeddings {PERCENT} / {PERCENT}"
-            ),
+            re.compile(r"[\d.]+ % / [\d.]+ % / [\d.]+ %, version 0\.5:"),
             found,
         ),
         (re.compile(rf"{TIMES} the bare interpreter; `uv run` {TIMES}"), _script()),
@@ -82,10 +77,10 @@ def _answer(skills: list[tiers.Tiers], catalogue: int) -> str:
     )
 
 
-def _found(what: str) -> str:
-    """How often a way of matching has the right skill first, and among three."""
-    [row] = [row for row in recorded("matching")["contenders"] if row["what"] == what]
-    return f"{row['first']:.0f} % / {row['among three']:.0f} %"
+def _matching(what: str) -> str:
+    """A figure of the public libraries, with 3, 10 and 100 skills."""
+    rows = {row["skills"]: row[what] for row in recorded("matching-fetched")["rows"]}
+    return " / ".join(f"{rows[size]} %" for size in ("3", "10", "100"))
 
 
 def _script() -> str:

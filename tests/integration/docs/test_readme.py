@@ -80,7 +80,8 @@ def test_every_sentence_with_a_number_is_still_there():
 
 
 def test_the_figures_of_matching_are_those_of_the_mode_that_is_the_default():
-    [row] = [row for row in charts.recorded("matching")["contenders"] if row["what"] == "skillkit lexical"]
-    told = re.search(r"(\d+) % / (\d+) %; FTS5", README).groups()
-    assert SkillMatcher().mode is Mode.LEXICAL
-    assert [int(number) for number in told] == [round(row["first"]), round(row["among three"])]
+    recorded = charts.recorded("matching-fetched")
+    told = re.search(r"([\d.]+) % / ([\d.]+) % / ([\d.]+) %, version 0\.5:", README).groups()
+    rows = {row["skills"]: row["foreign that get a skill"] for row in recorded["rows"]}
+    assert SkillMatcher().mode is Mode(recorded["mode"])
+    assert [float(number) for number in told] == [rows[size] for size in ("3", "10", "100")]
