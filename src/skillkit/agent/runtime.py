@@ -17,7 +17,7 @@ from skillkit.agent.models.failures import friendly
 from skillkit.agent.models.provider import UNAIDED, ChatProvider, ready
 from skillkit.agent.named_files import find_named_files
 from skillkit.agent.settings import Settings, SettingsFile
-from skillkit.agent.telemetry import Step, Trace, span
+from skillkit.agent.telemetry import Step, Trace
 from skillkit.agent.unfinished import UnsavedTurn
 from skillkit.core.authority import Requester
 from skillkit.core.disk import agent_home
@@ -340,15 +340,8 @@ class AgentRuntime:
 
 def find_enabled(problem: Callable[[str], object], search: Sequence[Path] = ()) -> EnabledSkills:
     """The skills that AGENT_SKILLS and trust admit; one that fails to load is reported and left out."""
-    with span("skill.load", {}) as collected:
-        hidden = SettingsFile().load().hidden
-        enabled = EnabledSkills(search=search, journal=open_journal(), hidden=hidden)
-        if collected is not None:
-            active = [status.skill.name for status in enabled.report().active]
-            found_count = len(enabled.manager.list_skills())
-            collected.set_attributes(
-                {"skill.names": active, "skill.count": len(active), "skill.found": found_count}
-            )
+    hidden = SettingsFile().load().hidden
+    enabled = EnabledSkills(search=search, journal=open_journal(), hidden=hidden)
     for notice in enabled.registry.notices:
         problem(notice)
     if missing := enabled.missing():

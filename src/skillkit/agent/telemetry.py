@@ -1,22 +1,18 @@
-"""What happened, for people and programs: a trace of every request, spans where somebody collects them."""
+"""What happened, for people and programs: a trace of every request."""
 
 import json
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from skillkit.core.events import NO_JOURNAL, Event, Json, Kind, Writer
 from skillkit.core.turn import NO_TURN, ConversationTurn
 from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.journal.sensitive import Secrets, described, sensitive_data_enabled
-
-if TYPE_CHECKING:
-    from opentelemetry.trace import Span
 
 _CONTENTS = {"model": ("instructions", "request", "result"), "tool": ("arguments", "result")}
 
@@ -131,19 +127,6 @@ class Trace:
             os.write(descriptor, line.encode("utf-8", "replace"))
         finally:
             os.close(descriptor)
-
-
-@contextmanager
-def span(name: str, attributes: Mapping[str, str | int | float | bool]) -> "Iterator[Span | None]":
-    """An OpenTelemetry span, where OpenTelemetry is there; None where nobody collects it."""
-    try:
-        from opentelemetry import trace
-    except ImportError:
-        yield None
-        return
-    tracer = trace.get_tracer("skillkit.agent")
-    with tracer.start_as_current_span(name, attributes=dict(attributes)) as started:
-        yield started if started.is_recording() else None
 
 
 class Stopwatch:

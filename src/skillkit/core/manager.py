@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,7 +159,7 @@ class SkillManager:
 
     def discover(self) -> None:
         """Search all sources. A bad file becomes a diagnostic and a line in the log, never an exception."""
-        self._scan()
+        self._load()
         self._init_mode = InitMode.SYNC
 
     def ensure_discovered(self) -> None:
@@ -168,7 +169,7 @@ class SkillManager:
 
     async def adiscover(self) -> None:
         """`discover` without blocking the event loop."""
-        await in_thread(self._scan)
+        await in_thread(self._load)
         self._init_mode = InitMode.ASYNC
 
     def refresh(self) -> Changes:
@@ -393,6 +394,20 @@ class SkillManager:
         return self._catalogue.by_source
 
     # Scanning
+
+    def _load(self) -> None:
+        """Search, as the span `skill.load` of a program that uses OpenTelemetry."""
+        if sys.modules.get("opentelemetry") is None:  # nobody collects spans; the import would take time
+            self._scan()
+            return
+        from opentelemetry import trace
+
+        with trace.get_tracer("skillkit").start_as_current_span("skill.load") as span:
+            self._scan()
+            if span.is_recording():
+                names = [skill.name for skill in self.offered_skills()]
+                found = len(self.list_skills())
+                span.set_attributes({"skill.names": names, "skill.count": len(names), "skill.found": found})
 
     def _scan(self) -> None:
         with self._scanning:

@@ -167,13 +167,13 @@ def _tests(config: pytest.Config, folders: list[Path]) -> "Iterator[SkillTest]":
 
 
 def _replayed(folder: str | None, tester: "SkillTester") -> "BehaviourRunner | None":
-    from skillkit.evaluation.behaviour.judge import UNMEASURED, Judge
+    from skillkit.evaluation.behaviour.judge import Judge
     from skillkit.evaluation.behaviour.recording import Recordings
     from skillkit.evaluation.behaviour.runs import BehaviourRunner
 
     if folder is None or not tester.behaviour_cases():
         return None
-    judge = Judge(lambda question: "", UNMEASURED)  # only what was recorded counts
+    judge = Judge(lambda question: "")  # only what was recorded counts
     return BehaviourRunner(
         Recordings(Path(folder) if folder else None, replay=True), baseline=False, judge=judge
     )

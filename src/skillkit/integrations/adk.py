@@ -196,8 +196,7 @@ class _SkillTool(BaseTool):
 def _hide(request: LlmRequest, names: Sequence[str]) -> None:
     """Take tools away from the model."""
     for tool in request.config.tools or ():
-        declared = getattr(tool, "function_declarations", None)
-        if declared:
+        if isinstance(tool, types.Tool) and (declared := tool.function_declarations):
             tool.function_declarations = [each for each in declared if each.name not in names]
 
 

@@ -47,13 +47,17 @@ class TelemetryWriter:
         self._find = find
 
     def record(self, event: Event) -> None:
-        """Hand on an event, with a description of the skill that it is about."""
-        if self._instruments is None:
+        """Count an event and make its span, if its kind has one."""
+        if self._instruments is not None:
+            counter = self._instruments[1]
+            counter.add(1, {"skillkit.event": event.kind.value, "gen_ai.skill.name": event.skill})
+            self.trace(event)
+
+    def trace(self, event: Event) -> None:
+        """Make the span of an event, with a description of the skill that it is about."""
+        if self._instruments is None or (name := _SPANS.get(event.kind)) is None:
             return
-        tracer, counter = self._instruments
-        counter.add(1, {"skillkit.event": event.kind.value, "gen_ai.skill.name": event.skill})
-        if (name := _SPANS.get(event.kind)) is None:
-            return
+        tracer = self._instruments[0]
         duration = event.data.get("duration_ms")
         length = int(duration * 1e6) if isinstance(duration, int | float) else 0
         end = time.time_ns()

@@ -19,8 +19,6 @@ from skillkit.scripts.network.secrets import Secret
 from skillkit.scripts.payloads import Payload, help_payload, run_payload
 from skillkit.scripts.policy import DeniedVariableError, granted_environment
 
-"""For `--help`; packages may take long to be imported for the first time."""
-
 
 class RefusedRequestError(SkillsUseError):
     """What was asked for cannot be run; `code` is the one of the answer."""

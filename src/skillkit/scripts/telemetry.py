@@ -9,7 +9,7 @@ from skillkit.core.authority import SkillDirectory
 from skillkit.core.events import Event, Json, Kind
 from skillkit.core.models import Permissions
 from skillkit.journal.sensitive import described, sensitive_data_enabled
-from skillkit.journal.telemetry import with_spans
+from skillkit.journal.telemetry import TelemetryWriter, with_spans
 from skillkit.scripts.models import ScriptRequest
 from skillkit.scripts.payloads import Payload
 
@@ -41,6 +41,12 @@ def record_denial(skill: str, script: str, digest: str, reason: str, skills: Ski
     with_spans(skills.journal, find=skills.find_skill).record(
         Event(Kind.SCRIPT_DENIED, skill, digest, {"script": script, "reason": reason[:512]})
     )
+
+
+def trace_refusal(tool: str, skill: str, script: str, code: str, skills: SkillDirectory) -> None:
+    """Make the span of a call that was refused before a script ran; names may be those of nothing."""
+    data: dict[str, Json] = {"tool": tool, "script": script, "error": code}
+    TelemetryWriter(find=skills.find_skill).trace(Event(Kind.SCRIPT_RUN, skill, data=data))
 
 
 def _run_event(request: ScriptRequest, asked: Permissions, payload: Payload) -> Event:

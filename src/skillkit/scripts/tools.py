@@ -114,11 +114,13 @@ class ScriptTools:
         With `from_text`, a script that prints no help is answered for by its own text and the skill's: then
         `result` has `source`, and the message says why.
         """
-        return self._follow(self._help_steps(skill_name, script_name, from_text=from_text))
+        steps = self._help_steps(skill_name, script_name, from_text=from_text)
+        return self._follow(self._traced("script_help", skill_name, script_name, steps))
 
     async def ascript_help(self, skill_name: str, script_name: str, *, from_text: bool = True) -> Payload:
         """`script_help` without blocking the event loop."""
-        return await self._afollow(self._help_steps(skill_name, script_name, from_text=from_text))
+        steps = self._help_steps(skill_name, script_name, from_text=from_text)
+        return await self._afollow(self._traced("script_help", skill_name, script_name, steps))
 
     # Running
 
@@ -139,7 +141,8 @@ class ScriptTools:
         is such a file's path becomes that name. A call for nothing but `--help` is one of `script_help`.
         """
         call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
-        return self._follow(self._run_steps(skill_name, script_name, call))
+        steps = self._run_steps(skill_name, script_name, call)
+        return self._follow(self._traced("script_run", skill_name, script_name, steps))
 
     async def ascript_run(
         self,
@@ -153,7 +156,8 @@ class ScriptTools:
     ) -> Payload:
         """`script_run` without blocking; cancelling the task kills the script."""
         call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
-        return await self._afollow(self._run_steps(skill_name, script_name, call))
+        steps = self._run_steps(skill_name, script_name, call)
+        return await self._afollow(self._traced("script_run", skill_name, script_name, steps))
 
     # Commands in instructions
 
@@ -300,6 +304,18 @@ class ScriptTools:
 
     # From a request to an answer
 
+    def _traced(self, tool: str, skill_name: object, script_name: object, steps: _Steps) -> _Steps:
+        """Answer a call that is refused before anything runs, with a span of its own."""
+        try:
+            payload = yield from steps
+        except RefusedRequestError as error:
+            payload = failure(error.code, str(error))
+        if not payload["success"] and "meta" not in payload:
+            telemetry.trace_refusal(
+                tool, _shown(skill_name), _shown(script_name), payload["error"], self._skills
+            )
+        return payload
+
     def _follow(self, steps: _Steps) -> Payload:
         step = _next_step(steps)
         while isinstance(step, PreparedRun):
@@ -337,14 +353,12 @@ class ScriptTools:
 
 
 def _next_step(steps: _Steps, payload: Payload | None = None) -> PreparedRun | Payload:
-    """What is to be run next, or the answer; what is refused is answered, too."""
+    """What is to be run next, or the answer."""
     try:
         return steps.send(payload)
     except StopIteration as done:
         answer: Payload = done.value
         return answer
-    except RefusedRequestError as error:
-        return failure(error.code, str(error))
 
 
 def _as_run(help_payload: Payload, *, as_json: bool) -> Payload:

@@ -101,7 +101,7 @@ def test_activations_are_spans(agent, online: OpenAIServer) -> None:
     agent("-p", "Say bonjour to Alice")
     finished = exporter.get_finished_spans()
     spans = {(span.name, (span.attributes or {}).get("skill.name")) for span in finished}
-    processor.shutdown()
+    exporter.shutdown()
     (loaded,) = [dict(span.attributes or {}) for span in finished if span.name == "skill.load"]
     names = ("hello-extended", "kalshi-markets")
     assert loaded == {"skill.names": names, "skill.count": 2, "skill.found": 3}

@@ -203,8 +203,8 @@ def _printed_help(examined: Examination, script: str, command: str = "") -> str 
             name, script, [command, "--help"], json=False, seconds=_HELP_TIME
         )
         return str(answer["result"]) if answer["success"] else None
-    answer = examined.help_of(script)
-    return str(answer["result"]["help_text"]) if answer and answer["success"] else None
+    helped = examined.help_of(script)
+    return str(helped["result"]["help_text"]) if helped and helped["success"] else None
 
 
 def _scripts_answer_help(examined: Examination) -> Iterator[Problem]:
