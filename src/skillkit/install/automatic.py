@@ -4,13 +4,12 @@ import posixpath
 import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote
 
 from skillkit.core.commands import commands_in, files_in
 from skillkit.core.foreign_json import parse_json
+from skillkit.core.mentions import linked_files, named_files, named_skills
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
-from skillkit.core.skill_mentions import named_skills
 from skillkit.install.tree import SKILL_FILE, SkillTree
 
 _BY_NAME = {
@@ -44,15 +43,8 @@ _BY_FOLDER = {
 }
 _UNREADABLE = ("wrong-type", "broken-field")
 """What is said of a field in the header that is left out."""
-_LINK = re.compile(r"\]\(\s*<?([^)\s>#?]+)")
-_NAMED_FILE = re.compile(
-    r"(?<![\w/.~$:>}-])(?:\./)?((?:scripts|references|assets|resources|templates)/[\w./-]{0,200}\w\.\w{1,8})(?![\w/])"
-)
 _OF_PLUGIN = re.compile(r"\$\{CLAUDE_PLUGIN_ROOT\}/([\w./-]{0,200}\w)")
 """What a plugin has beside its skills; a skill is installed without it."""
-_PLACEHOLDER = re.compile(
-    r"\.\.\.|(?:^|[/_-])(?:your|my|path|foo|bar|xxx|example|name)(?:[/_.-]|$)", re.IGNORECASE
-)
 _MAX_SHOWN = 120
 
 
@@ -134,18 +126,10 @@ def missing_files(tree: SkillTree) -> Iterator[str]:
     """Paths inside the skill that SKILL.md names and that are not there."""
     text = _text(tree, SKILL_FILE)
     folders = {path.rpartition("/")[0] for path in tree.files}
-    named = (path for path in _NAMED_FILE.findall(text) if not _PLACEHOLDER.search(path))
-    for written in (*_LINK.findall(text), *named):
-        if ":" in written or written.startswith(("/", "$", "{", "<", "~")):
-            continue
-        path = posixpath.normpath(unquote(written))
-        if (
-            path.startswith("..")
-            or path in tree.files
-            or any(f"{folder}/".startswith(f"{path}/") for folder in folders)
-        ):
-            continue
-        if "." in path.rpartition("/")[2] or "/" in path:
+    for written in (*linked_files(text), *named_files(text)):
+        path = posixpath.normpath(written)
+        is_folder = any(f"{folder}/".startswith(f"{path}/") for folder in folders)
+        if not path.startswith("..") and path not in tree.files and not is_folder:
             yield path
     yield from (f"${{CLAUDE_PLUGIN_ROOT}}/{path}" for path in _OF_PLUGIN.findall(text))
 

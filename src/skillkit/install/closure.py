@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from skillkit.core.mentions import marked_names
 from skillkit.core.names import canonical_name
-from skillkit.core.skill_mentions import marked_names
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, Remedy
 from skillkit.install.fetch import FetchedSkill, fetch_at, list_choices
@@ -51,7 +51,7 @@ def find_closure(
         if name not in there:
             fetched = siblings.fetch(name, limits)
             if fetched is None:
-                message = f"The source has no skill '{escape_hidden(name)}' (--with)"
+                message = f"The source has no skill '{escape_hidden(name)}'"
                 raise InstallError(message, remedy=Remedy.CHOOSE)
             there[name] = fetched
             added.append(fetched)

@@ -203,7 +203,7 @@ def test_what_a_skill_uses_of_its_plugin_is_not_there_without_the_plugin() -> No
 
 def test_files_named_in_commands_and_in_prose_are_looked_for_too() -> None:
     body = b"Run:\n```bash\npython ./scripts/lost.py --in assets/here.csv\n```\nSee references/lost.md. Not: "
-    body += b"/opt/scripts/a.py, $X/scripts/b.py, https://x.example/scripts/c.py, scripts/your-x.py"
+    body += b"/opt/scripts/a.py, $X/scripts/b.py, https://x.example/scripts/c.py, scripts/<your-x>.py"
     found = card({"SKILL.md": body, "assets/here.csv": b""})
     assert found.missing == ("references/lost.md", "scripts/lost.py")
 

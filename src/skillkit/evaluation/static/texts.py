@@ -1,7 +1,9 @@
 """What is wrong with a text itself: hidden characters, open code, template lines, secrets."""
 
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from skillkit.core.text import escape_hidden, hidden_in
 from skillkit.evaluation.report import Problem
@@ -24,15 +26,8 @@ _SECRET = re.compile(
     r"|eyJ[A-Za-z0-9_-]{20,}\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,})"
     r"|-----BEGIN (?:RSA |EC |OPENSSH )?PRIVATE KEY-----"
 )
-_EXAMPLE = re.compile(r"(?i)example|x{6,}|your|placeholder|0{8,}|1234567|abcdef|\.\.\.|dummy|fake|redacted")
-_LOCAL_PATH = re.compile(r"(?:/Users/|/home/|[A-Z]:\\Users\\)(?P<user>[A-Za-z][\w.-]*)[/\\][\w.-]")
-_ANYBODY = frozenset(
-    """
-    user username users you me yourname your name yourusername alice bob john jane dev developer ubuntu runner
-    node app root admin vscode shared public example xxx someone agent claude foo coder git ec2-user jovyan
-    sandbox workspace runneradmin linuxbrew default deploy project user1 appuser myuser
-    """.split()
-)
+_EXAMPLE = "EXAMPLE"
+"""Ends the keys in the documentation of AWS."""
 
 
 def hidden_characters(document: Document, shown: str) -> Iterator[Problem]:
@@ -86,7 +81,7 @@ def comments(document: Document, shown: str) -> Iterator[Problem]:
 def secrets(document: Document, shown: str) -> Iterator[Problem]:
     for line in document.lines:
         for found in _SECRET.finditer(line.text):
-            if not _EXAMPLE.search(found.group()) and not _is_marker_only(found.group(), line.text):
+            if _EXAMPLE not in found.group() and not _is_marker_only(found.group(), line.text):
                 yield Problem(f"holds what looks like a secret: {found.group()[:8]}…", shown, line.number)
 
 
@@ -96,10 +91,8 @@ def _is_marker_only(found: str, line: str) -> bool:
 
 
 def local_paths(document: Document, shown: str) -> Iterator[Problem]:
-    """Paths that exist on the author's machine only."""
+    """The home folder of whoever runs the test: nobody else has it."""
+    home = f"{Path.home()}{os.sep}"
     for line in document.lines:
-        for found in _LOCAL_PATH.finditer(line.text):
-            user = found["user"].lower()
-            if user not in _ANYBODY and not user.startswith(("your", "my", "user")):
-                yield Problem(f"names a folder of one person: {found.group()}…", shown, line.number, True)
-                break
+        if len(home) > 2 and home in line.text:
+            yield Problem(f"names your home folder: {home}", shown, line.number, warning=True)
