@@ -109,14 +109,17 @@ class Recollection(ContextProvider):
         try:
             facts = self.memory.recall(said)
             self.memory.learn(said)
-            if self.offer:
-                context.extend_tools(self.source_id, [FunctionTool(name="remember", func=self._remember)])
+            context.extend_tools(self.source_id, self.tools())
         except AgentError as error:
             self.problem(str(error))
             return
         if facts:
             listed = "\n".join(f"- {fact.text}" for fact in facts)
             context.extend_instructions(self.source_id, f"{ABOUT_USER}\n{listed}")
+
+    def tools(self) -> list[FunctionTool]:
+        """The tool to remember something, if the model is offered it."""
+        return [FunctionTool(name="remember", func=self._remember)] if self.offer else []
 
     def _remember(self, fact: str) -> str:
         """Keep one short fact that the user stated, for later conversations. Never a secret."""

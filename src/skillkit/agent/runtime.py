@@ -31,6 +31,7 @@ from skillkit.install.enabled import EnabledSkills
 if TYPE_CHECKING:
     from agent_framework import Agent
 
+    from skillkit.agent.history import Recollection
     from skillkit.agent.skills import ProgramSkills
 
 COMPACTION = "compaction"
@@ -255,19 +256,25 @@ class AgentRuntime:
         compaction = Compaction.from_data(self.conversation.state.get(COMPACTION))
         return compaction.view(self.conversation.messages)
 
+    def recollection(self) -> "Recollection | None":
+        """What tells the model of the user's memory; None where there is none."""
+        from skillkit.agent.history import Recollection
+
+        if self.memory is None:
+            return None
+        return Recollection(self.memory, self._note_memory_problem, offer=not self.provider.embedded)
+
     def _build(self) -> "Agent[Any]":
         from agent_framework import Agent
 
-        from skillkit.agent.history import ConversationHistory, FinishedCalls, Recollection
+        from skillkit.agent.history import ConversationHistory, FinishedCalls
         from skillkit.agent.tool_errors import describe_tool_errors
         from skillkit.agent.turn_limits import TurnLimits
 
         skills = self.skills
         providers: list[Any] = [ConversationHistory(self), skills]
-        if self.memory is not None:
-            providers.append(
-                Recollection(self.memory, self._note_memory_problem, offer=not self.provider.embedded)
-            )
+        if (recollection := self.recollection()) is not None:
+            providers.append(recollection)
         self.client = self.client or ready(self.provider).client()
         describe_tool_errors(self.client, self.settings.tool_calls)
         if self.provider.embedded:

@@ -45,8 +45,8 @@ def test_a_skill_is_added_updated_rolled_back_and_removed(desk: Desk, repository
     assert adding.end() == 0
     assert "Do it." in desk.text_of("pdf")
 
-    listing = desk.agent("skill", "list", AGENT_SKILLS="all")
-    listing.expect("pdf").expect("yes").expect(commit[:8])
+    listing = desk.agent("skill", "list")
+    listing.expect("pdf").expect("yes")
     assert listing.end() == 0
 
     newer = repository.commit({"SKILL.md": skill_text("pdf", body="Do it \x1b[31mbetter.")})
@@ -66,6 +66,23 @@ def test_a_skill_is_added_updated_rolled_back_and_removed(desk: Desk, repository
     removing.expect("Removed pdf")
     assert removing.end() == 0
     assert not (desk.home / ".agent" / "skills" / "pdf").exists()
+
+
+@pytest.mark.parametrize(("answer", "code", "kept"), [("n", 3, True), ("y", 0, False)])
+def test_an_update_asks_before_it_discards_local_changes(
+    answer: str, code: int, kept: bool, desk: Desk, repository: Repository
+) -> None:
+    repository.commit({"SKILL.md": skill_text("pdf")})
+    assert desk.agent("skill", "add", repository.url).expect("[y/N]").type("y").end() == 0
+    with (desk.home / ".agent" / "skills" / "pdf" / "SKILL.md").open("a") as text:
+        text.write("Mine.")
+    repository.commit({"SKILL.md": skill_text("pdf", body="Do it better.")})
+    updating = desk.agent("skill", "update", "pdf")
+    updating.expect("This will discard any local changes. Continue? [y/N]").type(answer)
+    if not kept:
+        updating.expect("changed: SKILL.md").expect("[y/N]").type("y").expect("Updated pdf")
+    assert updating.end() == code
+    assert ("Mine." in desk.text_of("pdf")) is kept
 
 
 @pytest.mark.parametrize("answer", ["", "n", "no", "q", "yess"])
@@ -131,7 +148,8 @@ def test_nothing_is_broken_within_a_word(desk: Desk, columns: int) -> None:
     for command in (["--check"], ["skill", "match", "greet", "Bob"]):
         shown = desk.agent(*command, columns=columns)
         assert shown.end() == 0
-        assert max(map(len, shown.text.splitlines())) <= columns or "export AGENT_SKILLS" in shown.text
+        lines = [line for line in shown.text.splitlines() if "To enable: " not in line]  # to be copied
+        assert max(map(len, lines)) <= columns
     unknown = desk.agent("skill", "info", "nope", columns=columns)
     assert unknown.end() == 1
     assert "kalshi-markets, skill-author" in " ".join(unknown.text.split())

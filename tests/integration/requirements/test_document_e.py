@@ -76,6 +76,17 @@ def test_a_tool_name_collision_is_said_and_the_first_is_used(skills: Path, run_a
     assert collision in " ".join((shown.stdout + shown.stderr).split())
 
 
+def test_tools_shows_the_prefixed_tool_of_the_second_skill(skills: Path, run_agent) -> None:
+    for name in ("a", "b"):
+        body = f'        """From {name}."""\n        return ""\n'
+        write(skills, name, "toolsets: ['toolsets.x:T']\n", toolsets__x=TOOLSET + body)
+    for prefix, expected in (("true", {"search": "a", "b_search": "b"}), ("", {"search": "a"})):
+        shown = run_agent("--tools", "--json", AGENT_SKILLS="all", SKILL_AUTO_PREFIX=prefix)
+        found = {tool["name"]: tool["description"] for tool in json.loads(shown.stdout)["tools"]}
+        searches = {name: text for name, text in found.items() if name.endswith("search")}
+        assert searches == {name: f"From {skill}." for name, skill in expected.items()}
+
+
 @pytest.mark.parametrize("name", ["SCRIPT_TIMEOUT", "MAX_SCRIPT_OUTPUT"])
 @pytest.mark.parametrize("value", ["abc", "0", "-5", "inf"])
 def test_an_invalid_limit_is_reported(

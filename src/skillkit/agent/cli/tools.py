@@ -18,16 +18,23 @@ MOST_NAMED = 3
 def show_tools(options: Options, *, json: bool = False) -> None:
     """Print the tools that the model is offered, and when; as data for programs with their parameters."""
     runtime = runtime_for(options)
-    names = [NO_SKILL, *(skill.name for skill in runtime.manager.offered_skills())]
-    offered = {name: _tools_with(runtime.skills, name) for name in names}
+    skills = runtime.manager.offered_skills()
+    offered = {
+        name: _tools_with(runtime.skills, name) for name in (NO_SKILL, *(skill.name for skill in skills))
+    }
+    together = [skill.name for skill in skills if skill.toolsets]
+    if (recollection := runtime.recollection()) is not None:
+        for own in recollection.tools():
+            always = Tool(own.name, own.description, own.parameters(), own.invoke)
+            offered = {name: {**by_name, own.name: always} for name, by_name in offered.items()}
     tools: dict[str, Tool] = {}
-    for by_name in offered.values():
+    for by_name in (*offered.values(), _tools_with(runtime.skills, *together)):
         for tool in by_name.values():
             tools.setdefault(tool.name, tool)
     if json:
-        output.print_json({"tools": [_view(tool, _when(name, offered)) for name, tool in tools.items()]})
+        output.print_json({"tools": [_view(tool, _when(tool, offered)) for tool in tools.values()]})
         return
-    rows = [(name, _when(name, offered), " ".join(tool.description.split())) for name, tool in tools.items()]
+    rows = [(tool.name, _when(tool, offered), " ".join(tool.description.split())) for tool in tools.values()]
     output.table(("Tool", "When", "What"), rows, flexible="What")
 
 
@@ -36,15 +43,20 @@ def _view(tool: Tool, when: str) -> dict[str, object]:
     return {"name": tool.name, "when": when, "description": description, "parameters": tool.parameters}
 
 
-def _tools_with(skills: "ProgramSkills", skill: str) -> dict[str, Tool]:
-    """Return what a new conversation has after a skill was put to use by hand."""
+def _tools_with(skills: "ProgramSkills", *names: str) -> dict[str, Tool]:
+    """Return the tools of a new conversation in which these skills were loaded, one after the other."""
     skills.session = SkillSession()
-    disclosed = skills.conversation({}).disclose(f"/{skill}" if skill else "")
-    return {tool.name: tool for tool in disclosed.tools}
+    conversation = skills.conversation({})
+    tools: tuple[Tool, ...] = ()
+    for name in names:
+        tools = conversation.disclose(f"/{name}" if name else "").tools
+    return {tool.name: tool for tool in tools}
 
 
-def _when(tool: str, offered: Mapping[str, Mapping[str, Tool]]) -> str:
-    with_it = [skill for skill, tools in offered.items() if tool in tools]
+def _when(tool: Tool, offered: Mapping[str, Mapping[str, Tool]]) -> str:
+    with_it = [skill for skill, tools in offered.items() if tool.name in tools]
+    if not with_it:
+        return f"with {tool.skill} beside another skill"
     if len(with_it) == len(offered):
         return "always"
     if NO_SKILL in with_it:
