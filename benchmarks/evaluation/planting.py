@@ -135,8 +135,7 @@ def secret(folder: Path, chance: random.Random) -> bool:
 
 
 def local_path(folder: Path, chance: random.Random) -> bool:
-    user = chance.choice(("mkoehler", "s.tanaka", "lwilson"))
-    return _insert(folder, f"The data is in `/Users/{user}/Documents/project/data.csv`.", chance)
+    return _insert(folder, f"The data is in `{Path.home()}/Documents/project/data.csv`.", chance)
 
 
 def broken_header(folder: Path, chance: random.Random) -> bool:

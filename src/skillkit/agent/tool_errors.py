@@ -8,9 +8,7 @@ from skillkit.agent.telemetry import Next
 
 FRAMEWORK_ROUNDS = 40
 """What the framework allows by itself; a client with a smaller number has its reasons."""
-_JSON = " Arguments are one JSON object with every required argument."
-_NOT_PARSED, _UNKNOWN = "Error: Argument parsing failed", "Error: Requested function "
-"""How the framework begins these errors; it gives them no code."""
+_TOOLS = " Tools: "
 
 
 def describe_tool_errors(client: Any, tool_calls: int) -> None:
@@ -23,7 +21,7 @@ def describe_tool_errors(client: Any, tool_calls: int) -> None:
 
 
 class ToolErrors(ChatMiddleware):
-    """Adds to the framework's errors what a model needs: which tools there are, what arguments look like."""
+    """Adds the tools there are to calls that the framework could not make; it gives their errors no code."""
 
     async def process(self, context: ChatContext, call_next: Next) -> None:
         tools = (context.options or {}).get("tools") or ()
@@ -34,11 +32,9 @@ class ToolErrors(ChatMiddleware):
 
 
 def _explained(content: Content, names: str) -> Content:
-    said = str(content.result or "") if content.type == "function_result" else ""
-    if said.startswith(_UNKNOWN) and " Tools: " not in said:
-        more = f" Tools: {names or 'none'}."
-    elif said.startswith(_NOT_PARSED) and not said.endswith(_JSON):
-        more = _JSON
-    else:
+    said = str(content.result or "")
+    if content.type != "function_result" or not content.exception or _TOOLS in said:
         return content
-    return Content.from_function_result(str(content.call_id), result=said + more, exception=content.exception)
+    return Content.from_function_result(
+        str(content.call_id), result=f"{said}{_TOOLS}{names or 'none'}.", exception=content.exception
+    )

@@ -35,11 +35,6 @@ _NEAREST_FIRST = (
     SourceType.PACKAGE,
     SourceType.BUNDLED,
 )
-_OPENING = re.compile(
-    r"(?:this\s+skill\s+(?:should\s+be\s+|is\s+)?used?|use(?:\s+this\s+skill)?)\s+when(?:ever)?\s+(?:the\s+)?users?\s+"
-    r"(?:asks?|wants?|needs?)\s+(?:you\s+)?(?:to|for)\s+",
-    re.IGNORECASE,
-)
 _CLAUSE_END = re.compile(r"[.!?;:](?=\s|$)|\s[—–-]\s")
 _DISTANCE = {source: distance for distance, source in enumerate(_NEAREST_FIRST)}
 
@@ -159,7 +154,7 @@ def entry_tokens(skill: SkillMetadata, counter: TokenCounter) -> int:
 
 def skill_line(skill: SkillMetadata, length: int = LONGEST_CLAUSE) -> str:
     """A skill in one line: its id and the first clause of its description."""
-    description = _OPENING.sub("", one_line(skill.description))
+    description = one_line(skill.description)
     ends = (found.start() for found in _CLAUSE_END.finditer(description) if found.start() >= SHORTEST_CLAUSE)
     clause = cut(description[: next(ends, len(description))], length)
     name = escaped_line(skill_id(skill))

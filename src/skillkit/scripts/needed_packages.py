@@ -1,6 +1,5 @@
 """What a skill's Python scripts import and do not declare, read from their source: nothing is run."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,11 +19,6 @@ from skillkit.scripts.inline_metadata import InlineMetadataError, parse_inline_m
 
 KNOWN, SAME_NAME = "known", "same name"
 _MARK = b"# /// script"
-_UNAVAILABLE = re.compile(
-    r"Wheels are required for `([\w.-]+)`|(?:Because|and|that|versions of) ([\w.-]+) "
-    r"(?:was not found|ha(?:s|ve) no usable wheels)"
-)
-_REQUIRED = re.compile(r"and you require ([\w.-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +116,6 @@ def chosen_requirements(needed: list[NeededPackage], added: list[str], left_out:
         and not skipped & {normalised(each.requirement), normalised(each.module)}
     ]
     return [*dict.fromkeys((*kept, *added))]
-
-
-def unavailable_requirements(requirements: list[str], said: str) -> list[str]:
-    """Return the names among `requirements` that the index has not, or not ready-made, by what uv said."""
-    wanted = [normalised(each) for each in requirements]
-    named = {normalised(found[1] or found[2]) for found in _UNAVAILABLE.finditer(said)}
-    if not named & {*wanted}:  # it is something that one of them needs
-        named = {normalised(found[1]) for found in _REQUIRED.finditer(said)}
-    return [name for name in wanted if name in named]
 
 
 def packages_of(skill: SkillMetadata, *, strict: bool = False) -> list[NeededPackage]:

@@ -13,7 +13,7 @@ from skillkit.install.consents import ConsentFile, ConsentKind
 from skillkit.install.granted_parts import add_parts, packages_consent
 from skillkit.scripts import DependencyError, Grants
 from skillkit.scripts.inline_metadata import InlineMetadata
-from skillkit.scripts.needed_packages import needed_packages, packages_of, unavailable_requirements
+from skillkit.scripts.needed_packages import needed_packages, packages_of
 
 __all__ = ["fresh", "index"]
 
@@ -121,18 +121,6 @@ def test_requirements_beside_the_scripts_count_more_than_a_guess():
 )
 def test_what_a_script_says_of_installing_counts_more_than_a_guess(said, module, requirement):
     assert needed(f"import {module}\n{said}\n")[module].requirement == requirement
-
-
-@pytest.mark.parametrize(
-    ("said", "named"),
-    [
-        ("Because gone was not found in the package registry and you require gone, we can", ["gone"]),
-        ("Because all versions of sub have no usable wheels and you require outer, we can", ["outer"]),
-        ("error: the index does not answer", []),
-    ],
-)
-def test_what_cannot_be_had_is_named_also_where_it_is_needed_by_another(said, named):
-    assert unavailable_requirements(["Outer>=1", "gone", "kept"], said) == named
 
 
 def accept(workshop, skill, requirements):

@@ -29,7 +29,6 @@ from skillkit.scripts.needed_packages import (
     NeededPackage,
     chosen_requirements,
     packages_of,
-    unavailable_requirements,
 )
 from skillkit.scripts.node_locks import locked_names
 from skillkit.scripts.node_packages import NodeProject, node_projects_of
@@ -92,12 +91,10 @@ def packages(  # noqa: PLR0917 -- the options of a command
     try:
         given = _lock(skill, digest, chosen, projects if npm else [], before)
     except DependencyError as error:
-        if not (unavailable := unavailable_requirements(chosen, str(error))):
+        if not chosen:
             raise
-        options = [f"--with={each}" for each in with_ or []]
-        options += [f"--without={each}" for each in (*(without or []), *unavailable)]
-        command = shlex.join(("agent", "skill", "packages", skill.canonical_name, *options))
-        raise DependencyError(f"{error}\nTo go on without what cannot be had: {command}") from error
+        command = shlex.join(("agent", "skill", "packages", skill.canonical_name))
+        raise DependencyError(f"{error}\nTo leave a package out: {command} --without PACKAGE") from error
     ConsentFile(journal=open_journal()).grant(*given)
     if json:
         locks = {each.kind.value: each.detail for each in given}
