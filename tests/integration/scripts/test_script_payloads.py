@@ -151,7 +151,7 @@ async def test_a_script_without_json_is_not_given_it(workshop):
     tools = workshop.tools()
     answer = tools.script_run("demo", "count")
     assert answer["error"] == "parse_error"
-    assert answer["message"] == "Expected JSON output, got: 7 files\n"
+    assert answer["message"] == "Expected JSON output, got: 7 files"
     assert tools.script_run("demo", "count", json=False)["result"] == "7 files\n"
     (run,) = (tool for tool in tools.tools() if tool.name == "script_run")
     call = {"skill_id": "demo", "script_name": "count"}
@@ -386,14 +386,14 @@ def test_usage_that_is_told_before_a_failure_is_help(workshop, printed, answers,
         assert "it ended with exit code 2" in answer["message"]
 
 
-def test_help_gets_neither_network_nor_variables_nor_more_than_ten_seconds(workshop, monkeypatch):
+def test_help_gets_neither_network_nor_variables_nor_more_time_than_a_run(workshop, monkeypatch):
     monkeypatch.setenv("SECRET_KEY", "secret")
     workshop.skill(tell_py="import os; print('usage', os.environ.get('SECRET_KEY'))")
     tools = workshop.tools(Grants(env=("SECRET_KEY",), network=True))
     answer = tools.script_help("demo", "tell")
     assert answer["result"]["help_text"] == "usage None"
     assert answer["meta"]["grants"]["network"] is False
-    assert answer["meta"]["grants"]["timeout"] == 10
+    assert answer["meta"]["grants"]["timeout"] == 60
 
 
 def test_help_on_stderr_counts_when_stdout_is_empty(workshop):
