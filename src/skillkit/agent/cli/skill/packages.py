@@ -21,6 +21,7 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.consents import Consent, ConsentFile, ConsentKind
 from skillkit.install.granted_parts import npm_consent, packages_consent
 from skillkit.install.views import needed_package_view, node_project_view
+from skillkit.scripts.distributions import normalised
 from skillkit.scripts.inline_metadata import InlineMetadata, InlineMetadataError
 from skillkit.scripts.models import DependencyError
 from skillkit.scripts.needed_packages import (
@@ -91,10 +92,13 @@ def packages(  # noqa: PLR0917 -- the options of a command
     try:
         given = _lock(skill, digest, chosen, projects if npm else [], before)
     except DependencyError as error:
-        if not chosen:
+        missing = [each for each in chosen if not _can_be_had(skill, digest, each, before)]
+        if not missing or missing == chosen:  # they do not go together, or the index does not answer
             raise
-        command = shlex.join(("agent", "skill", "packages", skill.canonical_name))
-        raise DependencyError(f"{error}\nTo leave a package out: {command} --without PACKAGE") from error
+        options = [f"--with={each}" for each in with_ or []]
+        options += [f"--without={each}" for each in (*(without or []), *map(normalised, missing))]
+        command = shlex.join(("agent", "skill", "packages", skill.canonical_name, *options))
+        raise DependencyError(f"{error}\nTo go on without what cannot be had: {command}") from error
     ConsentFile(journal=open_journal()).grant(*given)
     if json:
         locks = {each.kind.value: each.detail for each in given}
@@ -132,6 +136,14 @@ def _lock(
     finally:
         runner.close()
     return given
+
+
+def _can_be_had(skill: SkillMetadata, digest: str, requirement: str, before: str) -> bool:
+    try:
+        _lock(skill, digest, [requirement], [], before)
+    except DependencyError:
+        return False
+    return True
 
 
 def _show(needed: list[NeededPackage]) -> None:
