@@ -79,7 +79,7 @@ def test_a_busy_service_is_asked_again_and_the_user_is_told(agent, online: OpenA
 
 
 def test_a_quota_that_is_used_up_is_not_waited_for(agent, online: OpenAIServer) -> None:
-    online.replies = [Fail(429, "You exceeded your current quota", wait=None)]
+    online.replies = [Fail(429, "You exceeded your current quota", wait=None, code="insufficient_quota")]
     done = agent("-p", "Hello")
     assert (done.code, len(online.requests)) == (1, 1)
     assert "the quota is used up" in done.stderr

@@ -120,7 +120,7 @@ def test_a_tool_is_called_and_its_result_goes_back(ask, model) -> None:
             "limits how often it can be asked. Wait, or choose another: --provider NAME. It says: slow down",
         ),
         (
-            Fail(429, "You exceeded your current quota"),
+            Fail(402, "You exceeded your current quota"),
             "says that the quota is used up. Choose another: --provider NAME. It says: You exceeded your "
             "current quota",
         ),

@@ -110,12 +110,18 @@ def test_a_date_to_wait_for_is_waited_for(agent, online: OpenAIServer) -> None:
 @pytest.mark.parametrize(
     ("status", "said", "words"),
     [
-        (400, "input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000", "/compact"),
-        (400, "Your credit balance is too low to access the API.", "the quota is used up"),
+        (
+            400,
+            "input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000",
+            "refused the request",
+        ),
+        (400, "Your credit balance is too low to access the API.", "refused the request"),
         (404, "Not Found", "or there is no such service at http://127.0.0.1"),
     ],
 )
-def test_refusals_of_other_services_are_understood(agent, online, status: int, said: str, words: str) -> None:
+def test_refusals_of_other_services_are_shown_in_their_words(
+    agent, online, status: int, said: str, words: str
+) -> None:
     online.replies = [Raw(json.dumps({"error": {"message": said}}).encode(), status, "application/json")]
     line = one_line(agent("-p", "Hello").stderr)
     assert words in line

@@ -58,7 +58,7 @@ def test_a_script_runs_where_the_home_cannot_be_written(tmp_path: Path) -> None:
 
 def write_own_skill(folder: Path, script: str) -> Path:
     """A skill in the user's own folder, which is trusted."""
-    base = folder / ".claude" / "skills" / "demo"
+    base = folder / ".agent" / "skills" / "demo"
     (base / "scripts").mkdir(parents=True)
     (base / "SKILL.md").write_text("---\nname: demo\ndescription: Does things\n---\n# Demo\n")
     (base / "scripts" / "tell.py").write_text(script)

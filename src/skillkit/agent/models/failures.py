@@ -14,13 +14,10 @@ from skillkit.agent.models.provider import ChatProvider
 from skillkit.journal.sensitive import redacted
 
 _MAX_SAID = 400
-_TOO_LONG = re.compile(
-    r"context.{0,3}(?:length|window|size|limit)|maximum (?:context|prompt)|prompt is too long"
-    r"|too many (?:input )?tokens|input token count|request too large",
-    re.IGNORECASE,
-)
-_QUOTA = re.compile(r"quota|billing|credit|balance|spend", re.IGNORECASE)
-_NO_CREDIT = re.compile(r"credit balance|insufficient (?:balance|credit|funds)", re.IGNORECASE)
+_TOO_LONG = "context_length_exceeded"
+_NO_QUOTA = "insufficient_quota"
+_DAILY = "PerDay"
+"""Part of the id of a quota of Gemini that no waiting brings back."""
 _STATUS_OF_KIND = {
     "overloaded_error": 529,
     "rate_limit_error": 429,
@@ -42,8 +39,9 @@ def friendly(error: BaseException, provider: ChatProvider) -> AgentError:
         if isinstance(link, AgentError):
             return link
     said = redacted(" ".join(_own_words(chain).split()))[:_MAX_SAID]
-    quota = is_out_of_quota(error)
-    text = _by_status(status_of(error), said, provider, quota=quota) or _by_kind(chain, said, provider)
+    text = _by_status(status_of(error), said, provider, quota=is_out_of_quota(error)) or _by_kind(
+        chain, said, provider
+    )
     return ProviderError(f"The provider '{provider.name}' {text}")
 
 
@@ -59,13 +57,13 @@ def _by_status(status: int | None, said: str, provider: ChatProvider, *, quota: 
         case 404:
             at = provider.shown_address and f", or there is no such service{provider.shown_address}"
             return f"does not know the model '{provider.model}'{at}. Choose another: --model NAME. {it_says}"
-        case 400 | 402 | 429 if quota or status == 402 or _NO_CREDIT.search(said):
+        case 402 | 429 if quota:
             return f"says that the quota is used up. Choose another: --provider NAME. {it_says}"
         case 429:
             return f"limits how often it can be asked. Wait, or choose another: --provider NAME. {it_says}"
         case 413:
             return _too_long(it_says)
-        case 400 | 422 if _TOO_LONG.search(said):
+        case 400 | 422 if _TOO_LONG in said:
             return _too_long(it_says)
         case 400 | 422:
             return f"refused the request: {said}"
@@ -125,9 +123,9 @@ def _status_in(body: Any) -> int | None:
 
 def is_out_of_quota(error: BaseException) -> bool:
     """Whether a service refuses because nothing is left to be used up, which no waiting changes."""
-    if status_of(error) not in (402, 429) or _retry_delay(error) is not None:
-        return False
-    return _QUOTA.search(_own_words(list(_chain(error)))) is not None
+    chain = list(_chain(error))
+    daily = any(_DAILY in json.dumps(getattr(link, "details", None), default=str) for link in chain)
+    return status_of(error) == 402 or daily or _NO_QUOTA in _own_words(chain)
 
 
 def headers_of(error: BaseException) -> Mapping[str, str]:
@@ -156,7 +154,7 @@ def _retry_delay(error: BaseException) -> float | None:
     """Return what Gemini says in the body; it names a delay even for the quota of a day."""
     for link in _chain(error):
         details = json.dumps(getattr(link, "details", None), default=str)
-        if "PerDay" not in details and (found := _RETRY_DELAY.search(details)):
+        if _DAILY not in details and (found := _RETRY_DELAY.search(details)):
             return float(found[1])
     return None
 
