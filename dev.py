@@ -28,6 +28,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -90,6 +91,8 @@ def main(arguments: list[str]) -> int:
 
 def agent(arguments: list[str]) -> int:
     prepare(AGENT.get(" ".join(arguments[:1]), "agent"))
+    if sys.stderr and not shutil.which("agent"):
+        say(f'`agent` is not on your PATH: export PATH={shlex.quote(str(BIN))}:"$PATH"')
     os.execv(BIN / "agent", ["agent", *arguments])
 
 

@@ -1,5 +1,6 @@
 """Setting up: every command installs what it needs and nothing else, and a failure is one sentence."""
 
+import hashlib
 import os
 import re
 import runpy
@@ -109,3 +110,30 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     )
     os.close(writing)
     assert done.stderr == ""
+
+
+def test_commands_that_the_program_prints_run_after_one_line(tmp_path: Path) -> None:
+    clone = tmp_path / "a clone"
+    (clone / ".venv" / "bin").mkdir(parents=True)
+    for name in DEV["INPUTS"]:
+        shutil.copy(ROOT / name, clone)
+    shutil.copy(ROOT / "dev.py", clone)
+    digest = hashlib.sha256(b"".join((clone / name).read_bytes() for name in DEV["INPUTS"])).hexdigest()
+    present = " ".join(DEV["expanded"](["agent"]))
+    (clone / ".venv" / "installed-from").write_text(f"{digest}\n{sys.version}\nextras: {present}\n")
+    program = clone / ".venv" / "bin" / "agent"
+    program.write_text("#!/bin/sh\necho 'Next: agent demo'\n")
+    program.chmod(0o755)
+
+    def shell(line: str) -> "subprocess.CompletedProcess[str]":
+        bare = {"PATH": "/usr/bin:/bin", "PYTHON": sys.executable}
+        return subprocess.run(
+            ["/bin/bash", "-c", line], cwd=clone, env=bare, capture_output=True, text=True, check=False
+        )
+
+    first = shell('"$PYTHON" dev.py agent demo')
+    assert first.stdout == "Next: agent demo\n"
+    [hint] = re.findall("^`agent` is not on your PATH: (export .*)\n$", first.stderr)
+    assert shell(f"{hint}\nagent demo").returncode == 0
+    assert shell(f'{hint}\n"$PYTHON" dev.py agent demo').stderr == ""
+    assert shell('"$PYTHON" dev.py agent demo 2>&-').stdout == first.stdout
