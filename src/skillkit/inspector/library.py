@@ -24,7 +24,7 @@ from skillkit.install.tree import ANY_SIZE, SkillTree, read_folder
 from skillkit.integrations.default_tools import default_provider, default_sources
 from skillkit.journal import JournalReader, SkillUsage
 from skillkit.journal.usage import UsageCounter
-from skillkit.matching import SkillMatcher
+from skillkit.matching import Match, SkillMatcher
 from skillkit.matching.settings import Mode
 from skillkit.scripts import ScriptTools
 
@@ -80,7 +80,7 @@ class Library:
         self._counting_uses: threading.Thread | None = None
         self._matching = threading.Lock()
         """Held while skills are indexed; nothing but requests waits for that."""
-        self._matchers: dict[Mode, tuple[int, SkillMatcher]] = {}
+        self._matchers: dict[tuple[Mode, bool], tuple[int, SkillMatcher]] = {}
         self._providers: dict[Mode, tuple[SkillManager, SkillContextProvider]] = {}
 
     def refresh(self) -> bool:
@@ -120,6 +120,18 @@ class Library:
     def status(self, name: str) -> SkillStatus:
         """Return one skill as it is this moment; raises SkillNotFoundError."""
         return self.snapshot().judgements.judge(self.manager.get_skill(name))
+
+    def refused(self, request: str, mode: Mode | None, limit: int) -> list[tuple[Match, SkillStatus]]:
+        """Return the skills nearest to a request that may not be used, scored as if all known ones might."""
+        offered = {skill.skill_path for skill in self.manager.offered_skills()}
+        if all(skill.skill_path in offered for skill in self.manager.list_skills()):
+            return []
+        judgements = self.snapshot().judgements
+        return [
+            (match, judgements.known(match.skill) or judgements.judge(match.skill))
+            for match in self.matcher(mode, known=True).rank(request, limit)
+            if match.score > 0 and match.skill.skill_path not in offered
+        ]
 
     @property
     def progress(self) -> tuple[int, bool, bool]:
@@ -179,15 +191,15 @@ class Library:
             with self._lock:
                 self._counting_uses = None
 
-    def matcher(self, mode: Mode | None = None) -> SkillMatcher:
-        """Return a matcher over the skills on offer, as the program would have it."""
+    def matcher(self, mode: Mode | None = None, *, known: bool = False) -> SkillMatcher:
+        """Return a matcher over the skills on offer, as the program would have it, or over all `known`."""
         with self._matching:
             wanted = mode or SkillMatcher().mode
-            kept = self._matchers.get(wanted)
+            kept = self._matchers.get((wanted, known))
             if kept is None or kept[0] != self.version:
                 matcher = kept[1] if kept else SkillMatcher(mode=wanted)
-                matcher.update(self.manager.offered_skills())
-                self._matchers[wanted] = kept = (self.version, matcher)
+                matcher.update(self.manager.list_skills() if known else self.manager.offered_skills())
+                self._matchers[wanted, known] = kept = (self.version, matcher)
             return kept[1]
 
     def provider(self, mode: Mode | None = None) -> SkillContextProvider:

@@ -82,6 +82,11 @@ class Selection:
         export = f"export {VARIABLE}={shlex.quote(value)}"
         return f"{export} && {approve}" if approve else export
 
+    @property
+    def origin(self) -> str:
+        """What is wanted and where that is said: `AGENT_SKILLS=all`, `enabled: csv-report`."""
+        return f"{VARIABLE}={self}" if self.by_variable else f"enabled: {self}"
+
     def __str__(self) -> str:
         return ",".join(sorted(self.names)) if self.mode == "names" else self.mode
 

@@ -23,9 +23,7 @@ def check(*, json: bool = False) -> None:
     if json:
         output.print_json({**report_view(report), "load_failed": broken, "tool_collisions": collisions})
         return
-    chosen = output.summary(str(report.selection))
-    whence = f"AGENT_SKILLS={chosen}" if report.selection.by_variable else f"enabled: {chosen}"
-    output.say(f"Skills ({whence}):")
+    output.say(f"Skills ({output.summary(report.selection.origin)}):")
     for status in report.skills:
         reason = broken.get(status.skill.name, "")
         failure = f"  ✗ {status.skill.name} (active) - Load failed: {reason}"

@@ -8,7 +8,7 @@ from skillkit.disclosure.tokens import TokenEstimator
 from skillkit.inspector.html import Markup, bar, link, table, tag
 from skillkit.inspector.layout import badge, choice, legend, nothing, page, section
 from skillkit.inspector.library import Library
-from skillkit.inspector.pages.skills import address
+from skillkit.inspector.pages.skills import address, state
 from skillkit.matching import Match, MatchResult
 from skillkit.matching.settings import Mode
 
@@ -75,7 +75,13 @@ def _scores(library: Library, text: str, mode: Mode | None = None) -> Markup:
     explained = matcher.explain(text)
     ranked = matcher.rank(text, MAX_ROWS)
     taken = {match.skill.base_dir for match in explained.matches}
-    rows = [_row(match, match.skill.base_dir in taken, explained) for match in ranked if match.score > 0]
+    found = [
+        (match, _verdict(match, match.skill.base_dir in taken, explained))
+        for match in ranked
+        if match.score > 0
+    ]
+    found += [(match, state(status)) for match, status in library.refused(text, mode, MAX_ROWS)]
+    rows = [_row(*one) for one in sorted(found, key=lambda one: -one[0].score)]
     return section(
         f"Scores ({matcher.mode.value})",
         tag("p", explained.explanation),
@@ -84,20 +90,19 @@ def _scores(library: Library, text: str, mode: Mode | None = None) -> Markup:
         else nothing("No skill is near."),
         tag(
             "p",
-            f"{len(library.manager.offered_skills()) - len(rows):,} more skills have no word in common.",
+            f"{len(library.manager.list_skills()) - len(rows):,} more skills have no word in common.",
             class_="faint",
         ),
     )
 
 
-def _row(match: Match, taken: bool, explained: MatchResult) -> list[object]:
-    verdict = (
-        badge("matched", "good")
-        if taken
-        else badge("below the line")
-        if match.score < explained.threshold
-        else badge("left out", "warn")
-    )
+def _verdict(match: Match, taken: bool, explained: MatchResult) -> Markup:
+    if taken:
+        return badge("matched", "good")
+    return badge("below the line") if match.score < explained.threshold else badge("left out", "warn")
+
+
+def _row(match: Match, verdict: Markup) -> list[object]:
     return [
         link(address(match.skill.name), match.skill.name),
         [bar((("score", match.score),), 1.0, f"score {match.score:.2f}"), f"{match.score:.2f}"],

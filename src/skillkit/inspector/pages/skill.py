@@ -92,7 +92,7 @@ def _facts(library: Library, status: SkillStatus) -> list[tuple[str, object]]:
     skill, record = status.skill, status.installed
     cost = cost_of(library.costs(), skill)
     rows: list[tuple[str, object]] = [
-        ("State", [state(status), " ", status.refusal.reason if status.refusal else ""]),
+        ("State", state(status)),
         (
             "Trust",
             [trust(status), " ", status.standing.reason],

@@ -14,6 +14,7 @@ from skillkit.inspector.html import Markup, bar, link, table, tag
 from skillkit.inspector.layout import badge, choice, count_of, legend, nothing, page, section, tiles
 from skillkit.inspector.library import Library, Snapshot
 from skillkit.install.enabled import SkillStatus
+from skillkit.install.selection import Selection
 from skillkit.journal import SkillUsage
 
 PAGE = 50
@@ -116,7 +117,7 @@ def show(library: Library, query: Mapping[str, str]) -> str:
     return page(
         "Skills",
         "/",
-        tag("div", _budget(snapshot, report), id="budget", data_follow=True),
+        tag("div", _budget(snapshot, report, library.enabled.selection), id="budget", data_follow=True),
         _form(snapshot, wanted),
         tag("div", listed, id="list", data_follow=True),
         _problems(snapshot.diagnostics),
@@ -130,10 +131,13 @@ def address(name: str) -> str:
 
 
 def state(status: SkillStatus) -> Markup:
-    """Return whether a skill is in use here and, if not, why."""
-    if status.refusal is not None:
-        return tag("span", badge(status.refusal.code, "warn"), title=status.refusal.reason)
-    return badge("active", "good")
+    """Return whether a skill is active here and, if not, why and the one command that changes that."""
+    refusal = status.refusal
+    if refusal is None:
+        return badge("active", "good")
+    reason = refusal.reason.removesuffix(refusal.remedy)
+    remedy = tag("code", refusal.remedy) if reason != refusal.reason else None
+    return tag("span", badge(refusal.code, "warn"), " ", tag("small", reason, remedy))
 
 
 def trust(status: SkillStatus) -> Markup:
@@ -283,18 +287,22 @@ def _uses(row: SkillRow) -> object:
     return tag("span", "counting …", class_="faint") if row.uses is None else f"{row.uses:,}"
 
 
-def _budget(snapshot: Snapshot, report: CostReport | None) -> Markup:
-    """Return what every prompt pays, and which skills the budget leaves out of it."""
+def _budget(snapshot: Snapshot, report: CostReport | None, selection: Selection) -> Markup:
+    """Return how many skills are active, what every prompt pays, and which skills the budget leaves out."""
     waiting = snapshot.judgements.waiting
     looked = f"{waiting:,} {NOT_YET}" if waiting else "all looked at"
-    found = ("Skills", f"{len(snapshot.skills):,}", looked)
+    active = sum(status.active for status in snapshot.judgements.statuses)
+    found = (
+        ("Skills", f"{len(snapshot.skills):,}", looked),
+        ("Active", f"{active:,}", one_line(selection.origin)[:80]),
+    )
     if report is None:
-        return tiles([found, ("In every prompt", "counting …", "")])
+        return tiles([*found, ("In every prompt", "counting …", "")])
     return tag(
         "div",
         tiles(
             [
-                found,
+                *found,
                 ("In every prompt", f"{report.catalogue:,} tokens", f"of a budget of {report.budget:,}"),
                 ("All instructions", f"{report.static:,} tokens", "if they were all in the prompt"),
                 ("Counted by", report.counter, ""),
