@@ -1,7 +1,7 @@
 """Whether a skill's scripts may run: the user's word about exact bytes, never the conversation's."""
 
 import shlex
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
@@ -69,19 +69,6 @@ class ScriptQuestion:
 
 
 Ask = Callable[[ScriptQuestion], Awaitable[Decision]]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolQuestion:
-    """A call of one of the program's own tools that is outside of what the skills in use declare."""
-
-    tool: str
-    arguments: Mapping[str, object]
-    skills: tuple[str, ...]
-    """The ids of the skills in use."""
-
-
-AskAboutTool = Callable[[ToolQuestion], Awaitable[bool]]
 
 
 _approved_once: ContextVar[str] = ContextVar("skillkit_approved_once", default="")

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillkit.agent.approvals import Approvals, Ask, AskAboutTool
+from skillkit.agent.approvals import Approvals, Ask
 from skillkit.agent.compaction import SHARE_OF_CONTEXT, Compaction, compact, tokens_of
 from skillkit.agent.conversations import ConversationStore, SavedConversation
 from skillkit.agent.exceptions import UnfinishedAnswerError
@@ -68,7 +68,6 @@ class AgentRuntime:
         *,
         memory: Memory | None = None,
         ask: Ask | None = None,
-        ask_about_tool: AskAboutTool | None = None,
         observers: Observers = NO_OBSERVERS,
         client: Any = None,
         settings: Settings | None = None,
@@ -81,7 +80,6 @@ class AgentRuntime:
         self.memory = memory
         self.ask = ask
         """Asks the user about scripts; None where nobody can be asked."""
-        self.ask_about_tool = ask_about_tool
         """Asks about the program's own tools while a skill in use does not declare them."""
         self.observers = observers
         self.client = client
@@ -317,7 +315,6 @@ class AgentRuntime:
             self.enabled.team.around(self.approvals),
             problem=self.observers.problem,
             printed=self.observers.printed,
-            gate=self.settings.gate,
             shown_files=self.provider.settings.kinds_of_shown_files,
         )
         skills = ProgramSkills(
@@ -331,7 +328,6 @@ class AgentRuntime:
             models=self.provider.settings.models_of_skills(),
             effort_options=self.provider.effort_options,
             fork_middleware=self._watchers,
-            ask_about_tool=self.ask_about_tool,
         )
         saved = self.conversation.state.get("skills")
         problems = [skills.restore(saved)] if saved else skills.pin(self.settings.pinned_skills)

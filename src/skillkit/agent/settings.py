@@ -64,9 +64,6 @@ class Settings:
     """`NAME,NAME`: what scripts see in no project folder, besides keys and the like."""
     pinned: str = ""
     """`NAME,NAME`: skills that are in use in every new conversation from its first request on."""
-    gate: str = ""
-    """`asks` or `hidden`: what becomes of the program's own tools that are outside of `allowed-tools` of the
-    skills in use; empty leaves them as they are."""
     tenant: str = ""
     """On whose behalf a policy is asked and a fleet is used."""
     providers: dict[str, ProviderSettings] = field(default_factory=dict)
@@ -173,7 +170,6 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     "verbose": _boolean,
     "tool_calls": _number,
     "turn_tokens": _number,
-    "gate": _like("asks|hidden|", "The setting 'gate' is asks, hidden or ''"),
     "tenant": lambda key, value: value.strip(),
     "timeout": _number,
     "context": _number,

@@ -1,20 +1,12 @@
 """The skills of the program: the integration for Agent Framework, with what only this program does."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agent_framework import ChatContext, Message, SupportsAgentRun
 
-from skillkit.agent.approvals import (
-    Approvals,
-    Ask,
-    AskAboutTool,
-    Decision,
-    ScriptQuestion,
-    ToolQuestion,
-)
+from skillkit.agent.approvals import Approvals, Ask, Decision, ScriptQuestion
 from skillkit.agent.script_answers import ShownOutputs, find_remedy
 from skillkit.core.authority import Authority, Requester
 from skillkit.core.digest_memo import tree_digests
@@ -34,9 +26,7 @@ from skillkit.disclosure import (
     with_insertions,
 )
 from skillkit.disclosure.exceptions import SkillRefusedError
-from skillkit.disclosure.tool_gate import Gated, ToolGate
-from skillkit.disclosure.tool_sources import FixedTools, JoinedTools, question_event
-from skillkit.disclosure.tools import find_tool
+from skillkit.disclosure.tool_sources import FixedTools, JoinedTools
 from skillkit.integrations.agent_framework import EffortOptions, SkillsContextProvider, as_message
 from skillkit.integrations.agent_framework_files import show_files
 from skillkit.integrations.conversation import Conversation
@@ -54,13 +44,9 @@ def disclosure_provider(
     *,
     problem: Callable[[str], object],
     printed: Callable[[str], object],
-    gate: str = "",
     shown_files: Sequence[str] = (),
 ) -> SkillContextProvider:
-    """What the program discloses of skills; scripts get what `authority` grants them.
-
-    `gate` is what happens to the program's own tools outside of what skills in use declare.
-    """
+    """What the program discloses of skills; scripts get what `authority` grants them."""
     settings = DisclosureSettings.from_environment()
     runner = default_runner()
     if isinstance(runner, LocalRunner):
@@ -73,7 +59,6 @@ def disclosure_provider(
         fallback=settings.fallback,
         tool_sources=default_sources(manager, scripts, on_error=lambda error: problem(str(error))),
         run_command=scripts.run_command,
-        gate=ToolGate(gate) if gate else None,
         shown_files=shown_files,
     )
 
@@ -96,7 +81,6 @@ class ProgramSkills(SkillsContextProvider):
         models: Mapping[str, str] | None = None,
         effort_options: EffortOptions | None = None,
         fork_middleware: Callable[[], list[Any]] = list,
-        ask_about_tool: AskAboutTool | None = None,
     ) -> None:
         super().__init__(
             provider,
@@ -109,8 +93,6 @@ class ProgramSkills(SkillsContextProvider):
         )
         self.fork_middleware = fork_middleware
         self.approvals = approvals
-        self.ask_about_tool = ask_about_tool
-        """Asks the user about tools of the program's own; None where nobody can be asked."""
         self.observer = observer
         self.embedded = embedded
         """Whether the embedded model is asked, which gets the tools of the skills of a turn and no list."""
@@ -148,18 +130,7 @@ class ProgramSkills(SkillsContextProvider):
 
     async def _ask(self, tool: str, arguments: Mapping[str, object]) -> bool:
         with in_turn(self.session.id, self.session.turn):
-            if find_tool(self.basic, tool, self.session) is not None:
-                return await self._ask_about_own(tool, arguments)
             return await self.approvals.ask_about(tool, arguments)
-
-    async def _ask_about_own(self, tool: str, arguments: Mapping[str, object]) -> bool:
-        journal, asked = self.provider.manager.journal, question_event(tool, arguments, self.session)
-        journal.record(asked)
-        question = ToolQuestion(tool, arguments, self.session.active_ids)
-        allowed = self.ask_about_tool is not None and await self.ask_about_tool(question)
-        kind = Kind.SCRIPT_GRANTED if allowed else Kind.SCRIPT_DENIED
-        journal.record(replace(asked, kind=kind, time=time.time()))
-        return allowed
 
     def remember(self, conversation: Conversation, state: dict[str, Any]) -> None:
         """Nothing: the runtime saves the session with the conversation."""
@@ -181,7 +152,7 @@ class ProgramSkills(SkillsContextProvider):
         return disclosed
 
     def _with_own_tools(self, source: ToolSource) -> ToolSource:
-        joined = JoinedTools([Gated(self.basic, self.provider.admit), source])
+        joined = JoinedTools([self.basic, source])
         if not self.embedded:
             return joined  # the same in every request: other tools end a prompt cache
         from skillkit.agent.local.tools import LocalTools

@@ -4,16 +4,13 @@ A gate only ever takes away: what a skill names is as free as the host made it, 
 asks first or is hidden, and nothing is granted.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from fnmatch import fnmatchcase
 
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.session import SkillSession
 from skillkit.disclosure.tool_result import ToolResult
-from skillkit.disclosure.tool_sources import WrappedTools
-from skillkit.disclosure.tools import Tool, ToolSource, find_tool
 
 
 class Admission(str, Enum):
@@ -62,31 +59,3 @@ def outside(tool: str, session: SkillSession) -> ToolResult:
     skills = ", ".join(session.active_ids)
     message = f"{tool} is not among the tools of the skills in use ({skills})"
     return ToolResult.failure(tool, "permission_denied", message)
-
-
-class Gated(WrappedTools):
-    """Tools of the host's own, given as neutral ones, each as `admits` says at the moment."""
-
-    def __init__(self, source: ToolSource, admits: Callable[[str, SkillSession], Admission]) -> None:
-        super().__init__(source)
-        self.admits = admits
-
-    def wrap(self, tool: Tool, session: SkillSession) -> Tool | None:
-        match self.admits(tool.name, session):
-            case Admission.FREE:
-                return tool
-            case Admission.ASKS:
-                return replace(tool, asks=True)
-            case Admission.HIDDEN:
-                return None
-
-    def tool(self, name: str, session: SkillSession) -> Tool | None:
-        """One tool; a hidden one says that it is, to a model that remembers it."""
-        found = find_tool(self.source, name, session)
-        if found is None or (wrapped := self.wrap(found, session)) is not None:
-            return None if found is None else wrapped
-
-        async def refuse(**arguments: object) -> ToolResult:
-            return outside(name, session)
-
-        return replace(found, handler=refuse)

@@ -31,13 +31,12 @@ def test_settings_are_changed_one_at_a_time(tmp_path: Path) -> None:
 def test_what_skills_get_of_the_program_is_set(tmp_path: Path) -> None:
     file = SettingsFile(tmp_path)
     file.change("pinned", "csv-report, release-notes")
-    file.change("gate", "hidden")
     file.change("tenant", "acme")
     settings = file.change("openai.shown_files", "image/*, application/pdf")
     assert settings.pinned_skills == ("csv-report", "release-notes")
-    assert (settings.gate, settings.tenant) == ("hidden", "acme")
+    assert settings.tenant == "acme"
     assert settings.of("openai").kinds_of_shown_files == ("image/*", "application/pdf")
-    assert file.change("gate", "").gate == ""
+    assert file.change("tenant", "").tenant == ""
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,6 @@ def test_what_skills_get_of_the_program_is_set(tmp_path: Path) -> None:
         ("memory", "maybe"),
         ("openai.key", "x"),
         ("skynet.model", "x"),
-        ("gate", "shut"),
         ("openai.shown_files", "pictures"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from skillkit.agent.approvals import Decision, ScriptQuestion, ToolQuestion
+from skillkit.agent.approvals import Decision, ScriptQuestion
 from skillkit.agent.cli import commands, output
 from skillkit.agent.cli.commands import COMMANDS, SkillSwitches
 from skillkit.agent.cli.model import about_download
@@ -236,11 +236,9 @@ class Chat:
         self.switches = SkillSwitches(runtime)
 
     def _open(self, options: Options) -> AgentRuntime:
-        ask, ask_about_tool = (self._ask, self._ask_about_tool) if self.interactive else (None, None)
+        ask = self._ask if self.interactive else None
         observers = None if self.screen is None else self._observers(self.screen)
-        return runtime_for(
-            options, ask=ask, ask_about_tool=ask_about_tool, show=self.tree, observers=observers
-        )
+        return runtime_for(options, ask=ask, show=self.tree, observers=observers)
 
     def _observers(self, screen: AnswerScreen) -> Observers:
         def step(done: Step) -> None:
@@ -287,14 +285,6 @@ class Chat:
         said = await self._answer(f"A script {wants}.", rows, _script_prompt(question))
         given = (decision for decision in Decision if said in (decision.value, decision.value[0]))
         return next(given, Decision.NO)
-
-    async def _ask_about_tool(self, question: ToolQuestion) -> bool:
-        """Ask about a tool of the program's own that the skills in use do not name."""
-        given = [f"{name}={value}" for name, value in question.arguments.items()]
-        skills = ", ".join(question.skills)
-        rows = [("tool", question.tool, ""), *_argument_rows(given), ("skills", skills, "")]
-        title = "A tool wants to be called that the skills in use do not name."
-        return await self._answer(title, rows, "Call it? [y]es, [n]o:") in ("y", "yes")
 
     async def _answer(self, title: str, rows: Sequence[tuple[str, str, str]], prompt: str) -> str:
         """Show the facts of a question and return what is typed; Ctrl-C ends the answer, Ctrl-D says no."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from skillkit.agent.approvals import Ask, AskAboutTool
+from skillkit.agent.approvals import Ask
 from skillkit.agent.cli import output
 from skillkit.agent.cli.model import ProgressBar
 from skillkit.agent.conversations import ConversationStore
@@ -44,7 +44,6 @@ def runtime_for(
     options: Options,
     *,
     ask: Ask | None = None,
-    ask_about_tool: AskAboutTool | None = None,
     show: "TurnTree | None" = None,
     observers: Observers | None = None,
 ) -> AgentRuntime:
@@ -76,7 +75,6 @@ def runtime_for(
         conversation,
         memory=Memory() if settings.memory else None,
         ask=ask,
-        ask_about_tool=ask_about_tool,
         settings=settings,
         observers=replace(seen, disclosed=disclosed),
     )
