@@ -46,7 +46,7 @@ def test_what_is_approved_runs_until_a_byte_changes(agent, online, adder: Path) 
     online.replies = [RUN, Say("5")]
     agent("-p", "/adder add 2 and 3")
     result = last_result(online)
-    assert (result["success"], result["result"]) == (True, {"sum": 5})
+    assert (result["success"], result["result"]) == (True, '{"sum": 5}\n')
     assert "adder" in agent("config", "approvals").stdout
     (adder / "scripts" / "add.py").write_text(SCRIPT + "# changed\n")
     online.replies = [RUN, Say("no")]
@@ -104,7 +104,7 @@ async def test_once_session_and_always_last_as_long_as_they_say(
     runtime = await asked_runtime([decision, Decision.NO], asked)
     online.replies = [RUN, Say("5"), RUN, Say("again")]
     await runtime.answer("/adder add 2 and 3")
-    assert last_result(online)["result"] == {"sum": 5}
+    assert last_result(online)["result"] == '{"sum": 5}\n'
     assert asked[0].command == "add 2 3"
     await runtime.answer("again")
     assert (len(asked) == 2) is second_asks

@@ -71,13 +71,13 @@ def model(provider: str) -> Iterator[ModelServer]:
 @pytest.fixture
 def ask(provider: str, model: ModelServer, request: pytest.FixtureRequest):
     """The program with this provider; the client for Claude in a process of its own."""
-    agent, run_agent, monkeypatch = map(request.getfixturevalue, ("agent", "run_agent", "monkeypatch"))
+    agent, start_agent, monkeypatch = map(request.getfixturevalue, ("agent", "start_agent", "monkeypatch"))
 
     def call(*arguments: str, address: str | None = None):
         variables = {"AGENT_SKILLS": "hello-extended", **environment(provider, address or model.address)}
         if provider == "anthropic":
             packages = request.getfixturevalue("claude_packages")
-            done = run_agent("--provider", provider, *arguments, **variables, PYTHONPATH=str(packages))
+            done = start_agent("--provider", provider, *arguments, **variables, PYTHONPATH=str(packages))
             return done.returncode, done.stdout, done.stderr
         for name, value in variables.items():
             monkeypatch.setenv(name, value)

@@ -87,6 +87,8 @@ def test_what_happens_when_nothing_matches_can_be_set(
 def test_how_requests_are_matched_can_be_set(
     agent, zoo: OpenAIServer, monkeypatch: pytest.MonkeyPatch, mode: str, matched: int
 ) -> None:
+    if mode == "hybrid":
+        pytest.importorskip("tokenizers")
     monkeypatch.setenv("SKILL_MATCHING_MODE", mode)
     agent("-p", "Paint a picture of the mountains")
     assert zoo.requests[-1].given.count('<skill_context id="quiet">') == matched

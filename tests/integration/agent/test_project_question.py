@@ -64,7 +64,7 @@ async def runtime(decisions: list[Decision], asked: list[ScriptQuestion]) -> Age
 
 
 def last_result(server: OpenAIServer) -> dict[str, object]:
-    return json.loads(unfence(server.requests[-1].spoken[-1][1]))["result"]
+    return json.loads(json.loads(unfence(server.requests[-1].spoken[-1][1]))["result"])
 
 
 SEEN = {"hidden": ["PermissionError"] * 3, "wrote": False}
