@@ -1,5 +1,7 @@
 """How the user of the command line does what an error of the library advises."""
 
+import shlex
+
 from skillkit.install.exceptions import InstallError, Remedy
 
 _WORDS = {
@@ -14,18 +16,18 @@ _WORDS = {
     Remedy.GIVE_PATH: "Say where to look with --path.",
     Remedy.MAYBE_SKILL: "If you meant the skill: --skill {skill}.",
     Remedy.OVERWRITE_EDITS: (
-        "`agent skill update {skill} --overwrite-edits` replaces the files and keeps yours for rollback."
+        "To replace the files and keep yours for rollback: agent skill update {skill} --overwrite-edits"
     ),
-    Remedy.UPDATE: "Use `agent skill update {skill}`, or install both with --name.",
+    Remedy.UPDATE: "Install both with --name, or update it: agent skill update {skill}",
     Remedy.UPDATE_AGAIN: "Run: agent skill update {skill}",
     Remedy.VALIDATE: "Run: agent skill validate {skill}",
-    Remedy.WRITE_LOCK: "Write one with `agent skill sync --write`.",
+    Remedy.WRITE_LOCK: "Write one with: agent skill sync --write",
 }
 
 
 def advise(remedy: Remedy, skill: str) -> str:
     """Return how a remedy is done here."""
-    return _WORDS[remedy].format(skill=skill)
+    return _WORDS[remedy].format(skill=shlex.quote(skill))
 
 
 def explain(error: Exception) -> str:

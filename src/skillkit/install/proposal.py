@@ -62,7 +62,7 @@ class ProposedSkill:
             yield "note", note, "louder"
         if not card:
             return
-        yield "size", f"{self.file_count} files, {self.size:,} bytes", ""
+        yield "size", f"{self.file_count} file{'' if self.file_count == 1 else 's'}, {self.size:,} bytes", ""
         for label, values in self.capabilities.facts():
             meaning = f" ({MEANINGS[label]})" if MEANINGS.get(label) else ""
             yield label, _listed(values, limit) + meaning, "loud" if label in _LOUD else ""

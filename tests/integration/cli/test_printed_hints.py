@@ -11,6 +11,7 @@ from skill_repositories import skill_text
 from terminal import Terminal
 
 HINT = re.compile(r"(?:: |^ *)((?:agent|export) \S.*?)\s*$", re.MULTILINE)
+ADD = "agent skill add ./more/given --trusted"
 COMMANDS = [
     ("agent --check", 1),
     ("AGENT_SKILLS=helper agent --check", 1),
@@ -23,6 +24,14 @@ COMMANDS = [
     ("agent skill create mine", 1),
     ("agent skill add ./more/given --no-enable --trusted", 1),
     ("agent demo", 2),
+    ("agent skill sync", 1),
+    ("agent skill remove hello-extended", 1),
+    (f"{ADD} && agent skill remove given --yes", 1),
+    (f"{ADD} && echo >>more/given/SKILL.md && {ADD}", 1),
+    (f"{ADD} && echo >>home/.agent/skills/given/SKILL.md && agent doctor", 1),
+    (f"{ADD} && agent config approvals", 1),
+    ("agent config init; agent config init", 1),
+    ("mkdir -p home/.agent && echo x >home/.agent/settings.json && agent config show", 1),
 ]
 
 

@@ -1,5 +1,6 @@
 """`agent config …`: settings, the choice of a provider, and which skills may run scripts."""
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -195,13 +196,16 @@ def approvals(json: Json = False) -> None:
             (
                 each.skill,
                 each.kind.value,
-                each.digest,
+                each.digest[:19],
                 f"{each.server} {each.place}".strip() or "-",
                 each.granted_at or "-",
             )
             for each in consents
         ]
         output.table(("Skill", "May", "Digest", "Where", "Granted"), rows, flexible="Where")
-        output.remark("To take one back: agent config revoke SKILL --kind KIND --digest DIGEST --place WHERE")
+        latest = max(consents, key=lambda each: each.granted_at or "")
+        command = ["agent", "config", "revoke", latest.skill, "--kind", latest.kind.value]
+        command += ["--digest", latest.digest[:19], *(["--place", latest.place] if latest.place else [])]
+        output.remark(f"To take the latest back: {escape_hidden(shlex.join(command))}")
     else:
         output.remark("Nothing is approved beyond what comes with skillkit.")

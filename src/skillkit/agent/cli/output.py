@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 WIDTH_WHEN_PIPED = 80
+_COMMANDS = (": agent ", ": export ")
+"""Where a command begins that a sentence ends with."""
 _LONG_WORD = 20
 """Words of running text that are longer may be broken: addresses, commands."""
 
@@ -46,8 +48,11 @@ def summary(text: str, limit: int = 400, *, title: str = "") -> str:
 def say(text: str = "", style: str = "", *, whole: bool = False) -> None:
     """A line of our own on stdout; foreign parts of it must have been escaped.
 
-    Prose wraps at the width of the screen; a `whole` line does not, so that paths can be copied.
+    Prose wraps at the width of the screen; a `whole` line does not, so that paths can be copied, nor does
+    a command at the end of one.
     """
+    if not whole and _has_terminal(sys.stdout) and any(mark in text for mark in _COMMANDS):
+        text, whole = _filled(text, console().width), True
     console().print(text, style=style or None, soft_wrap=whole)
 
 
@@ -137,7 +142,7 @@ def flowing(text: str) -> str:
 
 def _filled(line: str, width: int) -> str:
     """Break a line between words; a command at its end stays whole, to be copied."""
-    for mark in (": agent ", ": export "):
+    for mark in _COMMANDS:
         prose, found, rest = line.partition(mark)
         if found:
             lines, command = _filled(f"{prose}:", width), f"{mark[2:]}{rest}"

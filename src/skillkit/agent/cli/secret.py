@@ -47,7 +47,7 @@ def list_(json: Json = False) -> None:
     for name in names:
         output.say(escape_hidden(name))
     if not names:
-        output.remark("There are none. To set one: agent secret set NAME")
+        output.remark("There are none. Set one with `agent secret set` and its name.")
 
 
 @app.command(epilog=examples("agent secret remove KALSHI_KEY"))

@@ -62,7 +62,7 @@ def _facts_of_files(details: SkillDetails) -> list[tuple[str, object]]:
         return [("files", details.problem)]
     return [
         ("digest", tree.digest.digest),
-        ("size", f"{len(tree.files)} files, {tree.size:,} bytes"),
+        ("size", f"{output.count(len(tree.files), 'file')}, {tree.size:,} bytes"),
         *(("edited", edit) for edit in details.edits),
         *((label, ", ".join(values)) for label, values in details.card.facts()),
         *((("offers", ", ".join(details.tools)),) if details.tools else ()),

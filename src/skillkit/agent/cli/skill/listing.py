@@ -55,8 +55,7 @@ def list_skills(
         return
     if not skills:
         output.remark(
-            "No skills found. Write one with: agent skill create NAME — or name a folder: "
-            "agent skill list PATH"
+            "No skills found. To look elsewhere, name a folder. To write one: agent skill create my-skill"
         )
     else:
         # Whether a skill is trusted is asked only where it matters: it takes reading all of its files.

@@ -40,7 +40,7 @@ def where(names: ManyInstalled = None, json: Json = False) -> None:
     alone = [check.skill.name_canonical for check in checks if not check.places]
     if alone:
         output.remark(f"Only this program sees: {', '.join(alone)}")
-        output.remark("To show one to others: agent skill add SOURCE --for CLIENT")
+        output.remark("To show one to other clients, add it again with --for.")
     if not checks:
         output.remark("No skills are installed.")
 
