@@ -1,14 +1,21 @@
 """Every command that the program prints runs as printed, in the situation in which it was printed."""
 
+import html
 import os
 import re
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from program import clean_environment
 from skill_repositories import skill_text
 from terminal import Terminal
+
+from skillkit.inspector.app import create_app
+from skillkit.inspector.library import Library
+from skillkit.inspector.security import COOKIE
+from skillkit.install.enabled import EnabledSkills
 
 HINT = re.compile(r"(?:: |^ *)((?:agent|export) \S.*?)\s*$", re.MULTILINE)
 ADD = "agent skill add ./more/given --trusted"
@@ -48,21 +55,46 @@ class Agreeing(Terminal):
         return more
 
 
-@pytest.mark.parametrize(("line", "count"), COMMANDS)
-def test_hints_are_followed(tmp_path: Path, line: str, count: int) -> None:
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Two skills, one of which lies where conversations look for skills, and the program on PATH."""
     for place in ("skills/helper", "more/given"):
         (tmp_path / place).mkdir(parents=True)
         name = Path(place).name
         (tmp_path / place / "SKILL.md").write_text(skill_text(name, description=f"What {name} does."))
-    environment = clean_environment(tmp_path / "home", TERM="xterm")
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    clean = clean_environment(tmp_path / "home", TERM="xterm")
+    return clean | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{clean['PATH']}"}
 
-    def shell(text: str) -> tuple[int, str]:
-        run = Agreeing(cwd=tmp_path, environment=environment, columns=40, shell=text)
-        return run.end(), run.text
 
-    hints = HINT.findall(shell(line)[1])
+def shell(folder: Path, environment: dict[str, str], text: str) -> tuple[int, str]:
+    run = Agreeing(cwd=folder, environment=environment, columns=40, shell=text)
+    return run.end(), run.text
+
+
+@pytest.mark.parametrize(("line", "count"), COMMANDS)
+def test_hints_are_followed(tmp_path: Path, environment: dict[str, str], line: str, count: int) -> None:
+    hints = HINT.findall(shell(tmp_path, environment, line)[1])
     assert len(hints) == count
     for hint in hints:
-        code, shown = shell(hint)
+        code, shown = shell(tmp_path, environment, hint)
         assert code == 0, (hint, shown)
+
+
+@pytest.mark.parametrize("page", ["/", "/request?q=What+does+helper+do+with+helper", "/skill/helper"])
+async def test_hints_of_pages_are_followed(
+    tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", environment["HOME"])
+    monkeypatch.delenv("AGENT_SKILLS", raising=False)
+    library = Library(lambda: EnabledSkills(bundled=False), tmp_path / "home" / "journal.sqlite")
+    transport = httpx.ASGITransport(create_app(library, 8123, "t0ken"))
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1:8123", cookies={COOKIE: "t0ken"}
+    ) as browser:
+        shown = (await browser.get(page)).text
+        assert "is not active. To enable: <code>" in shown
+        [hint] = re.findall("<code>(agent [^<]*)</code>", shown)
+        assert shell(tmp_path, environment, html.unescape(hint))[0] == 0
+        library.look_again()
+        assert "is not active" not in (await browser.get(page)).text
