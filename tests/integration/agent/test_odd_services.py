@@ -180,9 +180,9 @@ def test_geminis_limit_for_a_minute_is_waited_for_and_the_one_for_a_day_is_not(a
     assert "the quota is used up" in one_line(done.stderr)
 
 
-def test_words_of_a_library_about_itself_are_not_shown(run_agent, gemini: GeminiServer) -> None:
+def test_words_of_a_library_about_itself_are_not_shown(start_agent, gemini: GeminiServer) -> None:
     candidate = {"content": {"role": "model", "parts": [{"text": "Some words"}]}, "finishReason": "OF_2027"}
     gemini.replies = [Raw(event({"candidates": [candidate]}))]
-    done = run_agent("--provider", "gemini", "-p", "Hello")
+    done = start_agent("--provider", "gemini", "-p", "Hello")
     assert (done.returncode, done.stdout) == (UNFINISHED, "Some words\n")
     assert "Warning" not in done.stderr
