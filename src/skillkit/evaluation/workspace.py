@@ -5,7 +5,6 @@ import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from skillkit.core.disk import real_path
@@ -36,13 +35,13 @@ def workspace(files: Sequence[CaseFile], bases: Sequence[Path]) -> Iterator[Path
         yield folder
 
 
-@dataclass(slots=True)
 class _Inputs:
     """Copies plain files into `folder` by descriptor, and counts them while they are read."""
 
-    folder: Path
-    files: int = CASE_FILES
-    size: int = CASE_BYTES
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files = CASE_FILES
+        self.size = CASE_BYTES
 
     def place(self, file: CaseFile, bases: Sequence[Path]) -> None:
         parts = _parts(file.path, self.folder)

@@ -56,7 +56,10 @@ SCAFFOLD = [
 
 
 def skill(name, description):
-    return SkillMetadata(name, description, Path("/s") / "SKILL.md", source=SourceType.PROJECT)
+    """A skill of any name: the class refuses such names, and rendering must not rely on that."""
+    made = SkillMetadata("name", description, Path("/s") / "SKILL.md", source=SourceType.PROJECT)
+    object.__setattr__(made, "name", name)
+    return made
 
 
 def lexical(folder):

@@ -16,7 +16,11 @@ ALLOWED = {
     "evaluation/rendering/html.py": "the colours of a style sheet",
     "evaluation/static/checks.py": "--help of the script that is tested",
     "evaluation/static/script_sources.py": "--help of the script that is tested",
+    "evaluation/behaviour/graders.py": "where there is no judge, the report names the option that brings one",
+    "install/enabled.py": "AGENT_SKILLS and the selection are the program's; document 004 words the hints",
+    "install/selection.py": "the one place that names the command which makes a skill active",
     "install/closure.py": "the line of the card that says how to add a skill along",
+    "scripts/model_tools.py": "--json of the script that a model calls",
     "fleet/cluster.py": "options of Ray's own command",
 }
 

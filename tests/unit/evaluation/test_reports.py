@@ -108,7 +108,7 @@ def test_the_page_says_a_problem_that_is_the_message_once():
     assert (page.count("lacks May"), page.count("lacks June")) == (1, 1)
 
 
-def test_the_page_has_the_whole_transcript_and_says_how_good_the_judge_is():
+def test_the_page_has_the_whole_transcript():
     run = {
         "answer": "Total: <7>",
         "calls": [{"name": "read", "arguments": "sales.csv", "result": "may,7"}],
@@ -120,9 +120,8 @@ def test_the_page_has_the_whole_transcript_and_says_how_good_the_judge_is():
     }
     data = {"prompts": ["Add up sales.csv"], "with": [run], "without": []}
     result = Result(Tier.BEHAVIOUR, "sales", "1", CaseOutcome.NOT_JUDGED, data=data)
-    judge = {"model": "local", "kinds": {"format": {"right": 4, "asked": 8, "used": False}}}
-    page = html_page(Report((result,), metrics={"behaviour": {"flaky": ["sums"], "judge": judge}}))
-    for text in ("Add up sales.csv", "may,7", "Total: &lt;7&gt;", "not judged", "sometimes: sums", "4 of 8"):
+    page = html_page(Report((result,), metrics={"behaviour": {"flaky": ["sums"]}}))
+    for text in ("Add up sales.csv", "may,7", "Total: &lt;7&gt;", "not judged", "sometimes: sums"):
         assert text in page
     assert "http" not in page
     assert "<script" not in page
