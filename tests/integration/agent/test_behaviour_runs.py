@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import USAGE_IN, USAGE_OUT
 from openai_server import CallTool, Fail, OpenAIServer, Say
 
 from skillkit.agent.behaviour_tests import BehaviourOptions, run_behaviour
