@@ -27,6 +27,16 @@ LARGE = {
 """Packages that only `dev.py test all` installs, and the tests that cannot be read without them."""
 collect_ignore = [path for package, paths in LARGE.items() if not find_spec(package) for path in paths]
 
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What compares with embeddings needs the extra `semantic`, which the fast tests do without."""
+    for item in items:
+        values = getattr(item, "callspec", None)
+        if values is not None and {"hybrid", "semantic"} & {str(value) for value in values.params.values()}:
+            item.add_marker(pytest.mark.slow)
+
+
 WriteSkill = Callable[..., Path]
 RunAgent = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -89,20 +89,21 @@ def test_a_request_is_found_at_its_beginning_and_end():
     ],
     ids=lambda text: repr(text[:6]),
 )
-def test_an_odd_description_harms_no_other_skill(description):
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_an_odd_description_harms_no_other_skill(description, mode):
     matcher = SkillMatcher(
-        [skill("evil", description), HONEST], mode="hybrid", body=lambda _: description, settings=QUIET
+        [skill("evil", description), HONEST], mode=mode, body=lambda _: description, settings=QUIET
     )
     assert matcher.match(REQUEST)[0].skill is HONEST
 
 
-def test_a_skill_with_every_common_word_comes_only_by_what_it_declares():
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_a_skill_with_every_common_word_comes_only_by_what_it_declares(mode):
     text = "the a of to and or what who how " * 50 + "write code make help best question answer " * 50
-    for mode in ("lexical", "hybrid"):
-        matcher = SkillMatcher([skill("greedy", text), HONEST], mode=mode, body=lambda _: "", settings=QUIET)
-        assert matcher.match(REQUEST)[0].skill is HONEST
-        assert matcher.match("What is the capital of France?") == []
-        assert matcher.match("Make me laugh with a story about two penguins") == []
+    matcher = SkillMatcher([skill("greedy", text), HONEST], mode=mode, body=lambda _: "", settings=QUIET)
+    assert matcher.match(REQUEST)[0].skill is HONEST
+    assert matcher.match("What is the capital of France?") == []
+    assert matcher.match("Make me laugh with a story about two penguins") == []
     greedy = skill("greedy", text, keywords=("the", "a", "is", "what"))
     found = SkillMatcher([greedy, HONEST], mode="lexical", body=lambda _: "", settings=QUIET).match(REQUEST)
     assert HONEST in [match.skill for match in found]

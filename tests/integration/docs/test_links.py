@@ -95,6 +95,7 @@ def built(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_every_link_of_the_site_leads_somewhere(built):
     pages = {path: Page(path) for path in sorted(built.rglob("*.html")) if path.name != "404.html"}
     assert len(pages) == len(PAGES)
@@ -113,6 +114,7 @@ def test_every_link_of_the_site_leads_somewhere(built):
     assert lost == []
 
 
+@pytest.mark.slow
 def test_the_site_fetches_nothing_from_elsewhere(built):
     fetched = {link for path in built.rglob("*.html") for link in Page(path).fetched}
     assert fetched
@@ -121,6 +123,7 @@ def test_the_site_fetches_nothing_from_elsewhere(built):
     assert re.findall(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//[^)]*", styles) == []
 
 
+@pytest.mark.slow
 def test_the_readme_is_the_front_page_and_its_files_come_along(built):
     front = (built / "index.html").read_text(encoding="utf-8")
     assert "Agent Skills for any Python agent" in front
@@ -129,6 +132,7 @@ def test_the_readme_is_the_front_page_and_its_files_come_along(built):
     assert (built / "files" / "examples" / "openai_sdk.py.txt").read_text() == example
 
 
+@pytest.mark.slow
 def test_the_reference_of_the_api_is_made_from_the_docstrings(built):
     page = (built / "api.html").read_text(encoding="utf-8")
     for name in ("SkillManager", "SkillContextProvider", "SkillInstaller", "UserAuthority", "Conversation"):
@@ -138,10 +142,12 @@ def test_the_reference_of_the_api_is_made_from_the_docstrings(built):
     assert not (built / "requirements.html").exists(), "it is for those who work on skillkit"
 
 
+@pytest.mark.slow
 def test_the_site_can_be_searched(built):
     assert "kalshi-markets" in (built / "search.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_warning_of_the_generator_fails_the_build(tmp_path):
     site.collect(tmp_path)
     page = tmp_path / "docs" / "migration.md"

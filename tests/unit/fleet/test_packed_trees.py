@@ -103,7 +103,7 @@ def test_more_than_a_tree_may_hold_is_refused(tmp_path, monkeypatch, tree):
 DIGEST = "sha256:" + "0" * 64
 
 
-@pytest.mark.parametrize("kind", ["path", "file", "bucket"])
+@pytest.mark.parametrize("kind", ["path", "file", pytest.param("bucket", marks=pytest.mark.slow)])
 def test_a_store_gives_back_what_was_put_and_keeps_the_first(tmp_path, kind, request, monkeypatch):
     if kind == "bucket":
         server = request.getfixturevalue("bucket_server")
