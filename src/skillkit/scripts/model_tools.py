@@ -8,8 +8,6 @@ from skillkit.disclosure.tools import SKILL_ALIASES, Effect, Tool
 from skillkit.scripts.inputs import Inputs, named_inputs
 from skillkit.scripts.payloads import Payload
 
-_JSON = "true: must print JSON; false: text; default: JSON if the script has --json"
-
 
 class ScriptCalls(Protocol):
     """What the tools call."""
@@ -59,7 +57,7 @@ def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
     return (
         Tool(
             "script_list",
-            "List scripts of one skill or all.",
+            "List scripts.",
             _schema({"skill_id": name}),
             script_list,
             Effect.READS,
@@ -77,13 +75,13 @@ def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
         ),
         Tool(
             "script_run",
-            "Run a script in a sandbox.",
+            "Run a script, sandboxed; as JSON if it can.",
             _schema(
                 {
                     "skill_id": name,
                     "script_name": name,
                     "args": {"type": "array", "items": name},
-                    "json": {"type": "boolean", "description": _JSON},
+                    "json": {"type": "boolean"},
                 },
                 "skill_id",
                 "script_name",

@@ -128,6 +128,7 @@ def test_the_engine_is_installed_with_the_model(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_file_that_is_no_model_is_one_line(agent, tiny: Path) -> None:
+    pytest.importorskip("xllamacpp")
     agent("config", "set", "local.model", str(tiny))
     done = agent("--provider", "local", "-p", "Hello")
     assert done.code == 1
