@@ -57,8 +57,8 @@ def find_closure(
             added.append(fetched)
     needs: dict[str, tuple[str, ...]] = {}
     came_for: dict[str, list[str]] = {}
-    notes: dict[str, list[str]] = {skill.source.path: [] for skill in there.values()}
-    waiting = list(there.values())
+    waiting = [*wanted, *added]
+    notes: dict[str, list[str]] = {skill.source.path: [] for skill in waiting}
     while waiting:
         skill = waiting.pop(0)
         path, name = skill.source.path, canonical_name(skill.name)
@@ -79,7 +79,7 @@ def find_closure(
                 other = there[need].source.path
                 came_for.setdefault(other, []).append(name)
                 notes[other].append(f"needed by '{escape_hidden(name)}': its header requires it")
-    for skill in there.values():
+    for skill in (*wanted, *added):
         known = {*there, *installed, *needs[skill.source.path]}
         text = skill.tree.skill_file.decode("utf-8", "replace")
         mentioned = dict.fromkeys(name for name in marked_names(text) if name in siblings.names)
