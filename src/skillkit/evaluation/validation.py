@@ -33,6 +33,7 @@ _XML = re.compile(r"<[A-Za-z/][^>]*>")
 MAX_NAME = 64
 _UNLOADABLE = ("unreadable", "unloadable")
 _MAX_NAMED = 20
+_GUESSED = ("broken-field", "no-header", "unterminated-header")
 _RESERVED = ("anthropic", "claude")
 Treatment = Literal["accepts", "warns", "refuses"]
 
@@ -249,7 +250,7 @@ def _codex(metadata: SkillMetadata | None, errors: list[Diagnostic]) -> Verdict:
     codes = {found.code for found in errors}
     if _lacks_description(errors):
         return Verdict(client, "refuses", "there is no description, so the skill is left out")
-    if metadata is None or metadata.recovered:
+    if metadata is None or (metadata.recovered and not _lacks_only_name(metadata)):
         return Verdict(client, "refuses", "the header cannot be read, so the skill is left out")
     if len(metadata.name) > MAX_NAME:
         return Verdict(client, "refuses", f"the name is longer than {MAX_NAME} characters")
@@ -261,6 +262,11 @@ def _codex(metadata: SkillMetadata | None, errors: list[Diagnostic]) -> Verdict:
 
 def _lacks_description(errors: list[Diagnostic]) -> bool:
     return any(found.code == "missing-field" and "description" in found.message for found in errors)
+
+
+def _lacks_only_name(metadata: SkillMetadata) -> bool:
+    codes = {found.code for found in metadata.diagnostics}
+    return "missing-name" in codes and codes.isdisjoint(_GUESSED)
 
 
 def _share(metadata: SkillMetadata) -> str:
