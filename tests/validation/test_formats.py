@@ -72,7 +72,7 @@ READERS: dict[str, Reader] = {
     "waza": cases,
 }
 RIGHT = (
-    "a manifest is not a lock",
+    "locks none of them",
     "results of an evaluation",
     "describes a skill",
     "start commands",

@@ -103,5 +103,7 @@ def test_the_reference_of_skill_author_explains_every_field(manager):
 def test_no_folder_has_anything_that_should_not_ship(manager):
     for skill in manager.list_skills():
         files = [path for path in Path(skill.base_dir).rglob("*") if "__pycache__" not in path.parts]
-        assert all(path.suffix in (".md", ".py") for path in files if path.is_file())
+        cases = Path(skill.base_dir) / "evals" / "evals.json"
+        others = [path for path in files if path.is_file() and path.suffix not in (".md", ".py")]
+        assert [path for path in others if path != cases] == []
         assert not [path for path in files if path.is_symlink() or path.name.startswith(".")]
