@@ -134,7 +134,7 @@ def test_why_says_what_matched(talk, online: OpenAIServer) -> None:
     done = talk("/why", "Say bonjour to Alice", "/why")
     assert "Nothing was asked yet." in done.stdout
     assert "matched (" in done.stdout
-    assert "too little in common" in " ".join(done.stdout.split())
+    assert "2 other skills not near. To see all: agent skill list" in " ".join(done.stdout.split())
 
 
 def test_files_are_put_into_the_request(talk, online: OpenAIServer, home: Path) -> None:
@@ -232,7 +232,7 @@ def test_questions_break_between_words(online: OpenAIServer, adder: Path) -> Non
     assert chat.end() == 0
 
 
-@pytest.mark.parametrize("command", [["--tools"], ["skill", "list"]])
+@pytest.mark.parametrize("command", [["--tools"], ["skill", "list", "--long"]])
 def test_no_word_of_a_table_breaks_on_a_narrow_screen(online: OpenAIServer, command: list[str]) -> None:
     def words(columns: int) -> set[str]:
         table = start(*command, columns=columns)
