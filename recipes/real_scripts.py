@@ -33,7 +33,7 @@ from skillkit.scripts import LocalRunner
 from skillkit.scripts.catalogue import Script, find_scripts
 from skillkit.scripts.granted_requests import PreparedRun, help_request
 from skillkit.scripts.inline_metadata import InlineMetadata
-from skillkit.scripts.needed_packages import chosen_requirements, packages_of, unavailable_requirements
+from skillkit.scripts.needed_packages import chosen_requirements, packages_of
 from skillkit.scripts.node_packages import node_projects_of
 from skillkit.scripts.script_help import FROM_TEXT, help_steps, written_help_of
 
@@ -212,19 +212,17 @@ class Walk:
         needed = packages_of(skill, strict=True)
         added = [fix for each in needed if (fix := self._correction(each.module))]
         left_out = [each.module for each in needed if self._correction(each.module) is not None]
-        while requirements := chosen_requirements(needed, added, left_out):
-            try:
-                metadata = InlineMetadata.of(requirements)
-                metadata = replace(metadata, requires_python=header_clauses(skill.requires.python or ""))
-                return self._runner.environments.lock(skill.name, metadata)
-            except SkillsUseError as error:
-                self.report.unresolved[f"{skill.name}: {', '.join(requirements)}"] = str(error)
-                print(f"  {skill.name}: {str(error)[-600:]}", file=sys.stderr)
-                missing = unavailable_requirements(requirements, str(error))
-                if not missing or set(missing) <= set(left_out):
-                    return ""
-                left_out += missing
-        return ""
+        requirements = chosen_requirements(needed, added, left_out)
+        if not requirements:
+            return ""
+        try:
+            metadata = InlineMetadata.of(requirements)
+            metadata = replace(metadata, requires_python=header_clauses(skill.requires.python or ""))
+            return self._runner.environments.lock(skill.name, metadata)
+        except SkillsUseError as error:
+            self.report.unresolved[f"{skill.name}: {', '.join(requirements)}"] = str(error)
+            print(f"  {skill.name}: {str(error)[-600:]}", file=sys.stderr)
+            return ""
 
     def _correction(self, module: str) -> str | None:
         names = (".".join(module.split(".")[:length]) for length in range(module.count(".") + 1, 0, -1))
