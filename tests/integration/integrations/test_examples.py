@@ -1,10 +1,12 @@
 """Each file of examples/ as a user starts it, with only the model scripted; the page shows the same."""
 
+import asyncio
 import json
 import os
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,17 @@ from openai_server import OpenAIServer
 from skillkit import SkillManager
 from skillkit.core.exceptions import ConfigurationError
 from skillkit.integrations import SkillTools
+
+
+@pytest.fixture(autouse=True)
+def own_event_loop() -> Iterator[None]:
+    """An example may run in an event loop that its framework makes and does not close."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    loop.close()
+    asyncio.set_event_loop(None)
+
 
 ROOT = Path(__file__).parents[3]
 LOAD = CallTool("load_skill", {"skill_id": "csv-report"})

@@ -20,7 +20,6 @@ ALLOWED = {
     "install/enabled.py": "AGENT_SKILLS and the selection are the program's; document 004 words the hints",
     "install/selection.py": "the one place that names the command which makes a skill active",
     "install/closure.py": "the line of the card that says how to add a skill along",
-    "scripts/model_tools.py": "--json of the script that a model calls",
     "fleet/cluster.py": "options of Ray's own command",
 }
 
