@@ -66,7 +66,7 @@ def environment_problems(environ: Mapping[str, str] = os.environ) -> list[str]:
 
 @cache
 def _positive(name: str, text: str) -> float | None:
-    """The number in a variable; what is none is logged once."""
+    """Return the number in a variable; an invalid value is logged once."""
     for problem in environment_problems({name: text}):
         logger.warning("%s", problem)
     return _number(text)

@@ -139,7 +139,7 @@ def typed(text: str) -> Value:
 
 
 def as_written(text: str) -> str | None:
-    """A plain scalar as text; null is no value, for every field."""
+    """Return a plain scalar as text; null means not given."""
     return None if text in _NULL else shared(text)
 
 

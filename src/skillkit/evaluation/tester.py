@@ -145,7 +145,7 @@ class SkillTester:
             for file in case.files if about is skill else ():
                 named = file.source or ""
                 if named and not any((base / named).exists() for base in (skill.base_dir, path.parent)):
-                    message = f"case {case.id} is given {named}, which is not there"
+                    message = f"case {case.id} is given {named}, which does not exist"
                     yield Problem(message, _within(path, skill.base_dir))
 
     def run_routing(self) -> Report:

@@ -13,6 +13,6 @@ class Match:
     score: float
     reasons: tuple[str, ...]
     certain: bool = False
-    """Whether the request names it or has one of its declared triggers, so that it is no matter of scores."""
+    """Whether the request names it or has one of its declared triggers, whatever its score."""
     ordered: bool = False
     """Whether the request names it as a skill to be used."""

@@ -303,7 +303,7 @@ class _Library:
             self.scorer.remove(key)
 
     def ask(self, text: str) -> list[_Candidate]:
-        """Every skill that anything speaks for, best first; the last answer is kept."""
+        """Return all candidates, best first; the last result is cached."""
         if self._asked is None or self._asked[0] != text:
             self._asked = (text, self._candidates(Request.parse(text)))
         return self._asked[1]

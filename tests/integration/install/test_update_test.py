@@ -23,4 +23,4 @@ def test_what_the_tests_of_the_new_version_say_is_on_the_card(
     installer.update("pdf")
     notes = person.last.offers[0].notes
     assert notes[0] == "tests of the new version: 19 passed, 1 failed"
-    assert "links to format.md, which is not there" in notes[1]
+    assert "links to format.md, which does not exist" in notes[1]

@@ -31,7 +31,7 @@ def test_each_case_is_a_test_with_its_name_and_its_reason(folder, tmp_path):
     assert answer.returncode == 1, answer.stderr
     assert "sales[routing-sum] PASSED" in answer.stdout
     assert "sales[static-files-exist] FAILED" in answer.stdout
-    assert "links to gone.md, which is not there" in answer.stdout
+    assert "links to gone.md, which does not exist" in answer.stdout
     assert "1 failed, 19 passed" in answer.stdout
 
 

@@ -128,7 +128,7 @@ def test_a_misspelled_reference_names_the_nearest_file(tester, sound):
 def test_a_wrong_script_is_found_in_the_documented_forms_of_its_folder(tester, sound, text):
     changed(sound / "SKILL.md", "## Steps", f"{text}\n\n## Steps")
     (problem,) = failures(tester)["files-exist"]
-    assert "refers to scripts/sums.py, which is not there; is it scripts/sum.py?" in problem.message
+    assert "refers to scripts/sums.py, which does not exist; is it scripts/sum.py?" in problem.message
 
 
 @pytest.mark.parametrize("text", ["See other/scripts/sums.py.", "`node <app>/scripts/sums.js`"])
@@ -212,8 +212,8 @@ def test_a_script_that_is_run_and_was_not_copied_along_is_missing(tester, sound)
     shutil.rmtree(sound / "references")
     found = {problem.message: problem.warning for problem in failures(tester)["files-exist"]}
     assert found == {
-        "refers to scripts/export_pages.py, which is not there": False,
-        "refers to references/none.md, which is not there": True,
+        "refers to scripts/export_pages.py, which does not exist": False,
+        "refers to references/none.md, which does not exist": True,
     }
 
 
@@ -222,7 +222,7 @@ def test_an_input_of_a_case_must_be_there(tester, sound):
     case = {"id": 1, "prompt": "Sum it", "files": ["evals/files/export.csv"], "expectations": ["It sums."]}
     (sound / "evals" / "evals.json").write_text(json.dumps({"skill_name": "sales", "evals": [case]}))
     (problem,) = failures(tester)["evaluations"]
-    assert "evals/files/export.csv, which is not there" in problem.message
+    assert "evals/files/export.csv, which does not exist" in problem.message
 
 
 def test_commas_in_allowed_tools_are_a_warning_that_says_they_are_read(tester, sound):

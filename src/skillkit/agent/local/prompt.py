@@ -13,7 +13,7 @@ from skillkit.integrations.agent_framework import INSERTED
 
 CHARACTERS_PER_TOKEN = 3
 SKILL_SHARE = 8
-"""The share of the context that the texts of skills may take: one part of so many."""
+"""Divisor of the context: the texts of skills may take one part in this many."""
 MAX_EARLIER_CHARACTERS = 600
 """Of an earlier answer, where only a call is wanted."""
 

@@ -27,13 +27,13 @@ def missing_files(folder: Path, file: Path, document: Document) -> Iterator[Prob
 
     for line in document.prose:
         for target in filter(is_new, linked_files(_CODE.sub(" ", line.text))):
-            message = f"links to {target}, which is not there{_nearest(folder, target)}"
+            message = f"links to {target}, which does not exist{_nearest(folder, target)}"
             yield Problem(message, shown, line.number)
     for line in document.lines:
         for path in filter(is_new, named_files(line.text)):
             # A folder of the same name may be the user's own, unless the skill has one or runs the file.
             own = (folder / path.split("/", 1)[0]).is_dir() or _RUN.search(line.text.split(path, 1)[0])
-            message = f"refers to {path}, which is not there{_nearest(folder, path)}"
+            message = f"refers to {path}, which does not exist{_nearest(folder, path)}"
             yield Problem(message, shown, line.number, warning=file.name != "SKILL.md" or not own)
 
 
@@ -48,7 +48,7 @@ def missing_anchors(folder: Path, file: Path, document: Document) -> Iterator[Pr
             wanted = unquote(link["target"][1:])
             if not _known_anchor(wanted, anchors):
                 shown = file.relative_to(folder).as_posix()
-                yield Problem(f"links to the heading #{wanted}, which is not there", shown, line.number)
+                yield Problem(f"links to the heading #{wanted}, which does not exist", shown, line.number)
 
 
 def missing_skills(folder: Path, file: Path, document: Document, library: set[str]) -> Iterator[Problem]:
@@ -61,7 +61,7 @@ def missing_skills(folder: Path, file: Path, document: Document, library: set[st
                 seen.add(name)
                 near = get_close_matches(name, library, 1, 0.8)
                 hint = f"; is it {near[0]}?" if near else ""
-                yield Problem(f"names the skill {name}, which is not there{hint}", shown, line.number)
+                yield Problem(f"names the skill {name}, which does not exist{hint}", shown, line.number)
 
 
 def _exists(path: Path) -> bool:

@@ -20,7 +20,7 @@ def toolset_problems(skill: SkillMetadata) -> Iterator[Problem]:
         path = skill.base_dir.joinpath(*module.split(".")).with_suffix(".py")
         shown = path.relative_to(skill.base_dir).as_posix()
         if not path.is_file():
-            yield Problem(f"the toolset {named} needs {shown}, which is not there", "SKILL.md")
+            yield Problem(f"the toolset {named} needs {shown}, which does not exist", "SKILL.md")
             continue
         problems = list(compile_problems(skill.base_dir, path))
         yield from problems

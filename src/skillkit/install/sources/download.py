@@ -189,7 +189,7 @@ class _Opener(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
 
 
 def _place(url: str) -> tuple[str, int]:
-    """The host and port of an address; no host for one that is none."""
+    """Return host and port of an address; an empty host if it is invalid."""
     try:
         parts = urlsplit(url)
         return (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme, 0)

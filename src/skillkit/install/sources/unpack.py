@@ -60,7 +60,7 @@ def _zip(data: bytes, shown: str) -> Iterator[tuple[str, IO[bytes], bool]]:
                 continue
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG) or info.flag_bits & 1:
                 raise UnsafeTreeError(
-                    f"Refused: '{escape_hidden(info.filename[:200])}' in {shown} is no plain file"
+                    f"Refused: '{escape_hidden(info.filename[:200])}' in {shown} is not a plain file"
                 )
             with archive.open(info) as file:
                 yield info.filename, file, bool(mode & 0o111)
@@ -80,7 +80,7 @@ def _tar(data: bytes, shown: str) -> Iterator[tuple[str, IO[bytes], bool]]:
             file = archive.extractfile(member) if member.isreg() and member.sparse is None else None
             if file is None:
                 raise UnsafeTreeError(
-                    f"Refused: '{escape_hidden(member.name[:200])}' in {shown} is a link or no plain file"
+                    f"Refused: '{escape_hidden(member.name[:200])}' in {shown} is a link or not a plain file"
                 )
             yield member.name, file, bool(member.mode & 0o111)
 
