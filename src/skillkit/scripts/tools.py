@@ -10,7 +10,12 @@ from typing import Any
 from skillkit.core.authority import Authority, SkillDirectory, current_requester
 from skillkit.core.availability import Refusal
 from skillkit.core.digest_memo import tree_digests
-from skillkit.core.exceptions import SkillInvocationError, SkillNotFoundError, SkillsUseError
+from skillkit.core.exceptions import (
+    ContentLoadError,
+    SkillInvocationError,
+    SkillNotFoundError,
+    SkillsUseError,
+)
 from skillkit.core.grants import Grants, Limits
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import refusal
@@ -310,6 +315,9 @@ class ScriptTools:
             payload = yield from steps
         except RefusedRequestError as error:
             payload = failure(error.code, str(error))
+        except ContentLoadError as error:
+            # The folder was replaced or removed after its digest was taken.
+            payload = failure("permission_denied", f"{error}; the skill changed after this run was approved")
         if not payload["success"] and "meta" not in payload:
             telemetry.trace_refusal(
                 tool, _shown(skill_name), _shown(script_name), payload["error"], self._skills

@@ -98,6 +98,23 @@ def test_a_granted_folder_around_the_skill_does_not_uncover_its_files(workshop, 
     assert "Read-only file system" in message or "Permission denied" in message
 
 
+class RemovesTheSkill(DefaultAuthority):
+    """Approves a tree that is moved away in the same moment."""
+
+    def grants(self, skill: SkillMetadata, digest: str, requester: Requester) -> Grants:
+        skill.base_dir.rename(skill.base_dir.with_name("moved"))
+        return Grants()
+
+
+def test_a_skill_that_is_gone_after_it_was_approved_is_an_answer_and_no_exception(workshop, confining):
+    workshop.skill("demo", tell_py="print(1)")
+    workshop.tools(sandbox=confining)
+    tools = ScriptTools(workshop.manager(), workshop.runners[-1], RemovesTheSkill())
+    answer = tools.script_run("demo", "tell")
+    assert answer["error"] == "permission_denied"
+    assert "changed after this run was approved" in answer["message"]
+
+
 def test_renaming_two_trees_over_each_other_never_runs_one_with_the_grants_of_the_other(workshop, confining):
     code = "import json, socket\ntry:\n socket.socket()\n network = True\nexcept OSError:\n network = False\n"
     base = workshop.skill("demo", tell_py=f"{code}print(json.dumps(['approved', network]))")
