@@ -16,8 +16,6 @@ from skillkit.integrations.anthropic import AnthropicSkills
 from skillkit.integrations.conversation import ForkedSkill
 
 COMMON: dict[str, Any] = {"model": "scripted", "max_tokens": 1000}
-RUNNER: dict[str, Any] = {**COMMON, "thread": False}
-"""The runner sends the whole conversation with each request."""
 
 
 async def asay(word: str) -> str:
@@ -27,6 +25,8 @@ async def asay(word: str) -> str:
 
 class AnthropicDriver(Driver):
     title = "Anthropic"
+    runner: Mapping[str, Any] = {**COMMON, "thread": False}
+    """The runner sends the whole conversation with each request."""
 
     def __init__(self, provider: SkillContextProvider) -> None:
         super().__init__(provider)
@@ -63,12 +63,19 @@ class AnthropicDriver(Driver):
     async def _run(self) -> str:
         async with AsyncAnthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
             own = [beta_async_tool(asay, name="say")] if self.own_tool else []
-            runner = self.skills.async_runner(client, messages=self.messages, tools=own, **RUNNER)
+            runner = self.skills.async_runner(client, messages=self.messages, tools=own, **self.runner)
             return _text(await runner.until_done())
 
     def _approve(self, name: str, arguments: Mapping[str, object]) -> bool:
         self.model.turn.asked.append(name)
         return self.approved
+
+
+class AnthropicThreadDriver(AnthropicDriver):
+    """The SDK's default: a thread that the service keeps, to which the runner sends only what is new."""
+
+    variant = "thread"
+    runner = COMMON
 
 
 class AnthropicBlockingDriver(AnthropicDriver):
@@ -80,7 +87,9 @@ class AnthropicBlockingDriver(AnthropicDriver):
     def _run_blocking(self) -> str:
         with Anthropic(base_url=self.server.address, api_key="none", max_retries=0) as client:
             own = [beta_tool(say)] if self.own_tool else []
-            return _text(self.skills.runner(client, messages=self.messages, tools=own, **RUNNER).until_done())
+            return _text(
+                self.skills.runner(client, messages=self.messages, tools=own, **self.runner).until_done()
+            )
 
 
 class AnthropicStreamingDriver(AnthropicDriver):
@@ -91,7 +100,7 @@ class AnthropicStreamingDriver(AnthropicDriver):
             text = ""
             own = [beta_async_tool(asay, name="say")] if self.own_tool else []
             runner: Any = self.skills.async_runner(
-                client, messages=self.messages, tools=own, stream=True, **RUNNER
+                client, messages=self.messages, tools=own, stream=True, **self.runner
             )
             async for stream in runner:
                 async for _ in stream:
@@ -140,6 +149,7 @@ class MessagesServer:
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self.last_messages: list[Any] = []
+        self.threads: dict[str, dict[str, Any]] = {}
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -171,6 +181,7 @@ class MessagesServer:
         self.http.server_close()
 
     def reply(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        request = self._whole(request)
         self.last_messages = request["messages"]
         system = "\n\n".join(block["text"] for block in request.get("system", ()))
         tools = {tool["name"]: tool["input_schema"] for tool in request.get("tools", ())}
@@ -198,8 +209,11 @@ class MessagesServer:
                 }
                 for call in reply
             ]
+        message_id = f"msg_{len(self.threads)}"
+        replied = [*request["messages"], {"role": "assistant", "content": content}]
+        self.threads[message_id] = {**request, "messages": replied}
         return {
-            "id": "msg_1",
+            "id": message_id,
             "type": "message",
             "role": "assistant",
             "model": "scripted",
@@ -208,6 +222,15 @@ class MessagesServer:
             "stop_sequence": None,
             "usage": {"input_tokens": 1, "output_tokens": 1},
         }
+
+    def _whole(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A request with all that its thread holds already."""
+        thread = request.get("thread", {"type": "create"})
+        if thread["type"] == "create":
+            return request
+        assert not {"system", "tools"} & request.keys(), "the service keeps those of the thread"
+        kept = self.threads[thread["previous_message_id"]]
+        return {**kept, **request, "messages": [*kept["messages"], *request["messages"]]}
 
 
 def _parts(message: Mapping[str, Any]) -> list[str]:
@@ -245,4 +268,10 @@ def _events(message: dict[str, Any]) -> Iterator[str]:
     yield event("message_stop")
 
 
-DRIVERS = (AnthropicDriver, AnthropicBlockingDriver, AnthropicManualDriver, AnthropicStreamingDriver)
+DRIVERS = (
+    AnthropicDriver,
+    AnthropicThreadDriver,
+    AnthropicBlockingDriver,
+    AnthropicManualDriver,
+    AnthropicStreamingDriver,
+)
