@@ -154,8 +154,7 @@ def _entry(skill: InstalledSkill, hash_: str) -> dict[str, Any]:
     files = {name: encode(file) for name, file in sorted(skill.files.items())}
     source = {"source": source_to_data(skill.source), "revision": skill.revision}
     return {
-        **skill.source.lock_fields(),
-        "skillPath": path,
+        **skill.source.lock_fields(path),
         "computedHash": hash_,
         "skillkit": {**source, "digest": skill.digest, "files": files},
     }

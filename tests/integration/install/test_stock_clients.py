@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,9 @@ from skill_repositories import Repository, skill_text
 
 from skillkit.core.disk import locked
 from skillkit.install.installer import SkillInstaller
+from skillkit.install.lockfile import write_lock
 from skillkit.install.publishing import publish
+from skillkit.install.sources.kinds import parse_source
 
 PACKAGES = ("node@22", "skills@1.7.4", "clawhub@0.20.0")
 SKILLS, CLAWHUB = "skills/bin/cli.mjs", "clawhub/bin/clawdhub.js"
@@ -126,20 +129,63 @@ def test_the_stock_client_leaves_our_fields_in_the_lock(
     assert ({item.name for item in restored}, restored.left_out) == ({"pdf", "demo"}, ())
 
 
-@pytest.mark.parametrize("address", ["http", "file"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "{server}/team/skills.git",
+        "{server}/team/skills",
+        "{server}/team/skills#v1",
+        "file://{root}/team/skills.git",
+        "file://{root}/plain",
+        "https://git.example.com/team/skills",
+        "https://gitlab.com/team/skills#v1",
+        "git@git.example.com:team/skills#v1",
+    ],
+)
 def test_the_stock_client_restores_from_our_lock(
-    npx: Npx, installer: SkillInstaller, repository: Repository, tmp_path: Path, address: str
+    npx: Npx, installer: SkillInstaller, tmp_path: Path, address: str
 ) -> None:
-    repository.commit({"skills/pdf/SKILL.md": skill_text("pdf"), "skills/pdf/references/a.md": "A\n"})
-    with GitServer(repository.path.parent) as server:
-        url = repository.url if address == "file" else f"{server.url}/{repository.path.name}"
-        installer.add(url)
-        installer.lock(tmp_path / "project" / "skills-lock.json")
+    root = tmp_path / "git"
+    for path in ("team/skills.git", "plain"):
+        repository = Repository(root / path)
+        for ref in ("refs/tags/v1", "refs/heads/main"):
+            repository.commit(
+                {"skills/pdf/SKILL.md": skill_text("pdf"), "skills/pdf/references/a.md": f"{ref}\n"}, ref=ref
+            )
+    with GitServer(root) as server:
+        url = address.format(server=server.url, root=root)
+        near = parse_source(url if url.startswith(("file:", "http:")) else f"{server.url}/team/skills")
+        [skill] = installer.add(str(near), everything=True)
+        if url.startswith(("https:", "git@")):  # no server of that name is here: git is sent to this one
+            skill = replace(skill, source=parse_source(url))
+            write_lock(tmp_path / "project/skills-lock.json", {"pdf": (skill, "0" * 64)})
+            hosts = ("https://git.example.com/", "https://gitlab.com/", "git@git.example.com:")
+            lines = [f'[url "{server.url}/"]', *(f"insteadOf = {host}" for host in hosts)]
+            (tmp_path / "user/.gitconfig").write_text("\n".join(lines))
+        else:
+            installer.lock(tmp_path / "project/skills-lock.json")
         done = npx("experimental_install")
     assert done.returncode == 0, done.stdout + done.stderr
     restored = tmp_path / "project/.agents/skills/pdf"
-    assert (restored / "SKILL.md").read_text() == skill_text("pdf")
-    assert (restored / "references/a.md").read_text() == "A\n"
+    assert (restored / "SKILL.md").read_text() == skill_text("pdf"), done.stdout
+    ref = "refs/tags/v1" if address.endswith("#v1") else "refs/heads/main"
+    assert (restored / "references/a.md").read_text() == f"{ref}\n"
+
+
+@pytest.mark.parametrize("scope", ["", "/team"])
+def test_the_stock_client_restores_a_site_from_our_lock(
+    npx: Npx, installer: SkillInstaller, tmp_path: Path, scope: str
+) -> None:
+    skill = tmp_path / "skills/demo"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text(skill_text("demo"))
+    publish(tmp_path / "skills", tmp_path / f"public{scope}")
+    with serve_folder(tmp_path / "public") as site:
+        installer.add(f"{site}{scope}/.well-known/agent-skills")
+        installer.lock(tmp_path / "project/skills-lock.json")
+        done = npx("experimental_install")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "project/.agents/skills/demo/SKILL.md").read_text() == skill_text("demo"), done.stdout
 
 
 def test_the_stock_client_finds_the_same_skills_in_nested_grouped_and_plugin_layouts(

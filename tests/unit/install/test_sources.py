@@ -127,3 +127,23 @@ def test_reasons_why_nothing_is_there_have_an_end_and_say_so() -> None:
     with pytest.raises(InstallError, match=r"… and 4,\d+ more") as refused:
         _chosen(Empty(), "", Listing((), left), Wanted(everything=True))  # type: ignore[arg-type]
     assert len(str(refused.value)) < 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("https://github.com/owner/repo.git", {"source": "owner/repo", "skillPath": "a/SKILL.md"}),
+        ("owner/repo#v1", {"source": "owner/repo", "ref": "v1"}),
+        ("https://git.example.com/team/skills", {"sourceUrl": "https://git.example.com/team/skills.git"}),
+        ("https://gitlab.com/team/skills", {"sourceType": "gitlab", "skillPath": "a/SKILL.md"}),
+        ("git@example.com:a/b", {"sourceUrl": "git@example.com:a/b", "skillPath": "a/SKILL.md"}),
+        ("ssh://git@example.com:2222/a/b.git", {"sourceUrl": "ssh://git@example.com:2222/a/b.git"}),
+        ("file:///srv/skills", {"sourceUrl": "file:///srv/skills", "skillPath": None}),
+    ],
+)
+def test_an_address_is_locked_in_the_form_that_the_stock_client_restores(
+    text: str, fields: dict[str, str | None]
+) -> None:
+    written = parse_source(text).lock_fields("a/SKILL.md")
+    assert {name: written.get(name) for name in fields} == fields
+    assert ("ref" in written) == ("#" in text)

@@ -7,7 +7,14 @@ from typing import Any, ClassVar
 
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import SourceError
-from skillkit.install.sources.git_address import BRANCH, FULL_COMMIT, TAG, parse_address, parse_ref
+from skillkit.install.sources.git_address import (
+    BRANCH,
+    FULL_COMMIT,
+    TAG,
+    parse_address,
+    parse_ref,
+    stock_form,
+)
 from skillkit.install.sources.source import Access, OpenSource, Source, checked_path
 
 
@@ -40,14 +47,18 @@ class GitSource(Source):
         data = super(GitSource, self).to_data()
         return data if self.default_branch else {key: data[key] for key in data if key != "default_branch"}
 
-    def lock_fields(self) -> dict[str, str]:
-        # Stock clients put "#ref" behind the address, which some kinds of address do not take.
+    def lock_fields(self, skill_path: str) -> dict[str, str]:
         ref = None if self.default_branch else self.tag or self.branch or self.ref
         more = {"ref": ref} if ref else {}
+        path = {"skillPath": skill_path}
         if self.url.startswith("https://github.com/"):
-            return {"source": self.url.removeprefix("https://github.com/"), **more, "sourceType": "github"}
+            source = self.url.removeprefix("https://github.com/").removesuffix(".git")
+            return {"source": source, **more, "sourceType": "github", **path}
         kind = "gitlab" if self.url.startswith("https://gitlab.com/") else "git"
-        return {"source": self.url, "sourceUrl": self.url, **more, "sourceType": kind}
+        url = stock_form(self.url)
+        if not url.startswith("git@") and not url.endswith(".git"):
+            path = {}  # stock clients would put it behind such an address
+        return {"source": url, "sourceUrl": url, **more, "sourceType": kind, **path}
 
     def registry_fields(self, revision: str | None) -> dict[str, str | None]:
         return {"git_url": self.url, "commit_sha": revision, "branch": self.branch, "tag": self.tag}

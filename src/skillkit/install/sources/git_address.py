@@ -101,6 +101,19 @@ def _address(text: str) -> Address:
     return Address(f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", ref)
 
 
+def stock_form(url: str) -> str:
+    """Return the form of a repository's address that `npx skills` knows as one.
+
+    It takes http(s) without `.git` for a site, and `#ref` only behind `.git` and `git@host:path`.
+    """
+    parts = urlsplit(url)
+    if parts.scheme in ("http", "https"):
+        return f"{url.removesuffix('.git')}.git"
+    if parts.scheme == "ssh" and parts.username == "git" and parts.port is None:
+        return f"git@{parts.hostname}:{parts.path.lstrip('/')}"
+    return url
+
+
 def _plain_path(path: str, shown: str) -> str:
     if ".." in path.split("/") or path.lstrip("/").startswith("-") or "\\" in path:
         raise SourceError(f"'{shown}' has a path that cannot be meant")

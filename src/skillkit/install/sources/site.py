@@ -35,9 +35,14 @@ class SiteSource(Source):
             return None
         return cls(check_address(f"{parts.scheme}://{parts.netloc}{base.removesuffix(known)}"))
 
-    def lock_fields(self) -> dict[str, str]:
+    def lock_fields(self, skill_path: str) -> dict[str, str]:
         host = urlsplit(self.url).netloc.removeprefix("www.")
-        return {"source": host, "sourceUrl": self.url, "sourceType": "well-known"}
+        return {
+            "source": host,
+            "sourceUrl": self.url,
+            "sourceType": "well-known",
+            "skillPath": skill_path,
+        }
 
     @property
     def location(self) -> str:

@@ -81,9 +81,9 @@ class Source(ABC):
     def location(self) -> str:
         """The place without version and path: two skills of one location have one author."""
 
-    def lock_fields(self) -> dict[str, str]:
-        """Return the fields that `npx skills` has for the source in skills-lock.json."""
-        return {"source": self.location, "sourceType": self.kind}
+    def lock_fields(self, skill_path: str) -> dict[str, str]:
+        """Return the fields that `npx skills` has in skills-lock.json for a SKILL.md of the source."""
+        return {"source": self.location, "sourceType": self.kind, "skillPath": skill_path}
 
     def registry_fields(self, revision: str | None) -> dict[str, str | None]:
         """Return the fields of git that registry.json has for every skill."""
