@@ -100,7 +100,10 @@ def test_the_schemas_of_the_tools_are_small(write_skill, skills_dir, counter):
     own = SkillContextProvider(manager, counter=counter).tools(SkillSession())
     assert [tool.name for tool in own] == ["load_skill", "read_skill_resource", "search_skills"]
     assert tokens(counter, own) <= 130
-    assert tokens(counter, ScriptTools(manager).tools()) <= 150
+    scripts = ScriptTools(manager).tools()
+    assert tokens(counter, scripts) <= 150
+    [run] = [tool for tool in scripts if tool.name == "script_run"]
+    assert run.parameters["properties"]["json"]["description"]
 
 
 def tokens(counter: EncodingCounter, tools: Sequence[Tool]) -> int:

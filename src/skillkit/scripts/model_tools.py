@@ -75,13 +75,13 @@ def model_tools(scripts: ScriptCalls) -> tuple[Tool, ...]:
         ),
         Tool(
             "script_run",
-            "Run a script, sandboxed; as JSON if it can.",
+            "Run a script.",
             _schema(
                 {
                     "skill_id": name,
                     "script_name": name,
                     "args": {"type": "array", "items": name},
-                    "json": {"type": "boolean"},
+                    "json": {"type": "boolean", "description": "JSON output; default if supported"},
                 },
                 "skill_id",
                 "script_name",
