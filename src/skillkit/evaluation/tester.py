@@ -14,7 +14,7 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.manager import SkillManager
 from skillkit.core.models import Diagnostic, SkillMetadata
 from skillkit.evaluation import routing
-from skillkit.evaluation.accepted import accept, read_accepted
+from skillkit.evaluation.accepted import Acceptance, accept, read_accepted
 from skillkit.evaluation.cases import Case, Suite
 from skillkit.evaluation.discovery import FoundSuites, folder_around
 from skillkit.evaluation.formats import read_cases_file
@@ -202,7 +202,12 @@ class SkillTester:
         return found
 
     def tests(self, behaviour: "BehaviourRunner | None" = None) -> Iterator[SkillTest]:
-        """Every case of every tier by its name, none of which has run yet."""
+        """Every case of every tier by its name, not run yet; accepted findings pass."""
+        accepted = {skill.canonical_name: read_accepted(skill.base_dir)[0] for skill in self.skills}
+        for test in self._tests(behaviour):
+            yield replace(test, run=partial(_run_accepting, test.run, accepted.get(test.skill, ())))
+
+    def _tests(self, behaviour: "BehaviourRunner | None") -> Iterator[SkillTest]:
         from skillkit.evaluation.script_runs import run_script_case
 
         for found in map(_unloadable, self.unloadable):
@@ -345,6 +350,11 @@ def _under_test(skill: SkillMetadata) -> SkillUnderTest:
     except (SkillsUseError, OSError):
         digest = ""
     return SkillUnderTest(skill.canonical_name, str(skill.base_dir), digest)
+
+
+def _run_accepting(run: Callable[[], Result], accepted: Sequence[Acceptance]) -> Result:
+    [result], _ = accept([run()], accepted)
+    return result
 
 
 def _first(run: Callable[P, Sequence[object]], *given: P.args, **named: P.kwargs) -> Result:

@@ -269,6 +269,30 @@ def test_a_call_with_other_arguments_is_told_from_no_call():
     assert grade(check, RUN, "").evidence == r"read was not called with y\.md; called were read, write"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "passed"),
+    [
+        ({"path": "x.md"}, True),
+        ({"path": "x.md", "mode": {"lines": [1]}}, True),
+        ({"path": "x"}, False),
+        ({"mode": {"lines": [3]}}, False),
+        ({"other": "x.md"}, False),
+        ({}, True),
+    ],
+)
+def test_an_object_of_arguments_is_compared_value_by_value(arguments, passed):
+    """Other arguments may be there besides; an object that text merely contains is not enough."""
+    calls = (ToolCall("read", '{"path": "x.md", "mode": {"lines": [1, 2], "raw": true}}'),)
+    run = Transcript("", calls=calls)
+    assert grade(Check(CheckKind.TOOL_CALLS, ("read",), data=[arguments]), run, "").passed is passed
+    assert grade(Check(CheckKind.TOOLS_ABSENT, ("read",), data=[arguments]), run, "").passed is not passed
+
+
+def test_arguments_that_are_not_json_have_no_values():
+    run = Transcript("", calls=(ToolCall("read", "path=x.md"),))
+    assert grade(Check(CheckKind.TOOL_CALLS, ("read",), data=[{}]), run, "").passed is False
+
+
 def test_json_in_a_code_block_is_compared():
     run = Transcript('```json\n{"a": [1, 2], "b": 3}\n```')
     schema = {"type": "object", "required": ["a"], "properties": {"a": {"type": "array", "minItems": 2}}}

@@ -35,6 +35,14 @@ def test_each_case_is_a_test_with_its_name_and_its_reason(folder, tmp_path):
     assert "1 failed, 19 passed" in answer.stdout
 
 
+def test_what_the_skill_accepts_does_not_fail(folder, tmp_path):
+    entry = {"id": "files-exist", "contains": "gone.md", "reason": "it is generated"}
+    (folder / "sales/evals/accepted.json").write_text(json.dumps([entry]))
+    answer = run_pytest(folder, tmp_path, "--skills-no-run")
+    assert answer.returncode == 0, answer.stdout
+    assert "sales[static-files-exist] PASSED" in answer.stdout
+
+
 def test_a_script_that_answers_otherwise_is_shown_as_a_difference(folder, tmp_path):
     (folder / "sales" / "scripts").mkdir()
     (folder / "sales" / "scripts" / "total.py").write_text(
