@@ -2,11 +2,10 @@
 
 import re
 
-from recipes.pictures import sessions, tiers
+from recipes.pictures import tiers
 from recipes.pictures.charts import recorded
 
-PERCENT, TIMES = r"[\d.]+ %", r"[\d.]+ ×"
-FOUND = rf"{PERCENT} / {PERCENT}"
+TIMES = r"[\d.]+ ×"
 
 
 def sentences() -> list[tuple[re.Pattern[str], str]]:
@@ -22,9 +21,7 @@ def sentences() -> list[tuple[re.Pattern[str], str]]:
             f"about {instructions} tokens of instructions, {entry} of catalogue entry",
         ),
         (re.compile(r"^\| \| 1,000 skills \|.*?(?=\n\n)", re.DOTALL | re.MULTILINE), _peers()),
-        (re.compile(rf"{PERCENT} / {PERCENT} / {PERCENT} of all instructions"), _tokens()),
         (re.compile(r"carries [\d,]+ tokens of ours(?: with|,)[^.]*\."), _request()),
-        (re.compile(r"`skills \d+` is the catalogue[^;]*; `tools \d+`"), _answer(skills, catalogue)),
         (
             re.compile(r"[\d.]+ % / [\d.]+ % / [\d.]+ %, version 0\.5:"),
             found,
@@ -47,34 +44,13 @@ def _named(row: dict[str, str]) -> str:
     return row["library"] if row["library"].startswith("skillkit") else f"{row['library']} {row['version']}"
 
 
-def _tokens() -> str:
-    """What a request carries that needs no skill, as shares of everything."""
-    libraries = recorded("disclosure")["libraries"]
-    shares = [100 * library["no skill fits"] / library["static injection"] for library in libraries]
-    return " / ".join(f"{share:.2g} %" for share in shares) + " of all instructions"
-
-
 def _request() -> str:
     """What a request carries that needs no skill, in tokens, with real skills and what is named as near."""
     (few, first), *others = [
         (library["skills"], library["all"]) for library in recorded("disclosure")["real"]
     ]
     rest = ", ".join(f"{tokens:,} with {skills:,}" for skills, tokens in others)
-    return f"carries {first:,} tokens of ours with {few} skills installed,\n{rest}."
-
-
-def _answer(skills: list[tiers.Tiers], catalogue: int) -> str:
-    """What the tokens of the recorded answer are made of."""
-    counted = re.search(r"skills (\d+), tools (\d+)", sessions.ANSWER.read_text(encoding="utf-8"))
-    if counted is None:
-        raise ValueError("The recorded answer says nothing of tokens: python3 dev.py pictures --record")
-    disclosed, tools = map(int, counted.groups())
-    [hello] = [skill for skill in skills if skill.name == "hello-extended"]
-    frame = disclosed - catalogue - hello.instructions
-    return (
-        f"`skills {disclosed}` is the catalogue ({catalogue}), the instructions of hello-extended "
-        f"({hello.instructions}) and what\nframes them ({frame}); `tools {tools}`"
-    )
+    return f"carries {first:,} tokens of ours with {few} skills installed, {rest}."
 
 
 def _matching(what: str) -> str:

@@ -64,11 +64,11 @@ def test_every_pin_admits_the_oldest_supported_python() -> None:
             [
                 "ERROR: Cannot install skillkit because these versions have conflicting dependencies.",
                 "The conflict is caused by:",
-                "skillkit 0.5.0 depends on rich>=999",
+                "skillkit 0.6.0 depends on rich>=999",
                 "The user requested (constraint) rich==15.0.0",
                 "ERROR: ResolutionImpossible: for help visit …",
             ],
-            "skillkit 0.5.0 depends on rich>=999; The user requested (constraint) rich==15.0.0",
+            "skillkit 0.6.0 depends on rich>=999; The user requested (constraint) rich==15.0.0",
         ),
         (["Collecting rich", "ERROR: No space left on device"], "ERROR: No space left on device"),
         ([], "it does not say why"),

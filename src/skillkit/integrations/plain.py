@@ -103,14 +103,13 @@ class SkillTools:
 
     async def answer(self, tool_call: Given) -> dict[str, Any]:
         """The message that answers one entry of `tool_calls` of a model's reply."""
-        call = _as_mapping(tool_call)
-        function = call.get("function")
-        if not isinstance(function, Mapping):
-            raise TypeError("This is no tool call: pass an entry of `tool_calls`, which has a `function`")
-        arguments = function.get("arguments")
-        given = arguments if isinstance(arguments, Mapping | str) else None
-        text = await self.call(str(function.get("name")), given)
-        return {"role": "tool", "tool_call_id": call.get("id"), "content": text}
+        name, arguments, call_id = _parts_of_call(tool_call)
+        return _tool_message(call_id, await self.call(name, arguments))
+
+    def answer_blocking(self, tool_call: Given) -> dict[str, Any]:
+        """`answer` for programs that are not asynchronous."""
+        name, arguments, call_id = _parts_of_call(tool_call)
+        return _tool_message(call_id, self.call_blocking(name, arguments))
 
     def show(self, results: Sequence[ToolResult]) -> dict[str, object] | None:
         """The message, after those of the tools, in which the model looks at files that scripts made.
@@ -124,6 +123,24 @@ class SkillTools:
 
 def _as_mapping(given: Given) -> Mapping[str, object]:
     return given if isinstance(given, Mapping) else given.model_dump(exclude_none=True)
+
+
+def _parts_of_call(tool_call: Given) -> tuple[str, Arguments, object]:
+    """Name, arguments and id of an entry of `tool_calls`."""
+    call = _as_mapping(tool_call)
+    function = call.get("function")
+    if not isinstance(function, Mapping):
+        raise TypeError("Not a tool call: pass an entry of `tool_calls`, which has a `function`")
+    arguments = function.get("arguments")
+    return (
+        str(function.get("name")),
+        arguments if isinstance(arguments, Mapping | str) else None,
+        call.get("id"),
+    )
+
+
+def _tool_message(call_id: object, text: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
 def _parts(file: ShownFile) -> list[dict[str, object]]:

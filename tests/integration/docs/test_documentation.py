@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from model_server import CallTool, Say
+from openai_server import OpenAIServer
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -19,6 +21,28 @@ def examples(language: str) -> list[object]:
         (page, [code for kind, code in FENCE.findall(page.read_text()) if kind == language]) for page in PAGES
     ]
     return [pytest.param(page, codes, id=page.name) for page, codes in pages if codes]
+
+
+@pytest.fixture(autouse=True)
+def model(monkeypatch):
+    """A model behind OpenAI's interface that reads one file of a skill before it answers."""
+    with OpenAIServer() as server:
+        path = {"skill_id": "csv-report", "path": "references/report.md"}
+        server.replies += [CallTool("read_skill_resource", path), Say("Forty rows.")]
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.address}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        yield server
+
+
+def test_the_loop_of_the_readme_gets_the_skill_that_matches(model, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    [loop] = [code for kind, code in FENCE.findall((ROOT / "README.md").read_text()) if kind == "python"]
+    exec(compile(loop, "README.md", "exec"), {})
+    first, second = (request.body["messages"] for request in model.requests)
+    assert "- csv-report: Summarise CSV files" in first[0]["content"]
+    assert '<skill_context id="csv-report">' in first[2]["content"]
+    assert second[-1]["role"] == "tool"
+    assert capsys.readouterr().out == "Forty rows.\n"
 
 
 @pytest.mark.parametrize(("page", "codes"), examples("python"))
