@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.extras import pip_install
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +20,7 @@ class Watcher:
             import watchfiles
         except ImportError as error:
             raise ConfigurationError(
-                "Watching for changes needs the package 'watchfiles': pip install 'skillkit[watch]'"
+                f"Watching for changes needs the package 'watchfiles': {pip_install('watch')}"
             ) from error
         self._watch = watchfiles.watch
         self._folders = folders

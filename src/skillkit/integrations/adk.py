@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from skillkit.core.extras import pip_install
+
 try:
     from google.adk.agents import LlmAgent
     from google.adk.agents.readonly_context import ReadonlyContext
@@ -18,7 +20,7 @@ try:
     from google.adk.tools.tool_context import ToolContext
     from google.genai import types
 except ImportError as error:
-    raise ImportError("The ADK integration needs google-adk: pip install 'skillkit[adk]'") from error
+    raise ImportError(f"The ADK integration needs google-adk: {pip_install('adk')}") from error
 
 from skillkit.core.authority import Requester
 from skillkit.core.models import SkillMetadata

@@ -3,10 +3,12 @@
 import asyncio
 from pathlib import Path
 
+from skillkit.core.extras import pip_install
+
 try:
     from google.adk.environment import BaseEnvironment, ExecutionResult
 except ImportError as error:
-    raise ImportError("ADK's environment needs google-adk: pip install 'skillkit[adk]'") from error
+    raise ImportError(f"ADK's environment needs google-adk: {pip_install('adk')}") from error
 
 from skillkit.scripts.models import Outcome
 from skillkit.scripts.workspace import SandboxedWorkspace

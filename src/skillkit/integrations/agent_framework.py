@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from skillkit.core.extras import pip_install
+
 try:
     from agent_framework import (
         Agent,
@@ -25,7 +27,7 @@ try:
     from pydantic import BaseModel, ConfigDict
 except ImportError as error:
     raise ImportError(
-        "The Agent Framework integration needs agent-framework-core: pip install 'skillkit[agent-framework]'"
+        f"The Agent Framework integration needs agent-framework-core: {pip_install('agent-framework')}"
     ) from error
 
 from skillkit.core.authority import Requester

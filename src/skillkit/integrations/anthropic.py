@@ -5,12 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from skillkit.core.extras import pip_install
+
 try:
     from anthropic import Anthropic, AsyncAnthropic
     from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, BetaBuiltinFunctionTool, ToolError
 except ImportError as error:
     raise ImportError(
-        "The Anthropic integration needs the package anthropic: pip install 'skillkit[anthropic]'"
+        f"The Anthropic integration needs the package anthropic: {pip_install('anthropic')}"
     ) from error
 
 from skillkit.core.authority import Requester

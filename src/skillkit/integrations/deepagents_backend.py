@@ -2,6 +2,8 @@
 
 import asyncio
 
+from skillkit.core.extras import pip_install
+
 try:
     from deepagents.backends.protocol import (
         EditResult,
@@ -11,7 +13,7 @@ try:
     )
     from deepagents.backends.sandbox import BaseSandbox
 except ImportError as error:
-    raise ImportError("This backend needs deepagents: pip install 'skillkit[deepagents]'") from error
+    raise ImportError(f"This backend needs deepagents: {pip_install('deepagents')}") from error
 
 from skillkit.scripts.models import ScriptResult
 from skillkit.scripts.workspace import SandboxedWorkspace

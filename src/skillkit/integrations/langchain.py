@@ -5,6 +5,8 @@ from functools import partial
 from typing import Annotated, Any
 from weakref import WeakKeyDictionary
 
+from skillkit.core.extras import pip_install
+
 try:
     from typing import NotRequired
 
@@ -26,7 +28,7 @@ try:
     from pydantic import BaseModel, ConfigDict, Field
 except ImportError as error:
     raise ImportError(
-        "The LangChain integration needs the package langchain: pip install 'skillkit[langchain]'"
+        f"The LangChain integration needs the package langchain: {pip_install('langchain')}"
     ) from error
 
 from skillkit.core.authority import Requester

@@ -6,6 +6,8 @@ from inspect import isawaitable
 from typing import Any, cast
 from weakref import WeakSet
 
+from skillkit.core.extras import pip_install
+
 try:
     from agents import (
         Agent,
@@ -35,7 +37,7 @@ try:
     from openai.types.shared import Reasoning, ReasoningEffort
 except ImportError as error:
     raise ImportError(
-        "The OpenAI Agents integration needs openai-agents: pip install 'skillkit[openai-agents]'"
+        f"The OpenAI Agents integration needs openai-agents: {pip_install('openai-agents')}"
     ) from error
 
 from skillkit.disclosure import Disclosure, Insertion, Tool, with_insertions

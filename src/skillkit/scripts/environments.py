@@ -17,6 +17,7 @@ from pathlib import Path
 
 from skillkit.core.disk import locked, remove_tree, replace_file
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.extras import pip_install
 from skillkit.core.grants import Limits
 from skillkit.core.pythons import Python, find_python
 from skillkit.scripts.capture import Cancellation, run_to_end
@@ -34,7 +35,6 @@ _DAY = 86_400.0
 _ENTRY = re.compile(r"^\S[^\n]*\n?(?:[ \t]+[^\n]*\n?)*", re.MULTILINE)
 """A package of a lock: a line, and those below it that are indented."""
 _UV_OPTIONS = ("-q", "--no-progress", "--color", "never", "--no-python-downloads")
-_NO_UV = "the program 'uv' is not installed; install it, or 'pip install skillkit[scripts]'"
 
 
 class CancelledError(SkillsUseError):
@@ -296,7 +296,9 @@ class _Building:
     def _uv(self, verb: str, *options: str, folder: str) -> None:
         uv = find_uv()
         if uv is None:
-            raise DependencyError(f"{self.script.name} has dependencies, but {_NO_UV}")
+            raise DependencyError(
+                f"{self.script.name} has dependencies, but uv is not installed: {pip_install('scripts')}"
+            )
         claim_cache(self.cache)
         settings = uv_settings()
         places = ("--python", str(self.python.program), "--cache-dir", str(self.cache))

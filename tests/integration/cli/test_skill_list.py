@@ -9,6 +9,8 @@ import pytest
 from program import clean_environment, run_here
 from skill_repositories import Repository, skill_text
 
+from skillkit.core.extras import pip_install
+
 
 def write_skill(folder: Path, name: str, description: str = "Does one thing well.") -> Path:
     skill = folder / name
@@ -114,4 +116,4 @@ def test_a_missing_extra_is_said_in_words(home: Path) -> None:
         check=False,
     )
     assert shown.returncode == 1
-    assert "pip install 'skillkit[agent]'" in shown.stderr
+    assert pip_install("agent") in shown.stderr

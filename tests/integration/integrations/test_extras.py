@@ -1,21 +1,24 @@
 """Without its package an integration says which extra to install; without any, skillkit works."""
 
 import json
+import shlex
 import subprocess
 import sys
 
 import pytest
 
+from skillkit.core.extras import pip_install
+
 MODULES = {
-    "adk": ("google.adk", "skillkit[adk]"),
-    "adk_environment": ("google.adk", "skillkit[adk]"),
-    "agent_framework": ("agent_framework", "skillkit[agent-framework]"),
-    "anthropic": ("anthropic", "skillkit[anthropic]"),
-    "deepagents_backend": ("deepagents", "skillkit[deepagents]"),
-    "langchain": ("langchain", "skillkit[langchain]"),
-    "mcp": ("mcp", "skillkit[mcp]"),
-    "openai_agents": ("agents", "skillkit[openai-agents]"),
-    "pydantic_ai": ("pydantic_ai", "skillkit[pydantic-ai]"),
+    "adk": ("google.adk", "adk"),
+    "adk_environment": ("google.adk", "adk"),
+    "agent_framework": ("agent_framework", "agent-framework"),
+    "anthropic": ("anthropic", "anthropic"),
+    "deepagents_backend": ("deepagents", "deepagents"),
+    "langchain": ("langchain", "langchain"),
+    "mcp": ("mcp", "mcp"),
+    "openai_agents": ("agents", "openai-agents"),
+    "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
 }
 PROGRAM = """
 import importlib, json, sys
@@ -44,4 +47,14 @@ def messages() -> dict[str, str]:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_missing_package_names_its_extra(module: str, messages: dict[str, str]):
-    assert f"pip install '{MODULES[module][1]}'" in messages[module]
+    assert pip_install(MODULES[module][1]) in messages[module]
+
+
+@pytest.mark.parametrize("extra", ["agent", *(extra for _, extra in MODULES.values())])
+def test_an_extra_is_installed_by_the_names_of_its_packages(extra: str):
+    """The name skillkit is another project's on the package index."""
+    python, *pip = shlex.split(pip_install(extra))
+    assert python == sys.executable
+    assert pip[:3] == ["-m", "pip", "install"]
+    assert pip[3:]
+    assert "skillkit" not in " ".join(pip)

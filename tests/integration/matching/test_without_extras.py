@@ -4,6 +4,8 @@ import subprocess
 import sys
 import textwrap
 
+from skillkit.core.extras import pip_install
+
 PRELUDE = """
     import sys
 
@@ -63,7 +65,7 @@ def test_modes_with_embeddings_are_refused_with_the_remedy():
                 print(error)
         """
     )
-    assert output.count("pip install 'skillkit[semantic]'") == 2
+    assert output.count(pip_install("semantic")) == 2
 
 
 def test_patterns_are_reported_and_not_run():
@@ -75,7 +77,7 @@ def test_patterns_are_reported_and_not_run():
         """
     )
     assert output.startswith("[] ['pattern-unavailable']\n")
-    assert "pip install 'skillkit[patterns]'" in output
+    assert pip_install("patterns") in output
 
 
 def test_importing_matching_imports_nothing_heavy():

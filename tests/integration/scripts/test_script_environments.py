@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from wheels import build_source, build_wheel, fresh, index
 
+from skillkit.core.extras import pip_install
 from skillkit.scripts import EnvironmentStore, Grants, uv
 
 __all__ = ["fresh", "index"]
@@ -242,7 +243,7 @@ def test_a_missing_uv_is_said(fresh, monkeypatch):
         tools = fresh.tools()
         answer = tools.script_run("demo", "tell")
         assert answer["error"] == "dependency_failed"
-        assert "pip install skillkit[scripts]" in answer["message"]
+        assert pip_install("scripts") in answer["message"]
         assert tools.script_run("demo", "plain")["result"] == 1
     finally:
         uv.find_uv.cache_clear()

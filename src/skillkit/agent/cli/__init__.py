@@ -4,6 +4,8 @@ import gc
 import sys
 import warnings
 
+from skillkit.core.extras import pip_install
+
 
 def main() -> None:
     """Run the program and leave with its exit code."""
@@ -22,7 +24,7 @@ def main() -> None:
             raise
         sys.stderr.write(
             f"The agent program needs {error.name}, which is not installed. "
-            "Install it with: pip install 'skillkit[agent]'\n"
+            f"Install it with: {pip_install('agent')}\n"
         )
         code = 1
     sys.exit(code)

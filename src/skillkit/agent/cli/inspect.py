@@ -13,6 +13,7 @@ from skillkit.agent.cli.options import examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.agent.instructions import INSTRUCTIONS
 from skillkit.agent.journal import journal_path, open_journal
+from skillkit.core.extras import pip_install
 from skillkit.inspector.library import Library
 from skillkit.inspector.managing import Managing
 
@@ -45,9 +46,7 @@ def inspect(
 
         from skillkit.inspector.app import create_app
     except ImportError as error:
-        output.complain(
-            f"The inspector needs its extra ({error}). Install it with: pip install 'skillkit[inspect]'"
-        )
+        output.complain(f"The inspector needs its extra ({error}). Install it with: {pip_install('inspect')}")
         raise typer.Exit(outcome.ERROR) from None
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -21,6 +21,7 @@ from skillkit.agent.script_answers import find_remedy
 from skillkit.core.authority import PerTenantAuthority
 from skillkit.core.disk import agent_home, real_path
 from skillkit.core.exceptions import ConfigurationError
+from skillkit.core.extras import pip_install
 from skillkit.core.text import escape_hidden
 from skillkit.install.enabled import EnabledSkills
 from skillkit.install.selection import VARIABLE
@@ -145,7 +146,7 @@ def _server(paths: list[Path], allow: list[str], *, scripts: bool, watch: bool) 
     if allow:
         manager.authority = PerTenantAuthority(dict(_allowed(given) for given in allow), manager.authority)
     if watch and find_spec("watchfiles") is None:
-        output.remark("Clients are not told of changes: that needs pip install 'skillkit[watch]'")
+        output.remark(f"Clients are not told of changes: that needs {pip_install('watch')}")
         watch = False
     granted = ScriptTools(manager, remedy=find_remedy) if scripts else False
     return SkillServer(manager, scripts=granted, watch=watch)

@@ -15,6 +15,7 @@ from urllib.request import Request, urlopen
 
 from skillkit.agent.exceptions import ModelFileError, ProviderError
 from skillkit.agent.local.states import PromptStates, shared_beginning
+from skillkit.core.extras import pip_install
 
 if TYPE_CHECKING:
     from xllamacpp import Server
@@ -91,7 +92,7 @@ class LocalEngine:
             import xllamacpp
         except ImportError as error:
             raise ProviderError(
-                "The embedded model needs xllamacpp. Install it with: pip install 'skillkit[local]'"
+                f"The embedded model needs xllamacpp. Install it with: {pip_install('local')}"
             ) from error
         self._one_at_a_time = Lock()
         atexit.register(_leave, self._one_at_a_time)

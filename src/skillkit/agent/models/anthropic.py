@@ -26,9 +26,7 @@ class AnthropicProvider(ChatProvider):
         return self.settings.model or os.environ.get("ANTHROPIC_MODEL") or DEFAULT_MODEL
 
     def problem(self) -> str | None:
-        return self.missing_key() or self.missing_package(
-            "agent_framework_anthropic", "skillkit[agent-anthropic]"
-        )
+        return self.missing_key() or self.missing_package("agent_framework_anthropic", "agent-anthropic")
 
     def client(self) -> ChatClient:
         from agent_framework.anthropic import AnthropicClient

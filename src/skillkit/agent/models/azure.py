@@ -29,7 +29,7 @@ class AzureProvider(ChatProvider):
             missing = f"The provider 'azure' needs an endpoint: export {ENDPOINT}=…"
         if missing is None and not self.model:
             missing = f"The provider 'azure' needs a deployment: export {DEPLOYMENT}=…"
-        return missing or self.missing_package("agent_framework_openai", "skillkit[azure]")
+        return missing or self.missing_package("agent_framework_openai", "azure")
 
     def client(self) -> ChatClient:
         from agent_framework.openai import OpenAIChatCompletionClient

@@ -26,7 +26,7 @@ class GeminiProvider(ChatProvider):
         return self.settings.model or os.environ.get("GEMINI_MODEL") or DEFAULT_MODEL
 
     def problem(self) -> str | None:
-        return self.missing_key() or self.missing_package("agent_framework_gemini", "skillkit[gemini]")
+        return self.missing_key() or self.missing_package("agent_framework_gemini", "gemini")
 
     def client(self) -> ChatClient:
         from agent_framework.gemini import GeminiChatClient

@@ -37,7 +37,7 @@ class OllamaProvider(ChatProvider):
             return f"Ollama does not answer at {self.address}. Start it with: ollama serve"
         if not models and not self.settings.model:
             return "Ollama has no model. Fetch one with: ollama pull qwen3"
-        return self.missing_package("agent_framework_openai", "skillkit[ollama]")
+        return self.missing_package("agent_framework_openai", "ollama")
 
     def detected(self) -> bool:
         return self.problem() is None

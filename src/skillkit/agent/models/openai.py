@@ -38,7 +38,7 @@ class OpenAIProvider(ChatProvider):
         return super().api_key or ("none" if self.address else None)
 
     def problem(self) -> str | None:
-        return self.missing_key() or self.missing_package("agent_framework_openai", "skillkit[openai]")
+        return self.missing_key() or self.missing_package("agent_framework_openai", "openai")
 
     def client(self) -> ChatClient:
         return completions_client(

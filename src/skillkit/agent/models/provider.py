@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from skillkit.agent.exceptions import ProviderError
 from skillkit.agent.settings import NO_SETTINGS, ProviderSettings
+from skillkit.core.extras import pip_install
 
 if TYPE_CHECKING:
     from agent_framework import ChatResponse
@@ -131,11 +132,11 @@ class ChatProvider(ABC):
             return None
         return f"The provider '{self.name}' needs a key: export {self.key_variable}=…"
 
-    def missing_package(self, module: str, requirement: str) -> str | None:
+    def missing_package(self, module: str, extra: str) -> str | None:
         """Return what to install when `module` is not there."""
         if importlib.util.find_spec(module) is not None:
             return None
-        return f"The provider '{self.name}' needs a package: pip install '{requirement}'"
+        return f"The provider '{self.name}' needs a package: {pip_install(extra)}"
 
 
 def ready(provider: ChatProvider) -> ChatProvider:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import ClassVar
 
+from skillkit.core.extras import pip_install
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import SourceError
 from skillkit.install.sources.source import Access, OpenSource, Source, check_address
@@ -49,7 +50,7 @@ class McpSource(Source):
             reader = import_module(_READER)
         except ImportError as error:
             raise SourceError(
-                f"{self} needs another package: pip install 'skillkit[mcp]' ({escape_hidden(str(error))})"
+                f"{self} needs another package: {pip_install('mcp')} ({escape_hidden(str(error))})"
             ) from error
         access.progress(f"Asking {self}")
         yield reader.OpenServer(self, self.url, access)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from threading import Lock
 
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.extras import pip_install
 
 _BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt",
@@ -38,7 +39,7 @@ class RunAuthority:
             import h11  # noqa: F401 -- what speaks HTTP where TLS is ended
             from cryptography.hazmat.primitives.asymmetric import ec
         except ImportError as error:
-            message = "Secrets need the packages cryptography and h11: pip install 'skillkit[secrets]'"
+            message = f"Secrets need the packages cryptography and h11: {pip_install('secrets')}"
             raise MissingLibraryError(message) from error
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._lock = Lock()

@@ -15,6 +15,7 @@ from skillkit.agent.cli.skill.installing import installer
 from skillkit.core.codec import encode
 from skillkit.core.disk import agent_home, remove_tree
 from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.extras import pip_install
 from skillkit.core.packages import package_skill_folders
 from skillkit.core.text import escape_hidden
 from skillkit.install.added_sources import REMOTE_FOLDER, AddedSource, AddedSources, remote_folder
@@ -112,7 +113,7 @@ async def _fetch(source: AddedSource, asker: Asker) -> list[str]:
         from mcp import StdioServerParameters
 
     except ImportError as error:
-        raise SkillsUseError("MCP servers need another package: pip install 'skillkit[mcp]'") from error
+        raise SkillsUseError(f"MCP servers need another package: {pip_install('mcp')}") from error
     server: Any = source.url
     if source.command:
         server = StdioServerParameters(command=source.command[0], args=list(source.command[1:]))
