@@ -22,7 +22,7 @@ class FileServer:
             def do_GET(self) -> None:
                 owner.requests.append(self.path)
                 if self.path in owner.redirects:
-                    self.send_response(302)
+                    self.send_response(302 if self.command == "GET" else 307)
                     self.send_header("Location", owner.redirects[self.path])
                     self.send_header("Content-Length", "0")
                     self.end_headers()
@@ -34,6 +34,10 @@ class FileServer:
                     self.send_header("Content-Type", owner.content_type)
                 self.end_headers()
                 self.wfile.write(data or b"")
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                self.do_GET()
 
             def log_message(self, *_: object) -> None:
                 pass

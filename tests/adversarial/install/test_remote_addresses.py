@@ -18,6 +18,7 @@ from skillkit.core.limits import ARCHIVE_BYTES, MIB
 from skillkit.install.exceptions import InstallError, NetworkError, SourceError, UnsafeTreeError
 from skillkit.install.sources.download import check_named, download
 from skillkit.install.sources.marketplace_plugins import find_plugins
+from skillkit.install.sources.mcp import McpSource
 from skillkit.install.sources.site import SiteSource
 from skillkit.install.sources.site_index import OpenSite, read_index
 from skillkit.install.sources.source import Access
@@ -244,3 +245,13 @@ def test_a_path_in_an_archive_is_refused_for_its_length_first(name: str) -> None
 def test_a_directory_of_too_many_entries_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with pytest.raises(UnsafeTreeError, match="files"):
         unpack(b"PK\x03\x04" + b"PK\x01\x02" * 30_000, "it")
+
+
+def test_an_mcp_server_cannot_send_its_client_to_another_host(server: FileServer) -> None:
+    pytest.importorskip("mcp")
+    with FileServer() as elsewhere:
+        server.redirects["/mcp"] = f"{elsewhere.url}/mcp"
+        with pytest.raises(InstallError, match="not followed"), McpSource(f"{server.url}/mcp").open(Access()):
+            pass
+        assert server.requests
+        assert elsewhere.requests == []
