@@ -5,7 +5,6 @@ import struct
 from pathlib import Path
 
 import pytest
-from benchmarks import disclosure
 from recipes.pictures import FOLDER, PICTURES, charts, inspector, sessions
 from recipes.pictures.comparison import agree, differences
 
@@ -80,6 +79,8 @@ def test_a_picture_fetches_nothing_and_names_no_machine(name):
     "library", charts.recorded("disclosure")["libraries"][:2], ids=lambda it: it["skills"]
 )
 def test_the_recorded_tokens_are_what_a_request_carries(library, tmp_path):
+    from benchmarks import disclosure
+
     manager = disclosure.library(tmp_path, library["skills"])
     matcher = SkillMatcher(mode="lexical")
     provider = SkillContextProvider(manager, matcher=matcher, counter=disclosure.COUNTER)
