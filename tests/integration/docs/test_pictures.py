@@ -55,7 +55,7 @@ def test_a_picture_that_says_more_is_another_one():
 
 
 def test_every_picture_is_made_by_the_recipe_and_shown_on_a_page():
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     shown = {name for page in pages for name in re.findall(r"pictures/([\w-]+)\.svg\)", page.read_text())}
     assert {path.stem for path in FOLDER.glob("*.svg")} == set(PICTURES) == shown
 
