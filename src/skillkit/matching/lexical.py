@@ -2,6 +2,7 @@
 
 import hashlib
 import heapq
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,13 +14,13 @@ from skillkit.core.header import split
 from skillkit.core.models import SkillMetadata
 from skillkit.core.text import one_line
 from skillkit.matching.calibration import ANSWERED, BODY, BODY_SHARE, NAME, NAME_COVERED, PHRASE, WORDS
-from skillkit.matching.description import LONGEST_DESCRIPTION, quoted_phrases
 from skillkit.matching.index import Weighed, WordIndex
 from skillkit.matching.request import Request
 from skillkit.matching.store import IndexFile
 from skillkit.matching.terms import count_terms, terms, usual_terms
 
-LONGEST_BODY = 65_536
+LONGEST_DESCRIPTION, LONGEST_BODY = 8_192, 65_536
+MOST_PHRASES = 64
 LONGEST_SHOWN = 40
 FEWEST_KEPT = 200
 """Skills from which an index is worth a file."""
@@ -33,6 +34,7 @@ CLOSEST = 50
 ONE_MORE_WORD = 1.0
 """Weight of a word imagined unanswered, so that a request of one word is not answered by it alone."""
 MOST_WORDS = 6
+_QUOTED = re.compile(r"\"([^\"\n]{2,80})\"|“([^”\n]{2,80})”|(?<!\w)['‘]([^'‘’\n]{2,80})['’](?!\w)")
 BodyReader = Callable[[SkillMetadata], str]
 
 
@@ -40,6 +42,12 @@ def read_body(skill: SkillMetadata) -> str:
     """The instructions as they are on disk: their words only, so the header is not judged again."""
     data, _ = read_whole(skill.skill_path)
     return data[split(data).body_start :].decode("utf-8")
+
+
+def quoted_phrases(description: str) -> tuple[str, ...]:
+    """The phrases that a description quotes as typical requests, once each."""
+    quoted = ("".join(groups).strip(" ,.;:") for groups in _QUOTED.findall(description[:LONGEST_DESCRIPTION]))
+    return tuple(dict.fromkeys(phrase for phrase in quoted if phrase))[:MOST_PHRASES]
 
 
 class SkillWords(NamedTuple):

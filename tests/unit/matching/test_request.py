@@ -1,6 +1,6 @@
 """Which words of a request and of a description count."""
 
-from skillkit.matching.description import MOST_PHRASES, quoted_phrases
+from skillkit.matching.lexical import MOST_PHRASES, quoted_phrases
 from skillkit.matching.request import LONGEST, Request
 
 
