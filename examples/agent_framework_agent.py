@@ -1,7 +1,4 @@
-"""Add skills to an Agent Framework agent.
-
-python examples/agent_framework_agent.py gpt-5-mini "Summarise this CSV: month,amount; May,3; June,4"
-"""
+"""Skills in Agent Framework: python examples/agent_framework_agent.py gpt-5-mini "What is in sales.csv?" """
 
 import asyncio
 import sys

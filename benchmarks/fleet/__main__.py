@@ -7,7 +7,6 @@ import asyncio
 import json
 import os
 import random
-import resource
 import statistics
 import subprocess
 import sys
@@ -22,14 +21,11 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
 from fleet_machines import Fleet, running_fleet
 from ray_cluster import INSIDE, namespace_command, processes, why_no_namespace
 
-from skillkit.core.authority import Requester, asking_for
 from skillkit.scripts import LocalRunner, Outcome, ScriptRequest, ScriptRunner
 
 SLOTS = 8
 Pairs = Sequence[tuple[float, float]]
 """Milliseconds here and on the fleet, of two runs one after the other."""
-TENANTS = 20
-"""Of which each may have a thousand runs waiting."""
 
 
 def main(arguments: list[str]) -> int:
@@ -64,6 +60,7 @@ def measure(fleet: Fleet, pairs: int, batch: int) -> dict[str, Any]:
     found = {
         "pairs": pairs,
         "p50_ms": {name: quantile(each, 0.5) for name, each in times.items()},
+        "p50_ratio": quantile(times["fleet"], 0.5) / quantile(times["local"], 0.5),
         "p99_ms": {name: quantile(each, 0.99) for name, each in times.items()},
         "added_p50_ms": likely(times, partial(later, 0.5)),
         "added_p99_ms": likely(times, partial(later, 0.99)),
@@ -74,7 +71,7 @@ def measure(fleet: Fleet, pairs: int, batch: int) -> dict[str, Any]:
         "mebibyte_ratio": statistics.median(mebibyte["fleet"]) / statistics.median(mebibyte["local"]),
         "cancel_s": asyncio.run(cancelling(fleet, ray)),
         "idle_cores": idle(),
-        **asyncio.run(waiting(fleet, 10_000)),
+        "idle_megabytes": idle_megabytes(),
     }
     local.close()
     return found
@@ -139,42 +136,6 @@ async def cancelling(fleet: Fleet, runner: ScriptRunner) -> float:
     return statistics.median(found)
 
 
-async def waiting(fleet: Fleet, count: int) -> dict[str, float]:
-    """Submit so many runs that all of them wait behind eight that sleep."""
-    from skillkit.fleet.cluster import get_dispatcher
-
-    os.environ["SKILLKIT_FLEET_POLICY"] = ""
-    sleeping = [fleet.request("import time; time.sleep(600)") for _ in range(SLOTS)]
-    runner = fleet.runner(tenant="waiting")
-    served = fleet.runner()
-    blocked = [asyncio.ensure_future(runner.arun(request)) for request in sleeping]
-    for request in sleeping:
-        await asyncio.to_thread(fleet.wait_for_start, request)
-    dispatcher = get_dispatcher(fleet.ray)
-    pid = next(pid for pid, line in processes().items() if line.startswith("ray::Dispatcher"))
-    before = resident(pid) + resident(os.getpid())
-    request = fleet.request("print(1)", write_paths=())
-    began = time.perf_counter()
-    tasks = [asyncio.ensure_future(for_tenant(served, request, number % TENANTS)) for number in range(count)]
-    while True:
-        status = await dispatcher.status.remote()
-        if sum(each["waiting"] for each in status["tenants"].values()) >= count:
-            break
-        await asyncio.sleep(0.05)
-    spent = time.perf_counter() - began
-    size = resident(pid) + resident(os.getpid()) - before
-    for task in (*tasks, *blocked):
-        task.cancel()
-    await asyncio.wait([*tasks, *blocked])
-    return {"waiting_submitted_a_second": count / spent, "kilobytes_a_waiting_run": size / count / 1000}
-
-
-async def for_tenant(runner: ScriptRunner, request: ScriptRequest, tenant: int) -> None:
-    """Run a request as a server does for one of many tenants."""
-    with asking_for(Requester(tenant=f"waiting-{tenant}")):
-        await runner.arun(request)
-
-
 def idle(seconds: float = 5.0) -> float:
     """Return the cores that everything of the cluster uses while nothing runs."""
     before = ticks()
@@ -193,8 +154,17 @@ def ticks() -> int:
     return total
 
 
-def resident(pid: int) -> int:
-    return int(Path("/proc", str(pid), "statm").read_text().split()[1]) * resource.getpagesize()
+def idle_megabytes() -> float:
+    """Return the memory of the cluster and the gateway that no other process shares."""
+    total = 0
+    for pid, line in processes().items():
+        if "ray" in line or "fleet" in line:
+            try:
+                words = Path("/proc", str(pid), "smaps_rollup").read_text().split()
+            except OSError:
+                continue
+            total += int(words[words.index("Pss:") + 1])
+    return total / 1000
 
 
 if __name__ == "__main__":

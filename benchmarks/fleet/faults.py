@@ -20,7 +20,7 @@ from ray_cluster import INSIDE, namespace_command, why_no_namespace
 
 ROOT = Path(__file__).parents[2]
 FAULTS = ROOT / "tests" / "integration" / "fleet" / "inside" / "inside_faults.py"
-HEAD = "test_the_head_dies"
+HEAD = "head_dies"
 """Ends its cluster, so each of its rounds is a run of its own."""
 
 

@@ -1,7 +1,11 @@
-"""A fleet on a test cluster: workers, runners and skills whose scripts leave marks when they start."""
+"""A fleet on a test cluster: gateway, workers, runners, and scripts that leave marks when they start."""
 
 import os
+import signal
+import subprocess
+import sys
 import textwrap
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,19 +16,17 @@ from typing import Any
 from ray_cluster import HEAD, PORT, RayCluster, running_cluster, wait_until
 
 from skillkit.core.digest_memo import DigestMemo
-from skillkit.fleet.cluster import connect, get_dispatcher, number_of
+from skillkit.fleet.cluster import FleetError, connect
 from skillkit.fleet.joining import start_worker
-from skillkit.fleet.runner import RayRunner
-from skillkit.fleet.sealing import add_key
+from skillkit.fleet.operations import fleet_status
+from skillkit.fleet.remote import RemoteRunner
+from skillkit.fleet.sealing import FleetKeys, add_key
 from skillkit.fleet.worker import WorkerOptions
 from skillkit.scripts import ScriptRequest
 
 ADDRESS = f"ray://{HEAD}:{PORT}"
-
-
-def name_for(number: int, count: int) -> str:
-    """A name that dispatcher `number` of `count` serves."""
-    return next(name for name in map("pool{}".format, range(1000)) if number_of(name, count) == number)
+URL = f"http://{HEAD}:8713"
+AGENT = os.path.join(os.path.dirname(sys.executable), "agent")
 
 
 @dataclass
@@ -34,8 +36,9 @@ class Fleet:
     cluster: RayCluster
     folder: Path
     ray: Any
+    gateway: Any = None
     workers: dict[str, Any] = field(default_factory=dict)
-    runners: list[RayRunner] = field(default_factory=list)
+    runners: list[RemoteRunner] = field(default_factory=list)
     answers: list[float] = field(default_factory=list)
     """Seconds after which callers were answered, for tests that cause faults."""
 
@@ -46,6 +49,50 @@ class Fleet:
     @property
     def marks(self) -> Path:
         return self.folder / "marks"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a gateway or a worker of this fleet is started with."""
+        return {
+            **os.environ,
+            "SKILLKIT_FLEET_KEYS": str(self.keys),
+            "AGENT_HOME": str(self.folder / "agent"),
+            "SKILLKIT_FLEET_POLICY": str(self.folder / "policy.json"),
+        }
+
+    def start_gateway(self) -> None:
+        command = [AGENT, "fleet", "gateway", "--address", ADDRESS]
+        with open(self.folder / "gateway.log", "ab") as log:
+            self.gateway = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
+        wait_until(lambda: self.status() is not None, 60, "the gateway")
+
+    @contextmanager
+    def serving(self, home: str = "machine") -> Iterator[list[int]]:
+        """Run `agent fleet worker`, again whenever it ends, as its unit file does; yield its exit codes."""
+        environment = {**self.environment, "AGENT_HOME": str(self.folder / home)}
+        command = [AGENT, "fleet", "worker", "--address", ADDRESS, "--slots", "4"]
+        codes: list[int] = []
+        running: list[subprocess.Popen[bytes]] = []
+        stopping = threading.Event()
+
+        def supervise() -> None:
+            with open(self.folder / f"{home}.log", "ab") as log:
+                while not stopping.is_set():
+                    running[:] = [subprocess.Popen(command, env=environment, stdout=log, stderr=log)]
+                    codes.append(running[0].wait())
+
+        thread = threading.Thread(target=supervise)
+        thread.start()
+        try:
+            yield codes
+        finally:
+            stopping.set()
+            running[0].terminate()
+            thread.join(60)
+
+    def kill_gateway(self) -> None:
+        os.kill(self.gateway.pid, signal.SIGKILL)
+        self.gateway.wait()
 
     def nodes(self) -> dict[str, str]:
         return {node["NodeManagerAddress"]: node["NodeID"] for node in self.ray.nodes() if node["Alive"]}
@@ -60,35 +107,42 @@ class Fleet:
     def start_worker(self, address: str, place: str | None = None, **options: Any) -> str:
         """Start a worker at an address and wait until it can be given work; return its name."""
         name = f"worker-{uuid.uuid4().hex}"
+        home = str(self.folder / f"home-{address}")
         chosen = WorkerOptions(
             name,
             place=place or address,
             keys=str(self.keys),
-            **{"slots": 4, "home": str(self.folder / f"home-{address}"), "sandbox": "bwrap", **options},
+            **{"slots": 4, "home": home, "sandbox": "bwrap", "min_free": 1, **options},
         )
-        worker = self.workers[name] = start_worker(self.ray, self.nodes()[address], chosen)
-        worker.serve.remote()
-        wait_until(lambda: name in self.status(), 60, f"the worker at {address}")
+        self.workers[name] = start_worker(self.ray, self.nodes()[address], chosen)
+        known = ("ready", "unfit", "other version")
+        wait_until(
+            lambda: self.machines().get(name, {}).get("state") in known, 60, f"the worker at {address}"
+        )
         return name
 
     def stop_workers(self) -> None:
-        for name, worker in self.workers.items():
+        for worker in self.workers.values():
             self.ray.kill(worker)
-            for number in range(self.dispatchers):
-                self.ray.get(get_dispatcher(self.ray, number).retire.remote(name))
+        wait_until(lambda: not set(self.machines()) & set(self.workers), 60, "the end of the workers")
         self.workers.clear()
 
-    dispatchers = 1
+    def status(self) -> dict[str, Any] | None:
+        try:
+            return fleet_status(URL, self.keys)
+        except FleetError:
+            return None
 
-    def status(self) -> dict[str, Any]:
-        """The workers that the dispatchers know."""
-        found: dict[str, Any] = {}
-        for number in range(self.dispatchers):
-            found |= self.ray.get(get_dispatcher(self.ray, number).status.remote())["workers"]
-        return found
+    def machines(self) -> dict[str, Any]:
+        """The workers that the gateway knows."""
+        return {each["name"]: each for each in (self.status() or {"machines": []})["machines"]}
 
-    def runner(self, **options: Any) -> RayRunner:
-        runner = RayRunner(ADDRESS, **{"keys": self.keys, "shared_paths": [self.folder], **options})
+    def tenant(self, name: str) -> dict[str, float]:
+        return (self.status() or {"tenants": {}})["tenants"].get(name, {"waiting": 0, "running": 0})
+
+    def runner(self, tenant: str = "default", **options: Any) -> RemoteRunner:
+        key = FleetKeys.read(self.keys).tenant(tenant).text
+        runner = RemoteRunner(URL, key, **{"shared_paths": [self.folder], **options})
         self.runners.append(runner)
         return runner
 
@@ -111,16 +165,23 @@ class Fleet:
 
 
 @contextmanager
-def running_fleet(*addresses: str) -> Iterator[Fleet]:
-    """A cluster with a head and a node at each address, and no worker yet."""
+def running_fleet(*addresses: str, driver: bool = True) -> Iterator[Fleet]:
+    """A cluster with a head, a node at each address and a gateway, and no worker yet.
+
+    Without `driver` this process is no part of the cluster: Ray would end it with the head.
+    """
     with contextmanager(running_cluster)(*addresses) as cluster:
         add_key(cluster.folder / "keys")
         (cluster.folder / "marks").mkdir()
         os.chmod(cluster.folder / "marks", 0o777)
-        fleet = Fleet(cluster, cluster.folder, connect(ADDRESS))
+        fleet = Fleet(cluster, cluster.folder, connect(ADDRESS) if driver else None)
         try:
+            fleet.start_gateway()
             yield fleet
         finally:
             for runner in fleet.runners:
                 runner.close()
-            fleet.ray.shutdown()
+            fleet.gateway.terminate()
+            fleet.gateway.wait(20)
+            if driver:
+                fleet.ray.shutdown()

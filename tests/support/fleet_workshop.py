@@ -101,7 +101,7 @@ def machines(fleet: Fleet) -> dict[str, str]:
     alive = processes()
     ready = {
         facts["place"]: name
-        for name, facts in fleet.status().items()
+        for name, facts in fleet.machines().items()
         if facts["state"] == "ready" and facts["pid"] in alive
     }
     if set(ready) != {"127.0.0.2", "127.0.0.3"} or set(ready.values()) != set(fleet.workers):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 HTTP, HTTPS = 80, 443
+ANY_HOST = "*"
+"""Every public host at the ports of the web; nobody can ask for it or grant it by name."""
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _VARIABLE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}")
@@ -33,7 +35,8 @@ class HostRule:
         """Whether `name`, which may be anything, is one that this rule grants."""
         if not self.wildcard:
             return name == self.name
-        return name.endswith(f".{self.name}") and all(map(_LABEL.fullmatch, name.split(".")))
+        beneath = not self.name or name.endswith(f".{self.name}")
+        return beneath and all(map(_LABEL.fullmatch, name.split(".")))
 
     @classmethod
     def parse(cls, text: str, *, private: bool = False) -> "HostRule":

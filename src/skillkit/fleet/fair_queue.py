@@ -1,4 +1,4 @@
-"""Who runs next, and where: weighted fair queueing over tenants, bounded, with rates; no clock, no engine."""
+"""Weighted fair queueing over tenants, bounded, with rates: which run starts next, and where."""
 
 import heapq
 from collections import OrderedDict
@@ -24,15 +24,11 @@ class Grant:
 
     run: str
     worker: str
-    client: str
-    reusable: bool = False
-    """Whether its client may start further runs in the slot, until it is called back."""
 
 
 @dataclass(slots=True)
 class _Waiting:
     run: str
-    client: str
     withdrawn: bool = False
 
 
@@ -65,7 +61,6 @@ class _Worker:
 class _Running:
     tenant: str
     worker: str
-    client: str
 
 
 class FairQueue:
@@ -76,7 +71,6 @@ class FairQueue:
         self._tenants: dict[str, _Tenant] = {}
         self._waiting: dict[str, tuple[str, _Waiting]] = {}
         self._running: dict[str, _Running] = {}
-        self._reusable: dict[str, None] = {}
         self._workers: dict[str, _Worker] = {}
         self._levels: list[OrderedDict[str, None]] = [OrderedDict() for _ in range(_LEVELS)]
         self._next: list[tuple[float, int, str]] = []
@@ -99,21 +93,10 @@ class FairQueue:
             self._workers[worker].open = False
             self._place(worker)
 
-    def remove_worker(self, worker: str) -> list[Grant]:
-        """Forget a worker that is lost; return what ran there."""
-        lost = [
-            Grant(run, worker, running.client)
-            for run, running in self._running.items()
-            if running.worker == worker
-        ]
-        for grant in lost:
-            self.release(grant.run)
+    def remove_worker(self, worker: str) -> None:
+        """Forget a worker; its runs keep counting until they are released."""
         if (known := self._workers.pop(worker, None)) is not None and known.level is not None:
             del self._levels[known.level][worker]
-        return lost
-
-    def has_worker(self, worker: str) -> bool:
-        return worker in self._workers
 
     def has_open_worker(self) -> bool:
         return any(worker.open for worker in self._workers.values())
@@ -124,11 +107,7 @@ class FairQueue:
 
     # Runs
 
-    def worker_of(self, run: str) -> str | None:
-        """Return where a run has its slot, None for one that has none."""
-        return self._running[run].worker if run in self._running else None
-
-    def submit(self, run: str, tenant: str, client: str, now: float, priority: int = 0) -> None:
+    def submit(self, run: str, tenant: str, now: float, priority: int = 0) -> None:
         """Let a run wait; QueueFullError if its tenant has too many waiting. Higher priorities go first."""
         if run in self._waiting or run in self._running:
             return
@@ -136,20 +115,19 @@ class FairQueue:
         if state.waiting >= state.share.waiting:
             state.refused += 1
             raise QueueFullError(
-                f"{state.waiting} runs of tenant '{tenant}' are waiting already, which is its limit; "
-                "try again later"
+                f"queue full: {state.waiting} runs of tenant '{tenant}' are waiting; try again later"
             )
-        entry = _Waiting(run, client)
+        entry = _Waiting(run)
         self._count += 1
         heapq.heappush(state.queue, (-priority, self._count, entry))
         self._waiting[run] = (tenant, entry)
         state.waiting += 1
         self._list(state)
 
-    def adopt(self, run: str, tenant: str, worker: str, client: str, now: float) -> None:
+    def adopt(self, run: str, tenant: str, worker: str, now: float) -> None:
         """Count a run that started before this queue was made."""
         if run not in self._running:
-            self._running[run] = _Running(tenant, worker, client)
+            self._running[run] = _Running(tenant, worker)
             self._tenant(tenant, now).running += 1
             if worker in self._workers:
                 self._workers[worker].used += 1
@@ -166,34 +144,20 @@ class FairQueue:
                 state.queue = [item for item in state.queue if not item[2].withdrawn]
                 heapq.heapify(state.queue)
 
-    def dismiss(self) -> list[tuple[str, str]]:
-        """Forget everything that waits; return each run and its client."""
-        dismissed = [(run, entry.client) for run, (_, entry) in self._waiting.items()]
-        for run, _ in dismissed:
-            self._tenants[self._waiting[run][0]].refused += 1
-            self.withdraw(run)
-        return dismissed
+    def waiting(self) -> list[str]:
+        """Return every run that waits."""
+        return list(self._waiting)
 
-    def release(self, run: str, further: int = 0) -> None:
-        """Give back the slot of a run that ended, and of as many `further` ones that were started in it."""
+    def release(self, run: str) -> None:
+        """Free the slot of a run that ended."""
         if (running := self._running.pop(run, None)) is None:
             return
-        self._reusable.pop(run, None)
         tenant = self._tenants[running.tenant]
         tenant.running -= 1
-        tenant.started += further
         self._list(tenant)
         if (worker := self._workers.get(running.worker)) is not None:
             worker.used -= 1
             self._place(running.worker)
-
-    def drop_client(self, client: str) -> list[Grant]:
-        """Forget what a client that is gone has waiting; return what it has running."""
-        for run in [run for run, (_, entry) in self._waiting.items() if entry.client == client]:
-            self.withdraw(run)
-        return [
-            Grant(run, found.worker, client) for run, found in self._running.items() if found.client == client
-        ]
 
     def grants(self, now: float) -> Iterator[Grant]:
         """Yield the runs that may start now, the fairest first, as long as there are slots."""
@@ -210,23 +174,10 @@ class FairQueue:
             tenant.started += 1
             tenant.tokens -= 1
             self._list(tenant)
-            self._running[entry.run] = _Running(tenant.name, worker, entry.client)
-            if reusable := self._is_reusable(tenant, worker):
-                self._reusable[entry.run] = None
+            self._running[entry.run] = _Running(tenant.name, worker)
             self._workers[worker].used += 1
             self._place(worker)
-            yield Grant(entry.run, worker, entry.client, reusable)
-
-    def is_short(self) -> bool:
-        """Whether something waits for nothing but a slot, after all `grants` were given."""
-        return bool(self._next)
-
-    def call_back(self, worker: str | None = None) -> list[Grant]:
-        """Return the slots, of one worker or of all, in which no further run may be started from now on."""
-        called = [run for run in self._reusable if worker in (None, self._running[run].worker)]
-        for run in called:
-            del self._reusable[run]
-        return [Grant(run, self._running[run].worker, self._running[run].client) for run in called]
+            yield Grant(entry.run, worker)
 
     def wakes_at(self) -> float | None:
         """Return when a tenant that is held back by its rate may go on, None if there is none."""
@@ -290,11 +241,6 @@ class FairQueue:
             tenant.listed = True
             heapq.heappush(self._paced, (ready, tenant.name))
         return None
-
-    def _is_reusable(self, tenant: _Tenant, worker: str) -> bool:
-        """In a fleet that is half empty, by whom neither starts nor runs are counted."""
-        state, share = self._workers[worker], tenant.share
-        return 2 * state.used < state.slots and share.running is None and share.rate is None
 
     def _take(self, tenant: _Tenant) -> _Waiting:
         while (entry := heapq.heappop(tenant.queue)[2]).withdrawn:

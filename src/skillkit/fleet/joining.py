@@ -1,40 +1,55 @@
-"""A machine joins a fleet: the sandbox is tried, a worker is started and started again when it dies."""
+"""A machine joins a fleet: try the sandbox, start a worker, exit when the gateway does not hear it."""
 
 import asyncio
 import contextlib
+import ipaddress
 import os
 import signal
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from skillkit.core.disk import agent_home
 from skillkit.core.threads import in_daemon_thread
-from skillkit.fleet.cluster import (
-    AS_ITS_MACHINE,
-    NAMESPACE,
-    FleetError,
-    connect,
-    find_dispatchers,
-    ray_value,
-)
+from skillkit.fleet.cluster import AS_ITS_MACHINE, NAMESPACE, WORKER, FleetError, connect, parse_address
 from skillkit.fleet.sealing import FleetKeys, keys_path
 from skillkit.fleet.worker import Worker, WorkerOptions
 from skillkit.scripts.selection import SETTING as SANDBOX
 from skillkit.scripts.selection import NoSandboxError, SandboxSelection
 
-_AGAIN = 1.0
+UNHEARD = 15.0
+"""Seconds without an accepted heartbeat after which a worker exits, to be started again by its supervisor."""
+_START = 120.0
+"""Seconds that Ray may take to start a worker's process."""
+_LOOK = 0.5
+_GOODBYE = 600.0
+"""Seconds that what runs may take after SIGTERM."""
 
 
-def check_machine(home: Path | None = None, sandbox: str | None = None, keys: Path | None = None) -> str:
-    """Return the sandbox that holds scripts on this machine; FleetError if none does, or keys are missing."""
+def check_machine(
+    address: str, home: Path | None = None, sandbox: str | None = None, keys: Path | None = None
+) -> str:
+    """Return the sandbox that holds scripts here; FleetError if none does, or Ray would speak in clear."""
     FleetKeys.read(keys)
+    host, _ = parse_address(address)
+    if not is_loopback(host) and os.environ.get("RAY_USE_TLS") != "1":
+        raise FleetError(
+            f"{host} is another machine, and Ray would send its token in clear: set RAY_USE_TLS=1, "
+            "RAY_TLS_SERVER_CERT, RAY_TLS_SERVER_KEY and RAY_TLS_CA_CERT on every machine of the fleet"
+        )
     try:
         return SandboxSelection((home or agent_home() / "fleet") / "cache", sandbox).choose().name
     except NoSandboxError as error:
         raise FleetError(f"This machine cannot join: {error}") from error
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, spoken to without a network."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 async def serve(
@@ -47,12 +62,12 @@ async def serve(
     trees: str | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Serve until SIGTERM or a drain; then take nothing more, let what runs end, and return."""
-    say(f"Sandbox: {check_machine(home, sandbox, keys)}")
+    """Serve until SIGTERM or a drain, then let what runs end; FleetError when the fleet is lost."""
+    say(f"Sandbox: {check_machine(address, home, sandbox, keys)}")
     ray = await in_daemon_thread(connect, address)
     node = ray.get_runtime_context().get_node_id()
     options = WorkerOptions(  # settings as this program has them: the worker's environment is Ray's
-        name="",
+        name=f"{WORKER}{uuid.uuid4().hex}",
         slots=slots or max(4, 2 * (os.cpu_count() or 1)),
         place=f"{node}/{uuid.uuid4().hex[:8]}",
         home=str(home or agent_home() / "fleet"),
@@ -63,36 +78,43 @@ async def serve(
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    while not await _serve_once(ray, node, options, stopping, say):
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_AGAIN):
-                await stopping.wait()
-
-
-async def _serve_once(
-    ray: Any, node: str, options: WorkerOptions, stopping: asyncio.Event, say: Callable[[str], None]
-) -> bool:
-    """Run one worker process to its end; return whether it was meant to end."""
-    options = replace(options, name=f"worker-{uuid.uuid4().hex}")
     worker = start_worker(ray, node, options)
-    serving = asyncio.ensure_future(ray_value(worker.serve.remote()))
-    stop = asyncio.ensure_future(stopping.wait())
-    say(f"Serving {options.slots} runs at once as {options.name}")
     try:
-        await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
-        if not serving.done():
+        await _stay(worker, options, stopping, say)
+    except (ray.exceptions.RayError, TimeoutError) as error:
+        raise FleetError(
+            f"The worker of this machine died ({type(error).__name__}); start it again"
+        ) from error
+
+
+async def _stay(
+    worker: Any, options: WorkerOptions, stopping: asyncio.Event, say: Callable[[str], None]
+) -> None:
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(_START):
+        await worker.ended.remote()
+    began, serving, leaving = loop.time(), False, 0.0
+    while True:
+        async with asyncio.timeout(UNHEARD):
+            silent, ended = await asyncio.gather(worker.silent_for.remote(), worker.ended.remote())
+        if silent is not None and not serving:
+            serving = True
+            say(f"Serving {options.slots} runs at once as {options.name}")
+        if ended or (leaving and loop.time() - leaving > _GOODBYE):
+            say("Ended: drained" if ended else f"Ended: something still ran after {_GOODBYE:g} s")
+            return
+        if stopping.is_set() and not leaving:
             say("Finishing what runs")
+            leaving = loop.time()
             worker.finish.remote()
-        say(f"Ended: {await serving}")
-        return True
-    except ray.exceptions.RayError as error:
-        said = str(error).strip().splitlines() or [""]
-        say(f"The worker died ({type(error).__name__}): {said[-1].strip()}")
-        for dispatcher in (await in_daemon_thread(find_dispatchers, ray)).values():
-            dispatcher.retire.remote(options.name)
-        return stopping.is_set()
-    finally:
-        stop.cancel()
+        elif not leaving and (loop.time() - began if silent is None else silent) > UNHEARD:
+            raise FleetError(
+                f"No heartbeat was accepted for {UNHEARD:g} s: is `agent fleet gateway` running, "
+                "with the same version of skillkit and the same fleet.keys?"
+            )
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK):
+                await (asyncio.sleep(_LOOK) if leaving else stopping.wait())
 
 
 def start_worker(ray: Any, node: str, options: WorkerOptions) -> Any:

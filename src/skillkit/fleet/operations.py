@@ -1,77 +1,43 @@
-"""What whoever runs a fleet asks of it: how it is, and to let a machine go."""
+"""What whoever runs a fleet asks its gateway: how it is, and to let a machine go."""
 
 import time
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
 
-from skillkit.fleet.cluster import (
-    NAMESPACE,
-    FleetError,
-    connect,
-    find_dispatchers,
-    get_dispatcher,
-    import_ray,
-)
-from skillkit.fleet.protocol import PROTOCOL
+from skillkit.fleet.cluster import FleetError
+from skillkit.fleet.gateway_client import GatewayClient, RefusedError
+from skillkit.fleet.sealing import OPERATOR, FleetKeys
 
-_PATIENCE = 30.0
+T = TypeVar("T")
 
 
-def fleet_status(address: str) -> dict[str, Any]:
-    """Return machines, workers and tenants as the dispatchers of every version see them."""
-    ray = connect(address)
-    get_dispatcher(ray)
-    said = [_ask(dispatcher.status.remote()) for _, dispatcher in sorted(find_dispatchers(ray).items())]
-    workers = [{"name": name, **facts} for one in said for name, facts in one["workers"].items()]
-    tenants: dict[str, dict[str, float]] = {}
-    for one in said:
-        for name, numbers in one["tenants"].items():
-            known = tenants.setdefault(name, dict.fromkeys(numbers, 0))
-            for key, number in numbers.items():
-                known[key] = number if key == "weight" else known[key] + number
-    return {
-        "address": address,
-        "protocol": PROTOCOL,
-        "nodes": [
-            {"id": node["NodeID"], "address": node["NodeManagerAddress"], "alive": node["Alive"]}
-            for node in ray.nodes()
-        ],
-        "dispatchers": [
-            {key: one[key] for key in ("number", "protocol", "started", "clients", "policy_error")}
-            for one in said
-        ],
-        "workers": workers,
-        "tenants": tenants,
-        "running": sum(worker["running"] for worker in workers),
-        "waiting": sum(int(numbers["waiting"]) for numbers in tenants.values()),
-    }
+def fleet_status(url: str, keys: Path | None = None) -> dict[str, Any]:
+    """Return machines and tenants as the gateway sees them."""
+    return _ask(url, keys, lambda client: client.ask("GET", "/v1/status"))
 
 
-def drain_machine(address: str, node: str, seconds: float) -> list[str]:
+def fleet_metrics(url: str, keys: Path | None = None) -> str:
+    """Return the status as metrics."""
+    return _ask(url, keys, lambda client: client.text("GET", "/v1/metrics"))
+
+
+def drain_machine(url: str, machine: str, seconds: float, keys: Path | None = None) -> list[str]:
     """Start nothing more on a machine and wait until its workers have ended; return their names.
 
     FleetError when there is no such machine, or its runs take longer than `seconds`.
     """
-    ray = connect(address)
-    drained = [
-        worker
-        for dispatcher in find_dispatchers(ray).values()
-        for worker in _ask(dispatcher.drain.remote(node))
-    ]
+    path = f"/v1/machines/{quote(machine, safe='')}/drain"
+    drained: list[str] = _ask(url, keys, lambda client: client.ask("POST", path))["drained"]
     if not drained:
-        raise FleetError(f"No machine of the fleet is called '{node}'; the status lists id, host and address")
+        raise FleetError(f"No machine is called '{machine}'; `agent fleet status` lists hosts and addresses")
     deadline = time.monotonic() + seconds
-    for name in drained:
-        try:
-            ray.get_actor(name, namespace=NAMESPACE).finish.remote()
-        except ValueError:
-            continue
-        while name in {worker["name"] for worker in fleet_status(address)["workers"]}:
-            if time.monotonic() > deadline:
-                raise FleetError(
-                    f"{name} is still running something after {seconds:g} s; it takes nothing new"
-                )
-            time.sleep(0.2)
+    while still := set(drained) & {each["name"] for each in fleet_status(url, keys)["machines"]}:
+        if time.monotonic() > deadline:
+            raise FleetError(f"{min(still)} still runs something after {seconds:g} s; it takes nothing new")
+        time.sleep(0.2)
     return drained
 
 
@@ -81,14 +47,14 @@ def metrics_text(status: dict[str, Any]) -> str:
         "# TYPE skillkit_fleet_workers gauge",
         *(
             f'skillkit_fleet_workers{{state="{state}"}} {number}'
-            for state, number in sorted(Counter(worker["state"] for worker in status["workers"]).items())
+            for state, number in sorted(Counter(each["state"] for each in status["machines"]).items())
         ),
     ]
-    for key in ("slots", "running", "trees"):
+    for key in ("slots", "running", "trees", "free"):
         lines.append(f"# TYPE skillkit_fleet_{key} gauge")
-        for worker in status["workers"]:
-            of = f'worker="{_escaped(worker["name"])}",host="{_escaped(worker["host"])}"'
-            lines.append(f"skillkit_fleet_{key}{{{of}}} {worker[key]}")
+        for each in status["machines"]:
+            of = f'worker="{_escaped(each["name"])}",host="{_escaped(str(each.get("host", "")))}"'
+            lines.append(f"skillkit_fleet_{key}{{{of}}} {each.get(key, 0)}")
     for key, kind in (
         ("waiting", "gauge"),
         ("running", "gauge"),
@@ -106,9 +72,11 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _ask(reference: Any) -> Any:
-    ray = import_ray()
+def _ask(url: str, keys: Path | None, question: Callable[[GatewayClient], T]) -> T:
+    client = GatewayClient(url, FleetKeys.read(keys).tenant(OPERATOR).token)
     try:
-        return ray.get(reference, timeout=_PATIENCE)
-    except ray.exceptions.RayError as error:
-        raise FleetError(f"A dispatcher of the fleet does not answer ({type(error).__name__})") from error
+        return question(client)
+    except RefusedError as error:
+        raise FleetError(f"The gateway at {url} refused: {error}") from error
+    finally:
+        client.close()

@@ -1,18 +1,26 @@
-"""A skill's tree as bytes that travel, and back; the digest says whether it arrived as it was approved."""
+"""Trees and requests as bytes that travel, and back; a tree's digest says whether it arrived whole."""
 
 import io
 import os
+import re
 import stat
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from skillkit.core.digest import open_tree
 from skillkit.core.digest_memo import MAX_BYTES, MAX_FILES
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.pinned_trees import links_of
+from skillkit.scripts.documents import DocumentError, request_from_json, request_to_json
+from skillkit.scripts.models import ScriptRequest
 from skillkit.scripts.pinned_run import open_real
+
+_SKILLS = Path("/skills")
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_LENGTH = 8
 
 
 class PackedTreeError(SkillsUseError):
@@ -69,7 +77,7 @@ class _Packed:
             content = file.read(self._left + 1)
         self._left -= len(content)
         if self._left < 0:
-            raise PackedTreeError(f"More than {MAX_BYTES:,} bytes cannot travel with a run")
+            raise PackedTreeError(f"input files exceed {MAX_BYTES:,} bytes")
         member = tarfile.TarInfo(name)
         member.size = len(content)
         member.mode = 0o755 if os.fstat(descriptor).st_mode & 0o111 else 0o644
@@ -124,3 +132,37 @@ def _parts(name: str) -> tuple[str, ...]:
     if not name or "\0" in name or any(part in ("", ".", "..") for part in parts):
         raise PackedTreeError(f"The name '{name}' leads out of the tree")
     return parts
+
+
+def pack_request(request: ScriptRequest) -> bytes:
+    """Return the request without any path of this machine, followed by its input files."""
+    files = b""
+    if request.inputs:
+        files = pack_files({each.name: each.path for each in request.inputs})
+        named = tuple(replace(each, path=Path(each.name)) for each in request.inputs)
+        request = replace(request, inputs=named)
+    document = request_to_json(request)
+    return len(document).to_bytes(_LENGTH, "big") + document + files
+
+
+def unpack_request(content: bytes, new_folder: Callable[[], Path]) -> ScriptRequest:
+    """Return the request; input files are written beneath a new, empty folder.
+
+    Scripts see their skill at the same place on every machine.
+    """
+    size = int.from_bytes(content[:_LENGTH], "big")
+    document, files = content[_LENGTH : _LENGTH + size], content[_LENGTH + size :]
+    request = request_from_json(document, _SKILLS)
+    name = request.skill if _PLAIN.fullmatch(request.skill) else request.digest.rpartition(":")[2]
+    request = replace(request, base_dir=_SKILLS / name)
+    if not request.inputs:
+        return request
+    for each in request.inputs:
+        if not each.name or each.name in (".", "..") or "/" in each.name or "\0" in each.name:
+            raise DocumentError(f"Invalid input file name: '{each.name}'")
+    inputs = new_folder() / "files"
+    try:
+        unpack_tree(files, inputs)
+    except PackedTreeError as error:
+        raise DocumentError(f"Invalid input files: {error}") from error
+    return replace(request, inputs=tuple(replace(each, path=inputs / each.name) for each in request.inputs))

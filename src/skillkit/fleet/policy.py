@@ -1,4 +1,4 @@
-"""How the tenants of a fleet share it: weights, bounds, rates; a file on the head's machine."""
+"""How the tenants of a fleet share it: weights, bounds, rates; a file on the gateway's machine."""
 
 import os
 from collections.abc import Mapping
@@ -31,11 +31,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The shares of all tenants, and how many dispatchers serve them."""
+    """The shares of all tenants."""
 
     default: Share = Share()
     tenants: Mapping[str, Share] = field(default_factory=dict)
-    dispatchers: int = 1
 
     def share(self, tenant: str) -> Share:
         return self.tenants.get(tenant, self.default)
@@ -51,21 +50,17 @@ def read_policy(path: Path | None = None) -> Policy:
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"Cannot read the fleet's policy {path}: {error}", SETTING) from error
     try:
-        known = {"default", "tenants", "dispatchers"}
-        if unknown := set(data) - known:
+        if unknown := set(data) - {"default", "tenants"}:
             raise ValueError(f"unknown field '{min(unknown)}'")
         default = _share(data.get("default", {}), Share())
         tenants = {name: _share(words, default) for name, words in data.get("tenants", {}).items()}
-        dispatchers = int(data.get("dispatchers", 1))
-        if not 1 <= dispatchers <= 64:
-            raise ValueError("'dispatchers' is 1 to 64")
     except (ValueError, TypeError, AttributeError) as error:
         raise ConfigurationError(f"The fleet's policy {path} is wrong: {error}", SETTING) from error
-    return Policy(default, tenants, dispatchers)
+    return Policy(default, tenants)
 
 
 def policy_path() -> Path:
-    """Where the policy is on the head's machine."""
+    """Where the policy is on the gateway's machine."""
     return Path(os.path.expanduser(os.environ.get(SETTING) or agent_home() / "fleet.json"))
 
 

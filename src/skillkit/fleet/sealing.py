@@ -1,5 +1,7 @@
-"""Documents that only holders of the fleet's key can read or make: they carry grants and secrets."""
+"""Documents that only holders of a fleet's keys can read or make: they carry grants and secrets."""
 
+import hashlib
+import hmac
 import json
 import os
 import re
@@ -21,10 +23,14 @@ from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.foreign_json import parse_json
 
 SETTING = "SKILLKIT_FLEET_KEYS"
+TENANT_SETTING = "SKILLKIT_FLEET_KEY"
+OPERATOR = "operator"
+"""The tenant whose key shows the whole status and drains machines."""
 MAX_AGE = 3600.0
 """Seconds between sealing and opening; clocks of machines may differ by as much."""
 _NONCE = 12
 _KEY = re.compile(r"(?P<name>[A-Za-z0-9_.-]{1,32}):(?P<key>[0-9a-f]{64})")
+_TENANT_KEY = re.compile(rf"(?P<tenant>[A-Za-z0-9_.@-]{{1,64}}):{_KEY.pattern}")
 
 
 class SealError(SkillsUseError):
@@ -33,18 +39,18 @@ class SealError(SkillsUseError):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What stands on a sealed document and is bound to it."""
+    """The readable part of a sealed document, bound to its content."""
 
     run: str
     tenant: str
     digest: str
-    worker: str
-    """The one worker process that may open it; a restarted one has another name."""
-    slot: str = ""
-    """By which the dispatcher knows where it runs."""
     kind: str = "request"
+    worker: str = ""
+    """On a ticket: the one worker process that may use it; a restarted one has another name."""
+    binds: str = ""
+    """On a ticket: SHA-256 of the request that it admits."""
     keep: float = 0.0
-    """Seconds for which the result is kept when the client is gone; 0 ends the run with its client."""
+    """Seconds for which the result is kept when the program is gone; 0 ends the run with its program."""
     follow: bool = False
     """Whether the output is wanted while the script runs."""
     issued: float = 0.0
@@ -52,88 +58,146 @@ class Label:
     """Of this one document."""
 
 
+@dataclass(frozen=True, slots=True)
+class TenantKey:
+    """What a program of one tenant holds: it opens and makes that tenant's documents and no others."""
+
+    tenant: str
+    name: str
+    """Of the fleet's key that it was derived from."""
+    secret: bytes = field(repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> "TenantKey":
+        """Return the key in `TENANT:NAME:64 hexadecimal digits`."""
+        found = _TENANT_KEY.fullmatch(text.strip())
+        if found is None:
+            raise ConfigurationError(
+                "Not a tenant's key: expected TENANT:NAME:64 hexadecimal digits. "
+                "`agent fleet key --tenant NAME` on the gateway's machine prints one",
+                TENANT_SETTING,
+            )
+        return cls(found["tenant"], found["name"], bytes.fromhex(found["key"]))
+
+    @classmethod
+    def read(cls, path: Path | None = None) -> "TenantKey":
+        """Return the key that SKILLKIT_FLEET_KEY holds, or the one in a file only its owner can read."""
+        if path is None and (given := os.environ.get(TENANT_SETTING)):
+            return cls.parse(given)
+        path = path or tenant_key_path()
+        return cls.parse(_read_private(path, f"Copy a tenant's key there, or set {TENANT_SETTING}"))
+
+    @property
+    def text(self) -> str:
+        return f"{self.tenant}:{self.name}:{self.secret.hex()}"
+
+    @property
+    def token(self) -> str:
+        """What proves to the gateway that this key is held, without showing it."""
+        return f"{self.tenant}:{self.name}:{_derive(self.secret, b'gateway').hex()}"
+
+    def seal(self, label: Label, content: bytes) -> bytes:
+        """Return `content` so that nobody else reads it and no field of the label can be changed."""
+        unique = replace(label, tenant=self.tenant, issued=time.time(), id=os.urandom(16).hex())
+        head = json.dumps({"key": self.name, **encode(unique)}).encode()
+        nonce = os.urandom(_NONCE)
+        sealed = AESGCM(self.secret).encrypt(nonce, content, head)
+        return len(head).to_bytes(4, "big") + head + nonce + sealed
+
+    def open(self, sealed: bytes) -> tuple[Label, bytes]:
+        """Return what was sealed and its label; SealError unless every byte is as it was made."""
+        name, label, head, body = _split(sealed)
+        if (name, label.tenant) != (self.name, self.tenant):
+            raise SealError("document sealed with another key")
+        try:
+            return label, AESGCM(self.secret).decrypt(body[:_NONCE], body[_NONCE:], head)
+        except (InvalidTag, ValueError) as error:
+            raise SealError("document altered in transit") from error
+
+
 class FleetKeys:
-    """The keys that the machines of a fleet share: the first seals, every one opens."""
+    """The keys that gateway and machines share: the first seals, every one opens."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
         if not keys:
-            raise ConfigurationError("A fleet needs at least one key", SETTING)
+            raise ConfigurationError("A fleet needs at least one key: run `agent fleet key`", SETTING)
         self._keys = dict(keys)
 
     @classmethod
     def read(cls, path: Path | None = None) -> "FleetKeys":
-        """Return the keys in a file of lines `name:64 hexadecimal digits`; it must be closed to others."""
+        """Return the keys in a file of lines `NAME:64 hexadecimal digits` that only its owner can read."""
         path = path or keys_path()
-        try:
-            mode, text = os.stat(path).st_mode, path.read_text(encoding="ascii", errors="replace")
-        except OSError as error:
-            raise ConfigurationError(
-                f"There is no key file {path} ({error.strerror}). Every machine of a fleet needs "
-                f"the same one: make it once, copy it, and name it in {SETTING} where it lies elsewhere",
-                SETTING,
-            ) from error
-        if mode & 0o077:
-            raise ConfigurationError(
-                f"The key file {path} can be read by others; close it with: chmod 600 {path}", SETTING
-            )
+        text = _read_private(
+            path, "Run `agent fleet key` on the gateway's machine, then copy the file to every machine"
+        )
         keys = {}
         for number, line in enumerate(text.split(), 1):
             found = _KEY.fullmatch(line)
             if found is None:
-                raise ConfigurationError(f"{path}, line {number}: not 'name:64 hexadecimal digits'", SETTING)
+                raise ConfigurationError(f"{path}, line {number}: not 'NAME:64 hexadecimal digits'", SETTING)
             keys[found["name"]] = bytes.fromhex(found["key"])
         return cls(keys)
 
-    def seal(self, label: Label, content: bytes) -> bytes:
-        """Return `content` so that nobody else reads it, and no word of the label can be changed."""
-        name = next(iter(self._keys))
-        unique = replace(label, issued=time.time(), id=os.urandom(16).hex())
-        head = json.dumps({"key": name, **encode(unique)}).encode()
-        nonce = os.urandom(_NONCE)
-        cipher = _cipher(self._keys[name], label.tenant)
-        return len(head).to_bytes(4, "big") + head + nonce + cipher.encrypt(nonce, content, head)
+    def tenant(self, tenant: str, name: str | None = None) -> TenantKey:
+        """Return a tenant's key, derived from the first of the fleet's keys or the one called `name`."""
+        name = next(iter(self._keys)) if name is None else name
+        if name not in self._keys:
+            raise SealError("document sealed with a key that the fleet does not have (any more)")
+        return TenantKey(tenant, name, _derive(self._keys[name], b"skillkit fleet " + tenant.encode()))
+
+    def seal(self, label: Label, content: bytes = b"") -> bytes:
+        """Seal for the tenant that the label names."""
+        return self.tenant(label.tenant).seal(label, content)
 
     def open(self, sealed: bytes) -> tuple[Label, bytes]:
-        """Return what was sealed and its label; SealError if any byte of it is not as it was made."""
-        size = int.from_bytes(sealed[:4], "big")
-        head, body = sealed[4 : 4 + size], sealed[4 + size :]
-        try:
-            words = parse_json(head)
-            key = self._keys.get(words.pop("key"))
-            label = Label(**words)
-            if key is None:
-                raise SealError("A document sealed with a key that is not (or no longer) ours")
-            cipher = _cipher(key, label.tenant)
-            return label, cipher.decrypt(body[:_NONCE], body[_NONCE:], head)
-        except (InvalidTag, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise SealError("A document that was altered on its way") from error
+        """Return what a holder of any of the keys has sealed."""
+        name, label, _, _ = _split(sealed)
+        return self.tenant(label.tenant, name).open(sealed)
+
+    def tenant_of(self, token: str) -> str | None:
+        """Return the tenant whose key a token proves, None if it proves nothing."""
+        found = _TENANT_KEY.fullmatch(token)
+        if found is None or found["name"] not in self._keys:
+            return None
+        proves = hmac.compare_digest(self.tenant(found["tenant"], found["name"]).token, token)
+        return found["tenant"] if proves else None
 
 
 @dataclass(slots=True)
 class RequestGuard:
-    """Lets each document into one worker process, once."""
+    """Admits each ticket of the gateway into one worker process, once."""
 
     keys: FleetKeys
     worker: str
     clock: Callable[[], float] = time.time
     _seen: OrderedDict[str, float] = field(default_factory=OrderedDict)
 
-    def admit(self, sealed: bytes) -> tuple[Label, bytes]:
-        """Return the request in a document; SealError if it is not for here, not new, or was seen before."""
-        label, content = self.keys.open(sealed)
-        if label.kind != "request" or label.worker != self.worker:
-            raise SealError("A document for another worker")
-        now = self.clock()
-        if abs(now - label.issued) > MAX_AGE:
-            raise SealError(
-                f"A document older than {MAX_AGE:g} s, or the clocks of the machines differ by that"
-            )
+    def admit(self, ticket: bytes, sealed: bytes) -> tuple[Label, bytes]:
+        """Return the ticket's label and the request; SealError for any other worker, document or time."""
+        label, _ = self.keys.open(ticket)
+        if label.kind != "ticket" or label.worker != self.worker:
+            raise SealError("ticket for another worker")
+        if abs(self.clock() - label.issued) > MAX_AGE:
+            raise SealError(f"ticket older than {MAX_AGE:g} s, or the clocks of the machines differ by that")
         if label.id in self._seen:
-            raise SealError("A document that was used before")
-        self._seen[label.id] = now
+            raise SealError("ticket used before")
+        request, content = self.keys.open(sealed)
+        if label.binds != binding(sealed) or (request.kind, request.run) != ("request", label.run):
+            raise SealError("ticket for another request")
+        self.bar(label.id)
+        return label, content
+
+    def bar(self, ticket: str) -> None:
+        """Never admit this ticket (again)."""
+        now = self.clock()
+        self._seen[ticket] = now
         while next(iter(self._seen.values())) < now - 2 * MAX_AGE:
             self._seen.popitem(last=False)
-        return label, content
+
+
+def binding(sealed: bytes) -> str:
+    """Return what a ticket says of the request that it admits."""
+    return hashlib.sha256(sealed).hexdigest()
 
 
 def keys_path() -> Path:
@@ -141,19 +205,58 @@ def keys_path() -> Path:
     return Path(os.path.expanduser(os.environ.get(SETTING) or agent_home() / "fleet.keys"))
 
 
+def tenant_key_path() -> Path:
+    """Where a program's tenant key is unless SKILLKIT_FLEET_KEY holds it."""
+    return agent_home() / "fleet.key"
+
+
+def ray_token_path() -> Path:
+    """Where Ray looks for its token."""
+    return Path(os.path.expanduser(os.environ.get("RAY_AUTH_TOKEN_PATH") or "~/.ray/auth_token"))
+
+
 def add_key(path: Path | None = None) -> str:
-    """Put a new key first, so that it seals from now on and the older ones still open; return its name."""
+    """Put a new key first, so that it seals from now on and older ones still open; return its name."""
     path = path or keys_path()
     older = path.read_text(encoding="ascii").split() if path.exists() else []
     name = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     while any(line.startswith(f"{name}:") for line in older):
         name += "x"
-    make_folder(path.parent)
-    replace_file(path, "\n".join([f"{name}:{os.urandom(32).hex()}", *older, ""]).encode(), 0o600)
+    write_private(path, "\n".join([f"{name}:{os.urandom(32).hex()}", *older, ""]))
     return name
 
 
-@lru_cache(maxsize=1024)
-def _cipher(key: bytes, tenant: str) -> AESGCM:
-    """One key a tenant: a nonce that repeats across tenants gives nothing away."""
-    return AESGCM(HKDF(SHA256(), 32, salt=None, info=b"skillkit fleet " + tenant.encode()).derive(key))
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read."""
+    make_folder(path.parent)
+    replace_file(path, text.encode(), 0o600)
+
+
+def check_private(path: Path) -> None:
+    """Raise ConfigurationError if others can read the file at `path`."""
+    if os.stat(path).st_mode & 0o077:
+        raise ConfigurationError(f"{path} can be read by others; close it with: chmod 600 {path}", str(path))
+
+
+def _read_private(path: Path, remedy: str) -> str:
+    try:
+        check_private(path)
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError as error:
+        raise ConfigurationError(f"No key file at {path} ({error.strerror}). {remedy}", str(path)) from error
+
+
+def _split(sealed: bytes) -> tuple[str, Label, bytes, bytes]:
+    """Return key name, label, label bytes and body of a document; nothing in them is proven yet."""
+    size = int.from_bytes(sealed[:4], "big")
+    head, body = sealed[4 : 4 + size], sealed[4 + size :]
+    try:
+        words = parse_json(head)
+        return str(words.pop("key")), Label(**words), head, body
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise SealError("document altered in transit") from error
+
+
+@lru_cache(maxsize=4096)
+def _derive(key: bytes, purpose: bytes) -> bytes:
+    return HKDF(SHA256(), 32, salt=None, info=purpose).derive(key)

@@ -1,4 +1,4 @@
-"""Where packed trees lie by digest, for machines that cannot or shall not get them from the client."""
+"""Packed trees by digest: on the gateway, in a shared folder, or in a bucket."""
 
 import os
 import re
@@ -46,6 +46,21 @@ class FolderTrees:
             make_folder(self.folder)
             replace_file(path, packed)
 
+    def has(self, digest: str) -> bool:
+        return (self.folder / _file_name(digest)).exists()
+
+    def trim(self, most: int) -> None:
+        """Remove the trees that were stored first until at most `most` bytes are left."""
+        found = sorted(
+            ((path.stat().st_mtime, path.stat().st_size, path) for path in self.folder.glob("*.tar")),
+            reverse=True,
+        )
+        total = 0
+        for number, (_, size, path) in enumerate(found):
+            total += size
+            if number and total > most:
+                path.unlink(missing_ok=True)
+
 
 class BucketTrees:
     """A bucket of an S3-compatible service, through the library obstore.
@@ -57,7 +72,7 @@ class BucketTrees:
         try:
             from obstore.store import S3Store
         except ImportError as error:
-            raise FleetError("Trees in a bucket need obstore: pip install 'skillkit[fleet-s3]'") from error
+            raise FleetError("Trees in a bucket need obstore: install skillkit with 'fleet-s3'") from error
         parts = urlsplit(address)
         endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
         self._store: Any = S3Store(
@@ -94,7 +109,8 @@ def open_tree_store(address: str) -> TreeSource:
     path = Path(unquote(urlsplit(address).path) if address.startswith("file://") else address).expanduser()
     if not path.is_absolute():
         raise ConfigurationError(
-            f"'{address}' is no store of trees: an absolute path, file:///path or s3://bucket/prefix", "trees"
+            f"'{address}' is not a store of trees: expected an absolute path, file:///path or s3://bucket/prefix",
+            "trees",
         )
     return FolderTrees(path)
 

@@ -1,4 +1,4 @@
-"""The actor that runs scripts on one machine: documents in, sealed results out, the rest as locally."""
+"""The actor that runs scripts on one machine: tickets in, sealed results out, the rest as locally."""
 
 import asyncio
 import contextlib
@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from skillkit._version import __version__
-from skillkit.core.disk import agent_home, remove_tree
+from skillkit.core.disk import agent_home, make_folder, remove_tree
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.threads import in_daemon_thread
-from skillkit.fleet.cluster import find_dispatchers, get_dispatcher, import_ray, number_of
-from skillkit.fleet.envelopes import unpack_request
-from skillkit.fleet.packing import unpack_tree
-from skillkit.fleet.protocol import HEARTBEAT, PROTOCOL
+from skillkit.core.hosts import ANY_HOST
+from skillkit.fleet.cluster import HEARTBEAT, PROTOCOL, import_ray
+from skillkit.fleet.packing import unpack_request, unpack_tree
 from skillkit.fleet.sealing import FleetKeys, Label, RequestGuard, SealError
 from skillkit.fleet.tree_stores import TreeSource, open_tree_store
 from skillkit.scripts.documents import DocumentError, result_to_json
@@ -31,17 +29,21 @@ from skillkit.scripts.runner import LocalRunner
 logger = logging.getLogger(__name__)
 
 Reply = tuple[str, Any]
-"""`("result", sealed)`, `("tree", digest)` for a tree that is wanted, `("finishing", "")` for a run that has
-to start elsewhere, `("failed", why it did not start)`."""
-_RARELY = 10
+"""`("result", sealed)`, `("tree", digest)` for a missing tree, `("finishing", "")` for a machine that takes
+nothing more, `("unfit", why)` when this machine could not start the script."""
+_ANSWER = 120.0
+"""Seconds for which a result waits for a gateway that comes back."""
 _MAX_KEPT = 1000
 _MAX_FOLLOWED = 1 << 20
 """Bytes of output that can be followed while a script runs; the result has what its limits say."""
+_PROBE = 4096
+_UNTOLD = 5.0
+"""Seconds that a worker stays when no gateway is there to hear that it leaves."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """How a machine serves; every process of the fleet on it gets the same."""
+    """How a machine serves."""
 
     name: str
     slots: int
@@ -51,7 +53,9 @@ class WorkerOptions:
     sandbox: str | None = None
     keys: str | None = None
     trees: str | None = None
-    """A store that trees are fetched from before the client is asked."""
+    """A store that trees are fetched from before the gateway is asked."""
+    min_free: int = 256 << 20
+    """Bytes below which the machine takes no runs."""
     protocol: int = PROTOCOL
 
 
@@ -65,70 +69,84 @@ class _Run:
 
 
 class Worker:
-    """Runs what clients with a grant of the dispatcher send, at most once, in this machine's sandbox."""
+    """Runs what the gateway sends, at most once, in this machine's sandbox."""
 
     def __init__(self, options: WorkerOptions) -> None:
-        home = Path(options.home or agent_home() / "fleet")
+        self._home = Path(options.home or agent_home() / "fleet")
+        make_folder(self._home)
         self._options = options
-        self._runner = LocalRunner(home, concurrency=options.slots, sandbox=options.sandbox)
+        self._runner = LocalRunner(self._home, concurrency=options.slots, sandbox=options.sandbox)
         self._sandbox = self._runner.sandbox.choose().name  # raises where none holds: no worker, no run
         self._keys = FleetKeys.read(Path(options.keys) if options.keys else None)
         self._guard = RequestGuard(self._keys, options.name)
         self._store: TreeSource | None = open_tree_store(options.trees) if options.trees else None
+        self._admitted: dict[str, asyncio.Event] = {}
         self._runs: dict[str, _Run] = {}
         self._followed: dict[int, str] = {}
         self._kept: dict[str, tuple[float, bytes]] = {}
         self._finishing = asyncio.Event()
-        self._dispatcher: Any = None
-
-    async def serve(self) -> str:
-        """Give signs of life until the worker has finished; return why it has."""
-        ray = import_ray()
-        context = ray.get_runtime_context()
-        facts = {
-            "protocol": self._options.protocol,
+        self._leaves_at = 0.0
+        self._heard: float | None = None
+        self._facts = {
+            "protocol": options.protocol,
             "version": __version__,
-            "node": context.get_node_id(),
             "host": socket.gethostname(),
-            "address": ray.util.get_node_ip_address(),
-            "place": self._options.place,
-            "slots": self._options.slots,
+            "place": options.place,
+            "slots": options.slots,
             "sandbox": self._sandbox,
             "pid": os.getpid(),
         }
-        count, finishing = 0, False
-        while self._runs or not finishing:
-            finishing = self._finishing.is_set()
-            changing = {"trees": self._runner.trees.count(), "finishing": finishing}
-            await self._beat(ray, {**facts, **changing}, rarely=count % _RARELY == 0)
-            count += 1
-            if finishing:  # stays for a while to say so to those who have been sent here before
-                await asyncio.sleep(HEARTBEAT)
-            else:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(HEARTBEAT):
-                        await self._finishing.wait()
-        if self._dispatcher is not None:
-            self._dispatcher.retire.remote(self._options.name, ended=True)
-        return "drained"
 
-    async def run(self, sealed: bytes) -> Reply:
-        """Run the request in a document; the script is started at most once for it."""
+    async def beat(self, state: str, end: list[str], taken: list[str]) -> dict[str, Any]:
+        """Take the gateway's heartbeat: what it thinks of this machine, runs to end, results it has."""
+        if state:
+            self._heard = time.monotonic()
+        for run in end:
+            await self.cancel(run)
+        for run in taken:
+            self._kept.pop(run, None)
+        if self._finishing.is_set():  # what was sent before it heard of this is still to be answered
+            self._leaves_at = min(self._leaves_at, time.monotonic() + 2 * HEARTBEAT)
+        if "address" not in self._facts:
+            self._facts["address"] = import_ray().util.get_node_ip_address()
+        return {
+            **self._facts,
+            "trees": self._runner.trees.count(),
+            "finishing": self._finishing.is_set(),
+            "free": _free(self._home),
+            "unfit": await asyncio.to_thread(self._problem),
+        }
+
+    async def silent_for(self) -> float | None:
+        """Return seconds since the gateway accepted this worker's last heartbeat, None before the first."""
+        return None if self._heard is None else time.monotonic() - self._heard
+
+    async def run(self, ticket: bytes, sealed: bytes) -> Reply:
+        """Run the request that a ticket admits; the script is started at most once for it."""
+        if self._finishing.is_set():
+            return "finishing", ""
         with ExitStack() as held:
-            request = self._admit(sealed, held)
-            if isinstance(request, str):
-                return "failed", request
-            label, asked = request
-            if self._finishing.is_set():
-                return "finishing", ""
-            if not self._holds(asked.digest) and not await self._fetch(asked.digest):
-                return "tree", asked.digest
-            result = await self._execute(label, asked)
-        if result.outcome in (Outcome.REFUSED, Outcome.BROKEN) and not self._holds(asked.digest):
-            return "tree", asked.digest  # removed from the cache a moment before it was to be used
+            try:
+                label, request = self._admit(ticket, sealed, held)
+            except (SealError, DocumentError, OSError) as error:
+                return "unfit", str(error)
+            answered = self._admitted[label.run] = asyncio.Event()
+            try:
+                return await self._run(label, request)
+            finally:
+                del self._admitted[label.run]
+                answered.set()
+
+    async def _run(self, label: Label, request: ScriptRequest) -> Reply:
+        if not self._holds(request.digest) and not await self._fetch(request.digest):
+            return "tree", request.digest
+        result = await self._execute(label, request)
+        if result.outcome in (Outcome.REFUSED, Outcome.BROKEN) and not self._holds(request.digest):
+            return "tree", request.digest  # removed from the cache a moment before it was to be used
+        if self._never_started(result):
+            return "unfit", result.message
         reply = self._keys.seal(replace(label, kind="result"), result_to_json(result))
-        if label.keep:
-            self._keep(label, reply)
+        self._keep(label, reply)
         return "result", reply
 
     async def output(self, run: str, position: int) -> tuple[int, bytes]:
@@ -142,18 +160,21 @@ class Worker:
                 async with asyncio.timeout(HEARTBEAT):
                     await known.news.wait()
         lines = known.lines[position:]
+        if not lines:
+            return position, b""
         sealed = self._keys.seal(replace(known.label, kind="output"), json.dumps(lines).encode())
         return position + len(lines), sealed
 
-    async def collect(self, run: str) -> bytes | None:
-        """Return the result of a run whose client is gone, None when there is none (any more)."""
-        if (known := self._runs.get(run)) is not None:
-            await asyncio.wait([known.task])
-            await asyncio.sleep(0)
+    async def collect(self, run: str, ticket: str) -> bytes | None:
+        """Return the result of a run that was sent earlier; None if it never started, and never will."""
+        if (answered := self._admitted.get(run)) is not None:
+            await answered.wait()
+        if run not in self._kept:
+            self._guard.bar(ticket)
         return self._kept.get(run, (0.0, None))[1]
 
     async def cancel(self, run: str) -> None:
-        """End a run; its script is gone when its result is there."""
+        """Kill a run; its script is gone when its result is there."""
         if (known := self._runs.get(run)) is not None:
             known.task.cancel()
 
@@ -165,41 +186,43 @@ class Worker:
             return str(error)
         return None
 
-    async def prepare(self, sealed: bytes) -> Reply:
+    async def prepare(self, ticket: bytes, sealed: bytes) -> Reply:
         """Fetch a tree and build what a script needs, and start nothing."""
         with ExitStack() as held:
-            request = self._admit(sealed, held)
-            if isinstance(request, str):
-                return "failed", request
-            asked = request[1]
-            if not self._holds(asked.digest) and not await self._fetch(asked.digest):
-                return "tree", asked.digest
-            why = await asyncio.to_thread(self._runner.prepare, asked)
-            return ("ready", "") if why is None else ("failed", why)
+            try:
+                _, request = self._admit(ticket, sealed, held)
+            except (SealError, DocumentError, OSError) as error:
+                return "unfit", str(error)
+            if not self._holds(request.digest) and not await self._fetch(request.digest):
+                return "tree", request.digest
+            why = await asyncio.to_thread(self._runner.prepare, request)
+            return ("ready", "") if why is None else ("unfit", why)
 
     async def finish(self) -> None:
-        """Take nothing more, and end when what runs has ended."""
-        self._finishing.set()
+        """Take nothing more."""
+        if not self._finishing.is_set():
+            self._finishing.set()
+            self._leaves_at = time.monotonic() + _UNTOLD
+
+    async def ended(self) -> bool:
+        """Return whether nothing runs here and the gateway sends nothing more."""
+        return self._finishing.is_set() and not self._admitted and time.monotonic() > self._leaves_at
 
     # Inside
 
-    def _admit(self, sealed: bytes, held: ExitStack) -> tuple[Label, ScriptRequest] | str:
-        """Return what is in a document, or why it is not let in; nothing here runs without a sandbox.
-
-        Input files stay as long as `held`.
-        """
+    def _admit(self, ticket: bytes, sealed: bytes, held: ExitStack) -> tuple[Label, ScriptRequest]:
+        """Return what a ticket admits; nothing here runs without a sandbox. Input files stay while `held`."""
 
         def new_folder() -> Path:
             return Path(held.enter_context(tempfile.TemporaryDirectory(prefix="skillkit-inputs-")))
 
-        try:
-            label, content = self._guard.admit(sealed)
-            request = unpack_request(content, new_folder)
-            if request.digest != label.digest:
-                raise SealError("A document whose label names another tree than its request")
-        except (SealError, DocumentError) as error:
-            return str(error)
-        return label, replace(request, unsandboxed=False) if request.unsandboxed else request
+        label, content = self._guard.admit(ticket, sealed)
+        request = unpack_request(content, new_folder)
+        if request.digest != label.digest:
+            raise SealError("the label names another tree than the request")
+        if request.network:  # the machine's own network would reach every port of the cluster
+            request = replace(request, network=False, hosts=(*request.hosts, ANY_HOST))
+        return label, replace(request, unsandboxed=False)
 
     async def _execute(self, label: Label, request: ScriptRequest) -> ScriptResult:
         loop = asyncio.get_running_loop()
@@ -213,12 +236,30 @@ class Worker:
         except asyncio.CancelledError:
             return ScriptResult(Outcome.CANCELLED, self._sandbox, message="Script was cancelled")
         except Exception as error:
-            logger.exception("A run failed in a way that was not foreseen")
+            logger.exception("Unexpected failure of a run")
             return ScriptResult(Outcome.LOST, self._sandbox, message=f"The script may have run: {error}")
         finally:
             self._followed.pop(id(request), None)
             run.news.set()
             loop.call_later(2 * HEARTBEAT if label.follow else 0, self._runs.pop, label.run, None)
+
+    def _never_started(self, result: ScriptResult) -> bool:
+        """Whether this machine, rather than the skill, kept the script from starting."""
+        return result.outcome is Outcome.BROKEN or (
+            result.outcome is Outcome.DEPENDENCY and _free(self._home) < self._options.min_free
+        )
+
+    def _problem(self) -> str:
+        """Return why this machine cannot take runs, "" when it can."""
+        if (free := _free(self._home)) < self._options.min_free:
+            return f"{free >> 20} MiB free in {self._home}, {self._options.min_free >> 20} MiB needed"
+        try:
+            with tempfile.TemporaryFile(dir=self._home) as file:
+                file.write(bytes(_PROBE))
+            self._runner.sandbox.choose()
+        except (SkillsUseError, OSError) as error:
+            return str(error)
+        return ""
 
     def _tell(self, loop: asyncio.AbstractEventLoop, request: ScriptRequest, line: str) -> None:
         """Keep a line for whoever follows the run; called in the thread that reads the script's output."""
@@ -236,7 +277,7 @@ class Worker:
         self._kept = {run: kept for run, kept in self._kept.items() if kept[0] > now}
         while len(self._kept) >= _MAX_KEPT:
             del self._kept[next(iter(self._kept))]
-        self._kept[label.run] = (now + label.keep, reply)
+        self._kept[label.run] = (now + max(label.keep, _ANSWER), reply)
 
     def _holds(self, digest: str) -> bool:
         return self._runner.trees.has(digest)
@@ -248,12 +289,12 @@ class Worker:
         try:
             packed = await asyncio.to_thread(self._store.get, digest)
         except (SkillsUseError, OSError) as error:
-            logger.warning("The store of trees cannot be asked: %s", error)
+            logger.warning("Cannot read the store of trees: %s", error)
             return False
         if packed is None:
             return False
         if (why := await self.add_tree(digest, packed)) is not None:
-            logger.error("The store of trees has something else under %s: %s", digest, why)
+            logger.error("Wrong tree in the store under %s: %s", digest, why)
             return False
         return True
 
@@ -266,28 +307,7 @@ class Worker:
         finally:
             remove_tree(scratch)
 
-    async def _beat(self, ray: Any, facts: dict[str, Any], *, rarely: bool) -> None:
-        """Tell the dispatcher that serves this machine; one of another version is told now and then."""
-        try:
-            if self._options.protocol != PROTOCOL:
-                if rarely:
-                    for other in (await in_daemon_thread(find_dispatchers, ray)).values():
-                        other.beat.remote(self._options.name, facts)
-                return
-            if self._dispatcher is None:
-                self._dispatcher = await in_daemon_thread(self._find_dispatcher, ray)
-            async with asyncio.timeout(2):
-                answer = await self._dispatcher.beat.remote(self._options.name, facts)
-        except (TimeoutError, ray.exceptions.RayError, ValueError) as error:
-            logger.info("No dispatcher at the moment: %s", type(error).__name__)
-            self._dispatcher = None
-            return
-        for run in list(self._runs.values()):
-            if run.label.slot in answer["end"] and not run.label.keep:
-                await self.cancel(run.label.run)
 
-    def _find_dispatcher(self, ray: Any) -> Any:
-        first = get_dispatcher(ray)
-        count = ray.get(first.greet.remote(self._options.name, PROTOCOL), timeout=2)["dispatchers"]
-        number = number_of(self._options.place, count)
-        return first if number == 0 else get_dispatcher(ray, number)
+def _free(folder: Path) -> int:
+    found = os.statvfs(next(path for path in (folder, *folder.parents) if path.exists()))
+    return found.f_bavail * found.f_frsize

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from skillkit.core.disk import real_path
 from skillkit.core.exceptions import SkillsUseError
-from skillkit.core.hosts import HostRule
+from skillkit.core.hosts import ANY_HOST, HTTP, HTTPS, HostRule
 from skillkit.scripts.capture import Cancellation
 from skillkit.scripts.environments import Environment
 from skillkit.scripts.inputs import INPUT_FOLDER, InputFile, InputsError, check_project, find_hidden
@@ -83,7 +83,9 @@ class PinnedRun:
                 f"The sandbox '{self.backend.name}' cannot keep a script to the hosts that were granted "
                 f"({hosts}), so nothing was run; install bubblewrap, or grant the whole network"
             )
-        rules = [HostRule.parse(host) for host in request.hosts]
+        rules = [HostRule.parse(host) for host in request.hosts if host != ANY_HOST]
+        if ANY_HOST in request.hosts:
+            rules += [HostRule("", port, wildcard=True) for port in (HTTP, HTTPS)]
         rules += [HostRule.parse(host, private=True) for host in request.private_hosts]
         return Gateway(tuple(rules), request.secrets)
 

@@ -14,9 +14,12 @@ SETTING = "SKILLKIT_RUNNER"
 RUNNERS = Extensions(
     group="skillkit.runners",
     kind="runner",
-    shipped={"ray": "skillkit.fleet.runner:RayRunner"},
+    shipped={
+        "http": "skillkit.fleet.remote:RemoteRunner",
+        "https": "skillkit.fleet.remote:RemoteRunner",
+    },
 )
-"""By the scheme of an address: `ray://HOST:PORT` makes a RayRunner of that address."""
+"""By the scheme of an address: `https://HOST:PORT` is a fleet's gateway."""
 _made: dict[str, ScriptRunner] = {}
 _lock = Lock()
 
@@ -35,7 +38,7 @@ def default_runner(environ: Mapping[str, str] | None = None) -> ScriptRunner:
     scheme, separator, _ = setting.partition("://")
     if not separator:
         raise ConfigurationError(
-            f"{SETTING}={setting} is neither 'local' nor an address such as ray://HOST:PORT", SETTING
+            f"{SETTING}={setting} is neither 'local' nor an address such as https://HOST:PORT", SETTING
         )
     with _lock:
         if setting not in _made:

@@ -360,6 +360,7 @@ def test_no_kind_of_socket_leads_out_without_the_network(workshop, confining, li
     assert_all_refused(attack(workshop, confining, SOCKETS, listeners))
 
 
+@pytest.mark.this_machine
 def test_the_network_grant_opens_the_internet_and_no_other_family(workshop, confining, listeners):
     outcome = attack(workshop, confining, SOCKETS, listeners, Grants(network=True))
     opened = {name for name, got in outcome.items() if got is not None}

@@ -6,9 +6,10 @@ import time
 import pytest
 
 from skillkit.core.exceptions import ConfigurationError
-from skillkit.fleet.sealing import FleetKeys, Label, RequestGuard, SealError, add_key
+from skillkit.fleet.sealing import FleetKeys, Label, RequestGuard, SealError, TenantKey, add_key, binding
 
-LABEL = Label(run="r1", tenant="acme", digest="sha256:0", worker="w1")
+LABEL = Label(run="r1", tenant="acme", digest="sha256:0")
+TICKET = Label(run="r1", tenant="acme", digest="sha256:0", kind="ticket", worker="w1")
 SECRET = b'{"environment": {"KEY": "hunter2"}}'
 
 
@@ -26,7 +27,7 @@ def test_what_was_sealed_is_opened_and_is_not_readable_in_between(path):
     assert dataclasses.replace(label, issued=0.0, id="") == LABEL
 
 
-@pytest.mark.parametrize("word", ["r1", "acme", "sha256:0", "w1", "request"])
+@pytest.mark.parametrize("word", ["r1", "sha256:0", "request"])
 def test_no_word_of_the_label_can_be_changed(path, word):
     keys = FleetKeys.read(path)
     sealed = keys.seal(LABEL, SECRET)
@@ -45,30 +46,62 @@ def test_no_byte_can_be_changed_and_none_left_out(path):
             keys.open(sealed[:size])
 
 
-def test_a_document_is_let_in_once_and_only_where_it_is_for(path):
+def ticket_for(keys, sealed, **fields):
+    return keys.seal(dataclasses.replace(TICKET, binds=binding(sealed), **fields))
+
+
+def test_a_ticket_admits_one_request_once_and_only_where_it_is_for(path):
     keys = FleetKeys.read(path)
     guard = RequestGuard(keys, "w1")
     sealed = keys.seal(LABEL, SECRET)
-    assert guard.admit(sealed)[1] == SECRET
+    ticket = ticket_for(keys, sealed)
+    assert guard.admit(ticket, sealed)[1] == SECRET
+    for wrong, document, said in (
+        (ticket, sealed, "used before"),
+        (ticket_for(keys, sealed, worker="w2"), sealed, "another worker"),
+        (sealed, sealed, "another worker"),
+        (ticket_for(keys, sealed), keys.seal(LABEL, SECRET), "another request"),
+        (ticket_for(keys, sealed, run="r2"), sealed, "another request"),
+    ):
+        with pytest.raises(SealError, match=said):
+            guard.admit(wrong, document)
+
+
+def test_a_barred_ticket_is_never_admitted(path):
+    keys = FleetKeys.read(path)
+    guard, sealed = RequestGuard(keys, "w1"), keys.seal(LABEL, SECRET)
+    ticket = ticket_for(keys, sealed)
+    guard.bar(keys.open(ticket)[0].id)
     with pytest.raises(SealError, match="used before"):
-        guard.admit(sealed)
-    with pytest.raises(SealError, match="another worker"):
-        RequestGuard(keys, "w2").admit(sealed)
-    with pytest.raises(SealError, match="another worker"):
-        guard.admit(keys.seal(dataclasses.replace(LABEL, kind="result"), SECRET))
+        guard.admit(ticket, sealed)
 
 
-def test_an_old_document_is_refused_and_the_memory_of_used_ones_ends(path):
+def test_an_old_ticket_is_refused_while_the_memory_of_used_ones_ends(path):
     keys = FleetKeys.read(path)
     now = [time.time()]
-    guard = RequestGuard(keys, "w1", lambda: now[0])
-    first = keys.seal(LABEL, SECRET)
-    guard.admit(first)
-    now[0] += 3601
-    with pytest.raises(SealError, match="older than 3600 s"):
-        guard.admit(first)
-    with pytest.raises(SealError, match="older than 3600 s"):
-        guard.admit(keys.seal(LABEL, SECRET))
+    guard, sealed = RequestGuard(keys, "w1", lambda: now[0]), keys.seal(LABEL, SECRET)
+    first = ticket_for(keys, sealed)
+    guard.admit(first, sealed)
+    for late in (3601, 3600, 3600):
+        now[0] += late
+        with pytest.raises(SealError, match="older than 3600 s"):
+            guard.admit(first, sealed)
+        guard.bar(f"other-{now[0]}")
+    assert keys.open(first)[0].id not in guard._seen
+
+
+def test_a_tenants_key_opens_and_proves_nothing_of_another_tenant(path):
+    keys = FleetKeys.read(path)
+    mine, other = keys.tenant("mine"), keys.tenant("other")
+    sealed = other.seal(Label("r", "mine", "d"), SECRET)
+    with pytest.raises(SealError, match="another key"):
+        mine.open(sealed)
+    assert keys.open(sealed)[0].tenant == "other"
+    forged = TenantKey("other", mine.name, mine.secret)
+    with pytest.raises(SealError, match="altered"):
+        keys.open(forged.seal(Label("r", "other", "d"), SECRET))
+    assert keys.tenant_of(mine.token) == "mine"
+    assert [keys.tenant_of(token) for token in (forged.token, mine.text, "", "a:b:c")] == [None] * 4
 
 
 def test_keys_rotate_without_a_moment_at_which_nothing_can_be_opened(path):
@@ -78,24 +111,24 @@ def test_keys_rotate_without_a_moment_at_which_nothing_can_be_opened(path):
     both = FleetKeys.read(path)
     assert both.open(old)[1] == SECRET
     new = both.seal(LABEL, SECRET)
-    with pytest.raises(SealError, match="not \\(or no longer\\) ours"):
+    with pytest.raises(SealError, match="does not have"):
         before.open(new)
     path.write_text(path.read_text().splitlines()[0])
     after = FleetKeys.read(path)
     assert after.open(new)[1] == SECRET
-    with pytest.raises(SealError, match="not \\(or no longer\\) ours"):
+    with pytest.raises(SealError, match="does not have"):
         after.open(old)
 
 
 def test_a_missing_an_open_and_a_wrong_key_file_are_told_apart(path):
-    with pytest.raises(ConfigurationError, match="make it once, copy it"):
+    with pytest.raises(ConfigurationError, match="agent fleet key"):
         FleetKeys.read(path.with_name("absent"))
     path.chmod(0o644)
     with pytest.raises(ConfigurationError, match="chmod 600"):
         FleetKeys.read(path)
     path.chmod(0o600)
     path.write_text("word\n")
-    with pytest.raises(ConfigurationError, match="line 1: not 'name:64"):
+    with pytest.raises(ConfigurationError, match="line 1: not 'NAME:64"):
         FleetKeys.read(path)
     path.write_text("")
     with pytest.raises(ConfigurationError, match="at least one key"):
@@ -104,12 +137,13 @@ def test_a_missing_an_open_and_a_wrong_key_file_are_told_apart(path):
 
 def test_a_document_of_a_clock_that_is_ahead_is_remembered_as_long_as_it_is_valid(path):
     keys = FleetKeys.read(path)
-    first, second = keys.seal(LABEL, SECRET), keys.seal(LABEL, SECRET)
+    sealed = keys.seal(LABEL, SECRET)
+    first, second = ticket_for(keys, sealed), ticket_for(keys, sealed)
     issued = keys.open(first)[0].issued
     now = [issued - 3590]
     guard = RequestGuard(keys, "w1", lambda: now[0])
-    guard.admit(first)
+    guard.admit(first, sealed)
     now[0] = issued + 3590
-    guard.admit(second)  # forgets what is too old
+    guard.admit(second, sealed)  # forgets what is too old
     with pytest.raises(SealError, match="used before"):
-        guard.admit(first)
+        guard.admit(first, sealed)

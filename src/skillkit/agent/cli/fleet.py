@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -12,69 +13,107 @@ from skillkit.agent.cli.families import group
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.cli.overview import enabled_skills
 from skillkit.core.text import escape_hidden
+from skillkit.fleet.gateway_http import PORT, GatewayOptions, one_machine, serve_gateway
 from skillkit.fleet.joining import serve
-from skillkit.fleet.operations import drain_machine, fleet_status, metrics_text
-from skillkit.fleet.runner import TREES, RayRunner
-from skillkit.fleet.sealing import add_key, keys_path
+from skillkit.fleet.operations import drain_machine, fleet_metrics, fleet_status
+from skillkit.fleet.remote import RemoteRunner
+from skillkit.fleet.sealing import (
+    FleetKeys,
+    add_key,
+    keys_path,
+    ray_token_path,
+    tenant_key_path,
+    write_private,
+)
 from skillkit.scripts.runners import SETTING
 from skillkit.scripts.tools import ScriptTools
 
-app = group("fleet", "Run scripts on many machines, through Ray.")
+app = group("fleet", "Run scripts on many machines, through a gateway.")
+TREES = "SKILLKIT_FLEET_TREES"
+_HEAD = "ray://127.0.0.1:6399"
 
-Address = Annotated[
-    str, typer.Option("--address", metavar="ray://HOST:PORT", help=f"The head; {SETTING} names it, too.")
+Head = Annotated[str, typer.Option("--address", metavar="ray://HOST:PORT", help="The cluster's Ray head.")]
+Url = Annotated[str, typer.Option("--gateway", metavar="URL", help=f"The gateway; {SETTING} names it, too.")]
+Trees = Annotated[
+    str | None,
+    typer.Option(help="A store of trees for all machines: a folder that all see, or s3://BUCKET/PREFIX."),
 ]
+
+
+@app.command(
+    epilog=examples(
+        "agent fleet gateway --here",
+        "agent fleet gateway --host 10.0.0.1 --tls-cert gateway.pem --tls-key gateway.key",
+    )
+)
+def gateway(  # noqa: PLR0917
+    address: Head = _HEAD,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = PORT,
+    tls_cert: Annotated[Path | None, typer.Option(help="Certificate; needed off loopback.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Its private key.")] = None,
+    trees: Trees = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="Also run Ray's head and a worker: a fleet of this machine.")
+    ] = False,
+) -> None:
+    """Serve programs: the one process that they talk to. It holds the queue and drives Ray."""
+    options = GatewayOptions(address, host, port, tls_cert, tls_key, trees=trees or os.environ.get(TREES))
+    beside = one_machine(options) if here else ()
+    asyncio.run(serve_gateway(options, beside=beside, say=output.remark))
 
 
 @app.command(
     epilog=examples("agent fleet worker --address ray://10.0.0.1:6399", "agent fleet worker --slots 16")
 )
-def worker(
-    address: Address = "",
+def worker(  # noqa: PLR0917
+    address: Head = _HEAD,
     slots: Annotated[
         int | None, typer.Option(min=1, max=1024, help="Runs at once; unless given, two a core.")
     ] = None,
-    trees: Annotated[
-        str | None,
-        typer.Option(help="Where trees are fetched: a folder that all see, or s3://BUCKET/PREFIX."),
-    ] = None,
+    trees: Trees = None,
+    keys: Annotated[Path | None, typer.Option(help="The fleet's keys, if not in ~/.agent.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Where trees and environments are kept.")] = None,
+    sandbox: Annotated[str | None, typer.Option(help="The sandbox to use, if not the best one.")] = None,
 ) -> None:
     """Serve the fleet with this machine until it is ended or drained."""
-    trees = trees or os.environ.get(TREES)
-    asyncio.run(serve(_address(address), slots=slots, trees=trees, say=output.remark))
+    store = trees or os.environ.get(TREES)
+    asyncio.run(
+        serve(address, slots=slots, home=home, sandbox=sandbox, keys=keys, trees=store, say=output.remark)
+    )
 
 
 @app.command(
     epilog=examples("agent fleet status", "agent fleet status --json", "agent fleet status --metrics")
 )
 def status(
-    address: Address = "",
+    gateway: Url = "",
     json: Json = False,
     metrics: Annotated[bool, typer.Option("--metrics", help="As metrics in Prometheus' text form.")] = False,
 ) -> None:
-    """Show machines, workers, what runs, and what waits by tenant."""
-    found = fleet_status(_address(address))
+    """Show machines, why one is not used, and what waits and runs by tenant."""
+    if metrics:
+        typer.echo(fleet_metrics(_url(gateway)), nl=False)
+        return
+    found = fleet_status(_url(gateway))
     if json:
         output.print_json(found)
         return
-    if metrics:
-        typer.echo(metrics_text(found), nl=False)
-        return
-    alive = sum(node["alive"] for node in found["nodes"])
     output.facts(
         [
-            ("Machines", f"{alive} alive of {len(found['nodes'])}"),
+            ("Machines", f"{sum(each['state'] == 'ready' for each in found['machines'])} ready"),
             ("Running", found["running"]),
             ("Waiting", found["waiting"]),
-            *(("Policy", each["policy_error"]) for each in found["dispatchers"] if each["policy_error"]),
+            *([("Cluster", found["engine"])] if found["engine"] else []),
+            *([("Policy", found["policy_error"])] if found["policy_error"] else []),
         ]
     )
-    if found["workers"]:
-        keys = ("host", "address", "state", "running", "slots", "sandbox", "version", "protocol", "trees")
-        rows = [[worker[key] for key in keys] for worker in found["workers"]]
-        output.table([key.capitalize() for key in keys], rows, flexible="Host")
+    if found["machines"]:
+        keys = ("host", "address", "state", "running", "slots", "sandbox", "version", "reason")
+        rows = [[each.get(key, "") for key in keys] for each in found["machines"]]
+        output.table([key.capitalize() for key in keys], rows, flexible="Reason")
     else:
-        output.remark("No machine serves yet: run `agent fleet worker` on each.")
+        output.remark("No machine serves: run `agent fleet worker` on each.")
     if found["tenants"]:
         counted = ("waiting", "running", "started", "refused", "weight")
         rows = [[name, *(numbers[key] for key in counted)] for name, numbers in found["tenants"].items()]
@@ -83,22 +122,22 @@ def status(
 
 @app.command(epilog=examples("agent fleet drain 10.0.0.7"))
 def drain(
-    node: Annotated[str, typer.Argument(help="Id, host or address, as the status shows it.")],
-    address: Address = "",
+    machine: Annotated[str, typer.Argument(help="Host, address or name, as the status shows it.")],
+    gateway: Url = "",
     seconds: Annotated[float, typer.Option(min=0, help="How long to wait for what runs there.")] = 600.0,
 ) -> None:
     """Let a machine finish what it runs and take nothing more."""
-    for name in drain_machine(_address(address), node, seconds):
+    for name in drain_machine(_url(gateway), machine, seconds):
         output.say(f"Drained {escape_hidden(name)}", whole=True)
 
 
 @app.command(epilog=examples("agent fleet prepare pdf-forms csv-report"))
 def prepare(
     skills: Annotated[list[str], typer.Argument(help="Skills whose scripts are to start fast.")],
-    address: Address = "",
+    gateway: Url = "",
 ) -> None:
     """Bring trees and packages of skills to every machine before they are asked for."""
-    runner = RayRunner(_address(address))
+    runner = RemoteRunner(_url(gateway))
     failed = 0
     try:
         tools = ScriptTools(enabled_skills().manager, runner)
@@ -112,17 +151,28 @@ def prepare(
     raise typer.Exit(outcome.PARTIAL if failed else outcome.OK)
 
 
-@app.command(epilog=examples("agent fleet key", "agent fleet key --keys /etc/skillkit/fleet.keys"))
+@app.command(epilog=examples("agent fleet key", "agent fleet key --tenant acme"))
 def key(
+    tenant: Annotated[
+        str | None, typer.Option(help="Print the key of this tenant's programs instead of making one.")
+    ] = None,
     keys: Annotated[
         Path | None, typer.Option(help="The file; unless given, SKILLKIT_FLEET_KEYS or ~/.agent/fleet.keys.")
     ] = None,
 ) -> None:
-    """Make a key for the fleet; an older one goes on opening what it has sealed."""
+    """Make the fleet's key, Ray's token and a key for programs; every file is closed to others."""
+    if tenant is not None:
+        output.say(FleetKeys.read(keys).tenant(tenant).text, whole=True)
+        return
     name = add_key(keys)
-    output.say(f"{keys or keys_path()} begins with the new key {name}", whole=True)
-    output.remark("Copy the file to every machine of the fleet; it must be closed to others (chmod 600).")
+    output.say(f"{keys or keys_path()}: new key {name}, for the gateway and every machine", whole=True)
+    if not ray_token_path().exists():
+        write_private(ray_token_path(), secrets.token_hex(32))
+        output.say(f"{ray_token_path()}: Ray's token, for the gateway and every machine", whole=True)
+    if keys is None:
+        write_private(tenant_key_path(), FleetKeys.read().tenant("default").text + "\n")
+        output.say(f"{tenant_key_path()}: the key of tenant 'default', for programs", whole=True)
 
 
-def _address(given: str) -> str:
-    return given or os.environ.get(SETTING, "")
+def _url(given: str) -> str:
+    return given or os.environ.get(SETTING, "") or f"http://127.0.0.1:{PORT}"

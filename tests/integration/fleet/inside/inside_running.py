@@ -11,17 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fleet_machines import ADDRESS, name_for
+from fleet_machines import ADDRESS, AGENT, URL
 from ray_cluster import processes, wait_until
 
 from skillkit.core.grants import Limits
-from skillkit.fleet.cluster import FleetError, get_dispatcher
-from skillkit.fleet.envelopes import pack_request
+from skillkit.fleet.cluster import FleetError
 from skillkit.fleet.operations import drain_machine
-from skillkit.fleet.packing import pack_tree
-from skillkit.fleet.protocol import PROTOCOL
-from skillkit.fleet.runner import RayRunner
-from skillkit.fleet.sealing import FleetKeys, Label, add_key
+from skillkit.fleet.packing import pack_request, pack_tree
+from skillkit.fleet.sealing import FleetKeys, Label, add_key, binding
 from skillkit.fleet.tree_stores import open_tree_store
 from skillkit.scripts import LocalRunner, Outcome
 from skillkit.scripts.inputs import InputFile
@@ -157,8 +154,7 @@ async def test_a_run_that_waits_can_be_cancelled_and_never_starts(fleet):
         await asyncio.to_thread(fleet.wait_for_start, request)
     waiting = fleet.request()
     task = asyncio.ensure_future(runner.arun(waiting))
-    dispatcher = get_dispatcher(fleet.ray)
-    status = lambda: fleet.ray.get(dispatcher.status.remote())["tenants"]["cancels"]  # noqa: E731
+    status = lambda: fleet.tenant("cancels")  # noqa: E731
     await asyncio.to_thread(wait_until, lambda: status()["waiting"] == 1)
     for each in (task, *tasks):
         each.cancel()
@@ -169,7 +165,8 @@ async def test_a_run_that_waits_can_be_cancelled_and_never_starts(fleet):
 
 def test_a_skill_can_be_brought_to_every_machine_before_it_is_asked_for(fleet, machines):
     request = fleet.request("print('prepared')")
-    assert fleet.runner().prepare(request) == dict.fromkeys(machines.values(), "")
+    prepared = fleet.runner().prepare(request)
+    assert (len(prepared), set(prepared.values())) == (len(machines), {""})
     assert fleet.starts(request) == 0
     (request.base_dir / "SKILL.md").unlink()  # the client could not send it any more
     with ThreadPoolExecutor(8) as pool:
@@ -177,58 +174,27 @@ def test_a_skill_can_be_brought_to_every_machine_before_it_is_asked_for(fleet, m
     assert {result.stdout.data for result in results} == {b"prepared\n"}
 
 
-def test_with_two_dispatchers_each_tenant_and_machine_belongs_to_one(fleet, monkeypatch):
-    fleet.stop_workers()
-    (fleet.folder / "policy").write_text('{"dispatchers": 2}')
-    first = get_dispatcher(fleet.ray)
-    use_policy(first, str(fleet.folder / "policy"))
-    greeting = lambda: fleet.ray.get(first.greet.remote("test", PROTOCOL))  # noqa: E731
-    wait_until(lambda: greeting()["dispatchers"] == 2)
-    monkeypatch.setattr(fleet, "dispatchers", 2, raising=False)
-    tenants = [name_for(number, 2) for number in range(2)]
-    workers = [fleet.start_worker(f"127.0.0.{2 + number}", place=tenants[number]) for number in range(2)]
-    for tenant, worker in zip(tenants, workers, strict=True):
-        started = []
-        runner = fleet.runner(tenant=tenant, on_start=started.append)
-        assert [runner.run(fleet.request()).outcome for _ in range(3)] == [Outcome.EXITED] * 3
-        assert {name.partition("/")[0] for name in started} == {worker}
-        runner.close()  # it would start its dispatcher again
-    said = [fleet.ray.get(get_dispatcher(fleet.ray, number).status.remote()) for number in range(2)]
-    assert [list(each["workers"]) for each in said] == [[worker] for worker in workers]
-    assert [tenant in each["tenants"] for each in said for tenant in tenants] == [True, False, False, True]
-    fleet.stop_workers()
-    use_policy(first, "")
-    wait_until(lambda: greeting()["dispatchers"] == 1)
-    fleet.ray.kill(get_dispatcher(fleet.ray, 1))
-
-
-def use_policy(dispatcher, path):
-    def change(_, path=path):
-        import os
-
-        os.environ["SKILLKIT_FLEET_POLICY"] = path
-
-    dispatcher.__ray_call__.remote(change)
-
-
-def test_a_replayed_an_altered_and_a_foreign_document_are_refused(fleet, machines, tmp_path):
+def test_a_replayed_an_altered_and_a_foreign_ticket_are_refused(fleet, machines, tmp_path):
     keys = FleetKeys.read(fleet.keys)
     request = fleet.request()
     name, other = machines.values()
-    label = Label("run", "tenant", request.digest, name)
-    sealed = keys.seal(label, pack_request(request))
-    worker = fleet.workers[name]
-    assert fleet.runner().run(request).outcome is Outcome.EXITED
+    sealed = keys.seal(Label("run", "tenant", request.digest), pack_request(request))
+    label = Label("run", "tenant", request.digest, "ticket", name, binding(sealed))
+    ticket, worker = keys.seal(label), fleet.workers[name]
     fleet.ray.get(worker.add_tree.remote(request.digest, pack_tree(request.base_dir)))
-    assert fleet.ray.get(worker.run.remote(sealed))[0] == "result"
+    assert fleet.ray.get(worker.run.remote(ticket, sealed))[0] == "result"
     started = fleet.starts(request)
     add_key(tmp_path / "foreign")
-    foreign = FleetKeys.read(tmp_path / "foreign").seal(label, pack_request(request))
-    for document, target in ((sealed, worker), (sealed, fleet.workers[other]), (foreign, worker)):
-        assert fleet.ray.get(target.run.remote(document))[0] == "failed"
-    altered = sealed.replace(b"tenant", b"others", 1).replace(b'"tenant"', b'"others"')
-    assert fleet.ray.get(worker.run.remote(altered))[0] == "failed"
-    assert fleet.starts(request) == started
+    foreign = FleetKeys.read(tmp_path / "foreign").seal(label)
+    altered = keys.seal(label).replace(b'"tenant"', b'"others"')
+    for wrong, target in (
+        (ticket, worker),
+        (ticket, fleet.workers[other]),
+        (foreign, worker),
+        (altered, worker),
+    ):
+        assert fleet.ray.get(target.run.remote(wrong, sealed))[0] == "unfit"
+    assert fleet.starts(request) == started == 1
 
 
 def test_nothing_of_a_request_is_in_any_file_of_the_cluster(fleet):
@@ -249,9 +215,7 @@ async def test_a_drained_machine_finishes_and_a_rolling_change_loses_no_run(flee
     requests = [fleet.request("import time; time.sleep(0.3); print('done')") for _ in range(16)]
     tasks = [asyncio.ensure_future(runner.arun(request)) for request in requests]
     await asyncio.to_thread(wait_until, lambda: sum(map(fleet.starts, requests)) > 2)
-    drained = await get_dispatcher(fleet.ray).drain.remote(first)
-    assert drained == [first]
-    fleet.workers[first].finish.remote()
+    await fleet.workers[first].finish.remote()
     results = await asyncio.gather(*tasks)
     assert {result.outcome for result in results} == {Outcome.EXITED}
     assert [fleet.starts(request) for request in requests] == [1] * 16
@@ -259,38 +223,24 @@ async def test_a_drained_machine_finishes_and_a_rolling_change_loses_no_run(flee
 
 @pytest.mark.parametrize("how", ["drain", "signal"])
 def test_a_machine_leaves_while_runs_come_and_none_is_lost(fleet, machines, how):
-    environment = {
-        **os.environ,
-        "SKILLKIT_FLEET_KEYS": str(fleet.keys),
-        "AGENT_HOME": str(fleet.folder / "leaving"),
-    }
-    agent = os.path.join(os.path.dirname(sys.executable), "agent")
-    serving = subprocess.Popen([agent, "fleet", "worker", "--address", ADDRESS], env=environment)
-    (name,) = wait_until(lambda: set(fleet.status()) - set(machines.values()), 60, "the machine")
-    started, request = [], fleet.request("import time; time.sleep(0.1)")
-    runner = fleet.runner(on_start=started.append)
+    home = {"AGENT_HOME": str(fleet.folder / "leaving")}
+    command = [AGENT, "fleet", "worker", "--address", ADDRESS]
+    serving = subprocess.Popen(command, env={**fleet.environment, **home})
+    ready = lambda: {name for name, each in fleet.machines().items() if each["state"] == "ready"}  # noqa: E731
+    (name,) = wait_until(lambda: ready() - set(machines.values()), 60, "the machine")
+    request, runner = fleet.request("import time; time.sleep(0.1)"), fleet.runner()
     with ThreadPoolExecutor(6) as pool:
         first = [pool.submit(runner.run, request) for _ in range(20)]
-        wait_until(lambda: any(each.startswith(name) for each in started))
+        wait_until(lambda: fleet.machines()[name]["running"])
         if how == "drain":
-            assert drain_machine(ADDRESS, name, 60) == [name]
+            assert drain_machine(URL, name, 60, fleet.keys) == [name]
         else:
             serving.send_signal(signal.SIGTERM)
         second = [pool.submit(runner.run, request) for _ in range(40)]
         assert {each.result().outcome for each in first + second} == {Outcome.EXITED}
     assert serving.wait(30) == 0
     assert fleet.starts(request) == 60
-    assert set(fleet.status()) == set(machines.values())
-
-
-def test_without_a_key_and_without_a_fleet_the_answer_says_what_to_do(fleet, tmp_path):
-    assert (
-        "make it once, copy it"
-        in RayRunner(ADDRESS, keys=tmp_path / "absent", shared_paths=[fleet.folder])
-        .run(fleet.request())
-        .message
-    )
-    assert fleet.ray.is_initialized()
+    wait_until(lambda: set(fleet.machines()) == set(machines.values()))
 
 
 async def test_five_runs_of_one_tenant_behind_many_of_another_start_early(fleet):
@@ -312,36 +262,29 @@ async def test_five_runs_of_one_tenant_behind_many_of_another_start_early(fleet)
 CLIENT = """
 import pickle, sys
 from pathlib import Path
-from skillkit.fleet.runner import RayRunner
+from skillkit.fleet.remote import RemoteRunner
+from skillkit.fleet.sealing import FleetKeys
 folder = Path(sys.argv[1])
-RayRunner(
+RemoteRunner(
     sys.argv[2],
-    keys=folder / "keys",
+    FleetKeys.read(folder / "keys").tenant("keeps").text,
     shared_paths=[folder],
-    keep_results=float(sys.argv[3]),
-    tenant=sys.argv[4],
+    keep_results=60.0,
     on_start=(folder / "marks" / "kept").write_text,
 ).run(pickle.loads((folder / "request").read_bytes()))
 """
 
 
-def test_a_program_that_ends_without_a_word_keeps_no_slot(fleet):
-    request = fleet.request()
-    (fleet.folder / "request").write_bytes(pickle.dumps(request))
-    subprocess.run([sys.executable, "-c", CLIENT, str(fleet.folder), ADDRESS, "0", "ends"], check=True)
-    status = fleet.ray.get(get_dispatcher(fleet.ray).status.remote())["tenants"]["ends"]
-    assert (fleet.starts(request), status["started"], status["running"]) == (1, 1, 0)
-
-
 def test_a_kept_result_outlives_its_client(fleet):
     request = fleet.request("import time; time.sleep(1); print('kept')")
     (fleet.folder / "request").write_bytes(pickle.dumps(request))
-    client = subprocess.Popen([sys.executable, "-c", CLIENT, str(fleet.folder), ADDRESS, "60", "keeps"])
+    client = subprocess.Popen([sys.executable, "-c", CLIENT, str(fleet.folder), URL])
     fleet.wait_for_start(request)
+    name = (fleet.marks / "kept").read_text()
     client.kill()
     client.wait()
-    name = (fleet.marks / "kept").read_text()
-    result = fleet.runner().collect(name)
+    result = fleet.runner("keeps").collect(name)
     assert (result.outcome, result.stdout.data) == (Outcome.EXITED, b"kept\n")
-    with pytest.raises(FleetError, match="no result"):
-        fleet.runner().collect(name.partition("/")[0] + "/nothing")
+    for runner, other in (("keeps", "nothing"), ("default", name)):
+        with pytest.raises(FleetError, match="unknown run"):
+            fleet.runner(runner).collect(other)

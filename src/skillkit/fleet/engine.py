@@ -1,0 +1,275 @@
+"""The Ray driver of a gateway, in a child process: Ray ends its process when a raylet or the head dies."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from skillkit.core.exceptions import SkillsUseError
+from skillkit.core.foreign_json import parse_json
+from skillkit.core.threads import in_daemon_thread
+from skillkit.fleet.cluster import NAMESPACE, FleetError, check_head, connect, worker_names
+
+_START = 30.0
+"""Seconds that a driver may take to join the cluster."""
+_BACK_OFF = (0.5, 1.0, 2.0, 5.0, 10.0)
+_LISTING = 5.0
+_TRIES = 3
+_KEPT_TREES = 32
+_BLOB = "$bytes"
+_LINE = 16 << 20
+
+
+class EngineLostError(FleetError):
+    """The driver died; what was sent may have arrived."""
+
+
+class WorkerGoneError(FleetError):
+    """The worker died; what was sent may have arrived."""
+
+
+class NoWorkerError(WorkerGoneError):
+    """There is no such worker (any more), so nothing was sent."""
+
+
+class Engine:
+    """Calls workers through a driver that is started again, with back-off, whenever it dies."""
+
+    def __init__(self, address: str, say: Callable[[str], None]) -> None:
+        self.address = address
+        self.problem = "not connected yet"
+        """Why there is no driver at the moment, "" when there is one."""
+        self._say = say
+        self._process: asyncio.subprocess.Process | None = None
+        self._ready = asyncio.Event()
+        self._unable = 0
+        self._numbers = itertools.count()
+        self._calls: dict[int, asyncio.Future[Any]] = {}
+
+    async def keep_running(self) -> None:
+        """Run drivers until cancelled."""
+        failures = 0
+        while True:
+            began = asyncio.get_running_loop().time()
+            try:
+                await self._run_once()
+            except FleetError as error:
+                self._lost(str(error))
+            if asyncio.get_running_loop().time() - began > 60:
+                failures = 0
+            await asyncio.sleep(_BACK_OFF[min(failures, len(_BACK_OFF) - 1)])
+            failures += 1
+
+    async def ready(self) -> None:
+        """Return when there is a driver."""
+        await self._ready.wait()
+
+    async def workers(self) -> list[str]:
+        """Return the names of all workers; a driver that cannot say is replaced after some tries."""
+        try:
+            async with asyncio.timeout(_LISTING):
+                found = list(await self._ask("workers"))
+        except EngineLostError:
+            raise
+        except (TimeoutError, FleetError):
+            self._unable += 1
+            if self._unable >= _TRIES and self._process is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    self._process.kill()
+            raise
+        self._unable = 0
+        return found
+
+    async def call(self, worker: str, method: str, *arguments: Any, seconds: float | None = None) -> Any:
+        """Return what a worker's method returns."""
+        async with asyncio.timeout(seconds):
+            return await self._ask("call", worker, method, *arguments)
+
+    async def give_tree(self, worker: str, digest: str, packed: bytes) -> str | None:
+        """Bring a tree to a worker through Ray's object store; return why it cannot be kept."""
+        found: str | None = await self._ask("give_tree", worker, digest, packed)
+        return found
+
+    async def _ask(self, operation: str, *arguments: Any) -> Any:
+        if self._process is None or self._process.stdin is None or not self._ready.is_set():
+            raise EngineLostError(f"no Ray driver: {self.problem}")
+        number = next(self._numbers)
+        answer = self._calls[number] = asyncio.get_running_loop().create_future()
+        try:
+            self._process.stdin.write(_frame([number, operation, *arguments]))
+            return await answer
+        finally:
+            self._calls.pop(number, None)
+
+    async def _run_once(self) -> None:
+        await in_daemon_thread(check_head, self.address)
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "skillkit.fleet.engine", self.address),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            limit=_LINE,
+            start_new_session=True,  # an interrupt at the terminal is for the gateway
+        )
+        assert self._process.stdout is not None
+        try:
+            async with asyncio.timeout(_START):
+                problem = await _read_frame(self._process.stdout)
+            if problem:
+                raise FleetError(str(problem))
+            self.problem = ""
+            self._ready.set()
+            self._say(f"Joined the cluster at {self.address}")
+            while True:
+                number, kind, value = await _read_frame(self._process.stdout)
+                if (answer := self._calls.get(number)) is not None and not answer.done():
+                    _settle(answer, kind, value)
+        except TimeoutError as error:
+            raise FleetError(f"no connection to the cluster within {_START:g} s") from error
+        except (asyncio.IncompleteReadError, OSError) as error:
+            raise FleetError("the Ray driver died") from error
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+
+    def _lost(self, problem: str) -> None:
+        self._ready.clear()
+        if problem != self.problem:
+            self._say(f"{problem}; trying again")
+        self.problem = problem
+        for answer in self._calls.values():
+            if not answer.done():
+                answer.set_exception(EngineLostError(problem))
+
+
+def _settle(answer: "asyncio.Future[Any]", kind: str, value: Any) -> None:
+    if kind == "value":
+        answer.set_result(value)
+    elif kind == "gone":
+        answer.set_exception(WorkerGoneError(str(value)))
+    elif kind == "none":
+        answer.set_exception(NoWorkerError(str(value)))
+    else:
+        answer.set_exception(FleetError(str(value)))
+
+
+# The frames between gateway and driver: a line of JSON about the bytes that follow it
+
+
+def _frame(message: Any) -> bytes:
+    blobs: list[bytes] = []
+
+    def keep(value: Any) -> Any:
+        if isinstance(value, bytes):
+            blobs.append(value)
+            return {_BLOB: len(value)}
+        raise TypeError(type(value).__name__)
+
+    return json.dumps(message, default=keep).encode() + b"\n" + b"".join(blobs)
+
+
+async def _read_frame(stream: asyncio.StreamReader) -> Any:
+    line = await stream.readline()
+    if not line.endswith(b"\n"):
+        raise asyncio.IncompleteReadError(line, None)
+
+    async def fill(value: Any) -> Any:
+        if isinstance(value, dict) and value.keys() == {_BLOB}:
+            return await stream.readexactly(value[_BLOB])
+        if isinstance(value, dict):
+            return {key: await fill(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [await fill(each) for each in value]
+        return value
+
+    return await fill(parse_json(line))
+
+
+# Inside the child
+
+
+class _Driver:
+    """Does what the gateway asks, one task a question; ends with its standard input."""
+
+    def __init__(self, ray: Any, write: Callable[[bytes], None]) -> None:
+        self._ray = ray
+        self._write = write
+        self._actors: dict[str, Any] = {}
+        self._trees: OrderedDict[str, Any] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self, stream: asyncio.StreamReader) -> None:
+        self._write(_frame(""))
+        while True:
+            number, operation, *arguments = await _read_frame(stream)
+            task = asyncio.create_task(self._answer(number, operation, arguments))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, number: int, operation: str, arguments: list[Any]) -> None:
+        errors = self._ray.exceptions
+        try:
+            kind, value = "value", await getattr(self, operation)(*arguments)
+        except NoWorkerError as error:
+            kind, value = "none", str(error)
+        except errors.RayActorError as error:
+            self._actors.pop(arguments[0], None)
+            kind, value = "gone", type(error).__name__
+        except (errors.RayError, SkillsUseError) as error:
+            kind, value = "failed", f"{type(error).__name__}: {str(error).strip().splitlines()[-1:]}"
+        self._write(_frame([number, kind, value]))
+
+    async def workers(self) -> list[str]:
+        return await in_daemon_thread(worker_names, self._ray)
+
+    async def call(self, worker: str, method: str, *arguments: Any) -> Any:
+        return await getattr(await self._actor(worker), method).remote(*arguments)
+
+    async def give_tree(self, worker: str, digest: str, packed: bytes) -> str | None:
+        """Each machine gets the bytes once, however many of its workers ask."""
+        if digest not in self._trees:
+            self._trees[digest] = await in_daemon_thread(self._ray.put, packed)
+            while len(self._trees) > _KEPT_TREES:
+                self._trees.popitem(last=False)
+        found: str | None = await (await self._actor(worker)).add_tree.remote(digest, self._trees[digest])
+        return found
+
+    async def _actor(self, name: str) -> Any:
+        if name not in self._actors:
+            try:
+                self._actors[name] = await in_daemon_thread(self._ray.get_actor, name, NAMESPACE)
+            except ValueError as error:
+                raise NoWorkerError("no such worker") from error
+        return self._actors[name]
+
+
+async def _main(address: str) -> None:
+    output = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # whatever Ray prints must not end up among the frames
+
+    def write(frame: bytes) -> None:
+        view = memoryview(frame)
+        while view:
+            view = view[output.write(view) or 0 :]
+
+    stream = asyncio.StreamReader(limit=_LINE)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), sys.stdin)
+    try:
+        ray = await in_daemon_thread(connect, address)
+    except SkillsUseError as error:
+        write(_frame(str(error)))
+        return
+    with contextlib.suppress(asyncio.IncompleteReadError):
+        await _Driver(ray, write).serve(stream)
+
+
+if __name__ == "__main__":
+    asyncio.run(_main(sys.argv[1]))
+    os._exit(0)  # Ray's threads have nothing left to say

@@ -1,0 +1,315 @@
+"""Programs, a gateway and machines, without Ray: at most once, everybody answered, tenants apart."""
+
+import asyncio
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import textwrap
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+from gateway_here import GatewayHere
+from ray_cluster import wait_until
+
+from skillkit.core.authority import Requester, asking_for
+from skillkit.core.digest_memo import DigestMemo
+from skillkit.fleet.cluster import FleetError
+from skillkit.fleet.operations import drain_machine, fleet_status
+from skillkit.fleet.remote import RemoteRunner
+from skillkit.scripts import Outcome, ScriptRequest
+
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+killed = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""A killed gateway closes no connection."""
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    os.chmod(tmp_path, 0o755)
+    made = GatewayHere(tmp_path)
+    made.runners = []
+    made.add_worker()
+    yield made
+    for runner in made.runners:
+        runner.close()
+    made.stop()
+
+
+def runner_of(fleet, tenant="acme", **options):
+    key = fleet.keys.tenant(tenant).text
+    runner = RemoteRunner(fleet.url, key, **{"shared_paths": [fleet.folder], **options})
+    fleet.runners.append(runner)
+    return runner
+
+
+def request_for(fleet, source="print('hello')", **fields):
+    """A request for a script of its own skill; each start leaves a file in `marks`."""
+    name = f"skill-{uuid.uuid4().hex[:8]}"
+    base, marks = fleet.folder / name, fleet.folder / "marks"
+    (base / "scripts").mkdir(parents=True)
+    marks.mkdir(exist_ok=True)
+    os.chmod(marks, 0o777)
+    (base / "SKILL.md").write_text(f"---\nname: {name}\ndescription: test\n---\n")
+    mark = f"import uuid; open({str(marks / name)!r} + uuid.uuid4().hex, 'x').close()\n"
+    (base / "scripts" / "run.py").write_text(mark + textwrap.dedent(source))
+    digest = DigestMemo().with_links(base).digest
+    return ScriptRequest(name, base, digest, "scripts/run.py", **{"write_paths": (marks,), **fields})
+
+
+def starts(fleet, request):
+    return sum(name.startswith(request.skill) for name in os.listdir(fleet.folder / "marks"))
+
+
+SLEEPS = "import time; time.sleep(60)"
+
+
+def test_a_run_through_the_gateway_is_a_run_here(fleet):
+    request = request_for(fleet, "import sys; print('out'); sys.stderr.write('err'); sys.exit(3)")
+    result = runner_of(fleet).run(request)
+    assert (result.outcome, result.exit_code) == (Outcome.EXITED, 3), result
+    assert (result.stdout.data, result.stderr.data, result.backend) == (b"out\n", b"err", "bwrap")
+
+
+def test_output_is_followed_while_the_script_runs(fleet):
+    lines = []
+    runner = runner_of(fleet, follow=lambda request, line: lines.append(line))
+    assert runner.run(request_for(fleet, "print('one'); print('two')")).outcome is Outcome.EXITED
+    assert lines == ["one", "two"]
+
+
+async def test_cancelling_kills_the_script(fleet):
+    request = request_for(fleet, SLEEPS)
+    task = asyncio.ensure_future(runner_of(fleet).arun(request))
+    await asyncio.to_thread(wait_until, lambda: starts(fleet, request))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    status = await asyncio.to_thread(fleet_status, fleet.url, fleet.keys_path)
+    assert status["running"] == 0
+
+
+def test_a_tenant_sees_only_its_own_runs_trees_and_numbers(fleet):
+    names = []
+    mine = runner_of(fleet, "mine", keep_results=60.0, on_start=names.append)
+    assert mine.run(request_for(fleet)).outcome is Outcome.EXITED
+    assert mine.collect(names[0]).outcome is Outcome.EXITED
+    with pytest.raises(FleetError, match="unknown run"):
+        runner_of(fleet, "other").collect(names[0])
+    token = fleet.keys.tenant("other").token
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=fleet.url, headers=headers) as client:
+        assert client.delete(f"/v1/runs/{names[0]}").status_code == 404
+        assert client.get("/v1/status").json()["tenants"] == {}
+        assert client.get("/v1/metrics").status_code == 403
+        assert client.post("/v1/machines/x/drain").status_code == 403
+
+
+@pytest.mark.parametrize("token", ["x", "acme", "acme:x:" + "0" * 64])
+def test_without_the_right_key_nothing_is_answered(fleet, token):
+    answer = httpx.get(f"{fleet.url}/v1/status", headers={"Authorization": f"Bearer {token}"})
+    assert answer.status_code == 401
+    wrong = RemoteRunner(fleet.url, "acme:x:" + "0" * 64, shared_paths=[fleet.folder])
+    fleet.runners.append(wrong)
+    assert wrong.run(request_for(fleet)).outcome is Outcome.BROKEN
+
+
+def test_a_document_of_another_tenant_is_refused(fleet):
+    from skillkit.fleet.packing import pack_request
+    from skillkit.fleet.sealing import Label
+
+    request = request_for(fleet)
+    sealed = fleet.keys.tenant("victim").seal(Label("r", "victim", request.digest), pack_request(request))
+    headers = {"Authorization": f"Bearer {fleet.keys.tenant('mallory').token}"}
+    answer = httpx.post(f"{fleet.url}/v1/runs", content=sealed, headers=headers)
+    assert (answer.status_code, starts(fleet, request)) == (400, 0)
+
+
+@killed
+def test_a_gateway_that_is_away_is_an_answer_within_seconds(fleet):
+    fleet.kill()
+    result = runner_of(fleet, patience=0.5).run(request_for(fleet))
+    assert (result.outcome, "agent fleet gateway" in result.message) == (Outcome.BROKEN, True)
+
+
+@killed
+def test_programs_continue_when_the_gateway_is_started_again(fleet):
+    running = request_for(fleet, "import time; time.sleep(3); print('done')")
+    waiting = [request_for(fleet, "print('waited')") for _ in range(8)]
+    runner = runner_of(fleet, patience=30.0)
+    with ThreadPoolExecutor(9) as pool:
+        first = pool.submit(runner.run, running)
+        wait_until(lambda: starts(fleet, running))
+        others = [pool.submit(runner.run, request) for request in waiting]
+        fleet.kill()
+        fleet.start()
+        assert first.result(60).stdout.data == b"done\n"
+        ended = [each.result(60) for each in others]
+        assert [each.stdout.data for each in ended] == [b"waited\n"] * 8, ended
+    assert [starts(fleet, request) for request in (running, *waiting)] == [1] * 9
+
+
+def test_a_driver_that_dies_loses_no_run(fleet):
+    running = request_for(fleet, "import time; time.sleep(2); print('done')")
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(runner_of(fleet).run, running)
+        wait_until(lambda: starts(fleet, running))
+        fleet.loop.call_soon_threadsafe(fleet.engine.die)
+        second = pool.submit(runner_of(fleet).run, request_for(fleet))
+        fleet.loop.call_soon_threadsafe(fleet.engine.come_back)
+        assert first.result(60).stdout.data == b"done\n"
+        assert second.result(60).outcome is Outcome.EXITED
+    assert starts(fleet, running) == 1
+
+
+def test_a_lost_machine_is_named_and_its_script_is_not_started_again(fleet):
+    request = request_for(fleet, SLEEPS)
+    (name,) = fleet.engine.machines
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(runner_of(fleet).run, request)
+        wait_until(lambda: starts(fleet, request))
+        worker = fleet.engine.machines[name]
+        fleet.loop.call_soon_threadsafe(fleet.engine.lose, name)
+        result = future.result(60)
+    assert (result.outcome, "the script may have run" in result.message) == (Outcome.LOST, True), result
+    assert os.uname().nodename in result.message
+    assert starts(fleet, request) == 1
+    for run in list(worker._runs):
+        fleet.do(worker.cancel(run))
+
+
+def test_what_is_safe_to_retry_is_tried_again(fleet):
+    flag = fleet.folder / "marks" / "retried"
+    source = f"""
+        import os, time
+        if not os.path.exists({str(flag)!r}):
+            open({str(flag)!r}, "x").close()
+            time.sleep(60)
+        print("second time")
+        """
+    request = request_for(fleet, source, retry_safe=True)
+    (name,) = fleet.engine.machines
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(runner_of(fleet).run, request)
+        wait_until(flag.exists)
+        worker = fleet.engine.machines[name]
+        fleet.add_worker("second")
+        fleet.loop.call_soon_threadsafe(fleet.engine.lose, name)
+        result = future.result(60)
+        assert result.stdout.data == b"second time\n", result
+    for run in list(worker._runs):
+        fleet.do(worker.cancel(run))
+
+
+class FailsFast:
+    """A machine that says of everything that it cannot be started there, and is well otherwise."""
+
+    def __init__(self, worker):
+        self._worker = worker
+
+    def __getattr__(self, name):
+        return getattr(self._worker, name)
+
+    async def run(self, ticket, sealed):
+        return "unfit", "No space left on device"
+
+
+def test_a_machine_on_which_nothing_starts_swallows_no_runs(fleet):
+    bad = fleet.add_worker("bad")
+    fleet.engine.machines[bad] = FailsFast(fleet.engine.machines[bad])
+    request, runner = request_for(fleet), runner_of(fleet)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(runner.run, [request] * 30))
+    assert {result.outcome for result in results} == {Outcome.EXITED}
+    assert starts(fleet, request) == 30
+    states = {each["name"]: each["state"] for each in fleet_status(fleet.url, fleet.keys_path)["machines"]}
+    assert (states[bad], fleet.engine.calls.count((bad, "run")) < 30) == ("unfit", True)
+
+
+def test_where_nothing_starts_anywhere_the_answer_names_the_machine(fleet):
+    (name,) = fleet.engine.machines
+    fleet.engine.machines[name] = FailsFast(fleet.engine.machines[name])
+    result = runner_of(fleet).run(request_for(fleet))
+    assert result.outcome is Outcome.BROKEN
+    assert f"No space left on device (on {os.uname().nodename})" in result.message
+
+
+def test_a_machine_with_a_full_disk_is_unfit_and_says_why(fleet):
+    full = fleet.add_worker("full", min_free=1 << 62)
+    wait_until(lambda: len(fleet_status(fleet.url, fleet.keys_path)["machines"]) == 2)
+    machines = lambda: {each["name"]: each for each in fleet_status(fleet.url, fleet.keys_path)["machines"]}  # noqa: E731
+    wait_until(lambda: machines()[full]["state"] == "unfit")
+    assert "MiB free" in machines()[full]["reason"]
+    runner = runner_of(fleet)
+    assert {runner.run(request_for(fleet)).outcome for _ in range(4)} == {Outcome.EXITED}
+    assert (full, "run") not in fleet.engine.calls
+
+
+def test_a_drained_machine_gets_nothing_more(fleet):
+    (name,) = fleet.engine.machines
+    fleet.add_worker("second")
+    wait_until(
+        lambda: (
+            [each["state"] for each in fleet_status(fleet.url, fleet.keys_path)["machines"]] == ["ready"] * 2
+        )
+    )
+    with ThreadPoolExecutor(1) as pool:
+        drained = pool.submit(drain_machine, fleet.url, name, 60, fleet.keys_path)
+        wait_until(lambda: fleet.do(fleet.engine.machines[name].ended()))
+        fleet.loop.call_soon_threadsafe(fleet.engine.lose, name)
+        assert drained.result(60) == [name]
+    before = fleet.engine.calls.count((name, "run"))
+    assert runner_of(fleet).run(request_for(fleet)).outcome is Outcome.EXITED
+    assert fleet.engine.calls.count((name, "run")) == before
+    with pytest.raises(FleetError, match="No machine is called 'absent'"):
+        drain_machine(fleet.url, "absent", 1, fleet.keys_path)
+
+
+PROGRAM = """
+import pickle, sys
+from pathlib import Path
+from skillkit.fleet.remote import RemoteRunner
+folder = Path(sys.argv[1])
+RemoteRunner(sys.argv[2], sys.argv[3], shared_paths=[folder]).run(pickle.loads((folder / "r").read_bytes()))
+"""
+
+
+def test_a_program_that_dies_ends_its_runs(fleet, monkeypatch):
+    monkeypatch.setattr("skillkit.fleet.gateway.PROGRAM_SILENCE", 1.0)
+    request = request_for(fleet, SLEEPS)
+    (fleet.folder / "r").write_bytes(pickle.dumps(request))
+    key = fleet.keys.tenant("acme").text
+    program = subprocess.Popen([sys.executable, "-c", PROGRAM, str(fleet.folder), fleet.url, key])
+    wait_until(lambda: starts(fleet, request))
+    program.kill()
+    program.wait()
+    wait_until(lambda: fleet_status(fleet.url, fleet.keys_path)["running"] == 0)
+
+
+def test_one_program_serves_several_tenants_with_a_key_for_each(fleet):
+    keys = {name: fleet.keys.tenant(name).text for name in ("a", "b")}
+    runner = RemoteRunner(fleet.url, keys, shared_paths=[fleet.folder])
+    fleet.runners.append(runner)
+    for name in keys:
+        with asking_for(Requester(tenant=name)):
+            assert runner.run(request_for(fleet)).outcome is Outcome.EXITED
+    with asking_for(Requester(tenant="c")):
+        assert "No key of tenant 'c'" in runner.run(request_for(fleet)).message
+    assert set(fleet_status(fleet.url, fleet.keys_path)["tenants"]) == {"a", "b"}
+
+
+def test_the_whole_network_does_not_reach_the_cluster(fleet):
+    source = f"""
+        import socket
+        for address in (("127.0.0.1", {fleet.port}), ("localhost", {fleet.port})):
+            try:
+                socket.create_connection(address, 2).close()
+                print("reached")
+            except OSError:
+                print("refused")
+        """
+    result = runner_of(fleet).run(request_for(fleet, source, network=True))
+    assert (result.outcome, result.stdout.data) == (Outcome.EXITED, b"refused\n" * 2), result
