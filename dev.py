@@ -106,6 +106,7 @@ def test(arguments: list[str]) -> int:
     # More workers than cores: tests of sandboxes and servers spend much of their time waiting.
     workers = 2 * max(2, os.cpu_count() or 2)
     measured = MEASURED if os.environ.get("SKILLKIT_COVERAGE") else []
+    say("Reading the tests; the first results come after some seconds …")
     return run("python", "-m", "pytest", "-q", f"-n{workers}", *selections[kind], *measured, *arguments[1:])
 
 
@@ -274,7 +275,23 @@ def say(text: str) -> None:
 
 
 def run(program: str, *arguments: str) -> int:
-    return subprocess.run([BIN / program, *arguments], cwd=ROOT, check=False).returncode
+    command = [BIN / program, *arguments]
+    # Each of the hundreds of processes that tests start would compile the package again.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    if os.isatty(1):
+        return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    # `dev.py test | head`: pytest would report a reader that leaves early as its own failure.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE) as child:
+        assert child.stdout
+        try:
+            while output := os.read(child.stdout.fileno(), 65536):
+                os.write(1, output)
+        except BrokenPipeError:
+            child.terminate()
+            child.stdout.read()
+            return 0
+    return child.returncode
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
     python3 dev.py bench embedded [FILE]
 
-Each line of FILE is JSON: `q` the request, `tool` a pattern of the tool's name or `none`, `has` texts that
-the arguments must contain, `shows` a text that the answer must contain, `skills` the value of AGENT_SKILLS.
+Each line of FILE is JSON: `q` the request, `right` what its author expects in words, `tool` a pattern of the
+tool's name or `none`, `has` texts that the arguments must contain, `shows` a text the answer must contain,
+`skills` the value of AGENT_SKILLS.
 Scripts are run as the agent runs them; where a service cannot be reached, the call still counts.
 """
 

@@ -1,4 +1,7 @@
-"""Skills in Agent Framework: python examples/agent_framework_agent.py gpt-5-mini "What is in sales.csv?" """
+"""Add skills to an Agent Framework agent.
+
+python examples/agent_framework_agent.py gpt-5-mini "Summarise this CSV: month,amount; May,3; June,4"
+"""
 
 import asyncio
 import sys

@@ -1,4 +1,7 @@
-"""Skills with the Anthropic SDK: python examples/anthropic_sdk.py claude-sonnet-5 "What is in sales.csv?" """
+"""Add skills to the Anthropic SDK's tool runner.
+
+python examples/anthropic_sdk.py claude-sonnet-5 "Summarise this CSV: month,amount; May,3; June,4"
+"""
 
 import sys
 

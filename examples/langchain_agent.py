@@ -1,4 +1,7 @@
-"""Skills in LangChain: python examples/langchain_agent.py openai:gpt-5-mini "What is in sales.csv?" """
+"""Add skills to a LangChain agent.
+
+python examples/langchain_agent.py openai:gpt-5-mini "Summarise this CSV: month,amount; May,3; June,4"
+"""
 
 import sys
 from typing import Any

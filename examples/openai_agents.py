@@ -1,4 +1,7 @@
-"""Skills in the OpenAI Agents SDK: python examples/openai_agents.py gpt-5-mini "What is in sales.csv?" """
+"""Add skills to an agent of the OpenAI Agents SDK.
+
+python examples/openai_agents.py gpt-5-mini "Summarise this CSV: month,amount; May,3; June,4"
+"""
 
 import sys
 from typing import Any

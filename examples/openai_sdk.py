@@ -1,6 +1,6 @@
-"""Skills with the OpenAI SDK, for any server that speaks chat completions: Ollama, vLLM, a gateway.
+"""Add skills to a loop on the OpenAI SDK.
 
-OPENAI_BASE_URL=http://localhost:11434/v1 OPENAI_API_KEY=none python examples/openai_sdk.py qwen3 "Hello"
+python examples/openai_sdk.py gpt-5-mini "Summarise this CSV: month,amount; May,3; June,4"
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from skillkit.integrations import SkillTools
 
 
 def approve(name: str, arguments: Any) -> bool:
-    """Scripts run only after a yes."""
+    """Ask before a script runs."""
     return input(f"Run {name} with {arguments}? [y/N] ").strip().lower() == "y"
 
 
@@ -22,11 +22,11 @@ async def answer(model: str, question: str) -> str:
     messages: list[Any] = [{"role": "user", "content": question}]
     while True:
         reply = client.chat.completions.create(model=model, **skills.request(messages))
-        message = reply.choices[0].message.model_dump(exclude_none=True)
+        message = reply.choices[0].message
         messages.append(message)
-        if not message.get("tool_calls"):
-            return str(message["content"])
-        messages += [await skills.answer(call) for call in message["tool_calls"]]
+        if not message.tool_calls:
+            return message.content or ""
+        messages += [await skills.answer(call) for call in message.tool_calls]
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""What is written down twice: the list of commands in docs/cli.md, the numbers of the README, and the
-digests of the bundled skills.
+"""What is written down twice: the list of commands, the table of settings, the numbers of the README
+and of the evidence pages, and the digests of the bundled skills.
 
 python3 dev.py reference
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 from typer.testing import CliRunner
 
-from recipes import numbers
+from recipes import numbers, tables
 from skillkit.agent.cli.app import app
 from skillkit.core.shipped import DIGESTS, shipped_digest
 from skillkit.core.sources import BUNDLED
@@ -24,11 +24,16 @@ WIDTH = 100
 
 
 def main() -> int:
-    for name in ("docs/cli.md", "docs/SKILLS.md", "README.md"):
-        page = ROOT / name
+    for page in pages():
         page.write_text(brought_up_to_date(page.read_text(encoding="utf-8")), encoding="utf-8")
     DIGESTS.write_text(json.dumps(digests(), indent=2) + "\n", encoding="utf-8")
     return 0
+
+
+def pages() -> list[Path]:
+    """Every page that holds something generated."""
+    names = ("README.md", "docs/cli.md", "docs/SKILLS.md", "docs/reference/settings.md")
+    return [*(ROOT / name for name in names), *sorted((ROOT / "docs" / "evidence").glob("*.md"))]
 
 
 def digests() -> dict[str, str]:
@@ -42,6 +47,7 @@ def brought_up_to_date(page: str) -> str:
     before, mark, rest = page.partition(BEGIN)
     if mark:
         page = f"{before}{BEGIN}\n\n{reference()}\n{END}{rest.partition(END)[2]}"
+    page = tables.with_tables(page)
     for pattern, text in numbers.sentences():
         page = pattern.sub(lambda _, text=text: text, page)
     return page

@@ -16,8 +16,6 @@ from recipes import api
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-NOT_SHOWN = ("docs/requirements.md",)
-"""Pages of the repository that are for those who work on it alone."""
 LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 
 
@@ -49,10 +47,7 @@ def collect(folder: Path) -> None:
     shutil.copy(ROOT / "mkdocs.yml", folder)
     (docs / "api.md").write_text(api.page(), encoding="utf-8")
     pages = (path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
-    sources = [*PAGES, *(page for page in pages if page not in NOT_SHOWN)]
-    for page in NOT_SHOWN:
-        (docs / page.removeprefix("docs/")).unlink()
-    for source in sources:
+    for source in (*PAGES, *pages):
         place = place_of(source)
 
         def moved(target: str, source: str = source, place: str = place) -> str:
@@ -73,8 +68,7 @@ def place_of(source: str) -> str:
     """Where a file of the repository lies on the site; what is no page of it lies there as text."""
     if source in PAGES:
         return PAGES[source]
-    shown = source.startswith("docs/") and source not in NOT_SHOWN
-    return source.removeprefix("docs/") if shown else f"files/{source.lstrip('.')}.txt"
+    return source.removeprefix("docs/") if source.startswith("docs/") else f"files/{source.lstrip('.')}.txt"
 
 
 def in_repository(source: str, target: str) -> str | None:

@@ -33,7 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What compares with embeddings needs the extra `semantic`, which the fast tests do without."""
     for item in items:
         values = getattr(item, "callspec", None)
-        if values is not None and {"hybrid", "semantic"} & {str(value) for value in values.params.values()}:
+        if values is not None and not {"hybrid", "semantic"}.isdisjoint(
+            value for value in values.params.values() if isinstance(value, str)
+        ):
             item.add_marker(pytest.mark.slow)
 
 

@@ -195,7 +195,7 @@ def named(ranked: Sequence[Match], matched: Sequence[str], skills: int, budget: 
     """The skills that the request names with a line, as `SkillContextProvider` chooses them."""
     active = [match.skill for match in ranked if match.skill.name in matched]
     near = nearest(ranked, active, worth_naming(skills))
-    shown = nearby(near, COUNTER, budget).count("\n")
+    shown = nearby(near, COUNTER.count, budget).count("\n")
     return [match.skill.name for match in near[:shown]]
 
 

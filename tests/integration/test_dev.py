@@ -112,28 +112,52 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert done.stderr == ""
 
 
-def test_commands_that_the_program_prints_run_after_one_line(tmp_path: Path) -> None:
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone whose environment is complete, and has no program yet."""
     clone = tmp_path / "a clone"
     (clone / ".venv" / "bin").mkdir(parents=True)
-    for name in DEV["INPUTS"]:
+    for name in ("dev.py", *DEV["INPUTS"]):
         shutil.copy(ROOT / name, clone)
-    shutil.copy(ROOT / "dev.py", clone)
     digest = hashlib.sha256(b"".join((clone / name).read_bytes() for name in DEV["INPUTS"])).hexdigest()
-    present = " ".join(DEV["expanded"](["agent"]))
+    present = " ".join(DEV["expanded"](["test"]))
     (clone / ".venv" / "installed-from").write_text(f"{digest}\n{sys.version}\nextras: {present}\n")
-    program = clone / ".venv" / "bin" / "agent"
-    program.write_text("#!/bin/sh\necho 'Next: agent demo'\n")
-    program.chmod(0o755)
+    return clone
 
-    def shell(line: str) -> "subprocess.CompletedProcess[str]":
-        bare = {"PATH": "/usr/bin:/bin", "PYTHON": sys.executable}
-        return subprocess.run(
-            ["/bin/bash", "-c", line], cwd=clone, env=bare, capture_output=True, text=True, check=False
-        )
 
-    first = shell('"$PYTHON" dev.py agent demo')
+def install(clone: Path, program: str, text: str) -> None:
+    path = clone / ".venv" / "bin" / program
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def shell(line: str, clone: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    bare = {"PATH": "/usr/bin:/bin", "PYTHON": sys.executable, **environment}
+    return subprocess.run(
+        ["/bin/bash", "-c", line], cwd=clone, env=bare, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_reader_that_leaves_the_tests_early_is_no_error(clone: Path) -> None:
+    install(clone, "python", f"#!{sys.executable}\nwhile True:\n    print('.' * 70)\n")
+    done = shell('"$PYTHON" dev.py test | head -n 1; echo "${PIPESTATUS[*]}"', clone)
+    assert done.stdout == "." * 70 + "\n0 0\n"
+    assert done.stderr == "Reading the tests; the first results come after some seconds …\n"
+
+
+def test_tests_may_keep_the_code_they_compile(clone: Path) -> None:
+    install(clone, "python", "#!/bin/sh\nenv\nexit 3\n")
+    done = shell('"$PYTHON" dev.py test', clone, PYTHONDONTWRITEBYTECODE="1")
+    assert "PYTHON=" in done.stdout
+    assert "PYTHONDONTWRITEBYTECODE" not in done.stdout
+    assert done.returncode == 3
+
+
+def test_commands_that_the_program_prints_run_after_one_line(clone: Path) -> None:
+    install(clone, "agent", "#!/bin/sh\necho 'Next: agent demo'\n")
+    first = shell('"$PYTHON" dev.py agent demo', clone)
     assert first.stdout == "Next: agent demo\n"
     [hint] = re.findall("^`agent` is not on your PATH: (export .*)\n$", first.stderr)
-    assert shell(f"{hint}\nagent demo").returncode == 0
-    assert shell(f'{hint}\n"$PYTHON" dev.py agent demo').stderr == ""
-    assert shell('"$PYTHON" dev.py agent demo 2>&-').stdout == first.stdout
+    assert shell(f"{hint}\nagent demo", clone).returncode == 0
+    assert shell(f'{hint}\n"$PYTHON" dev.py agent demo', clone).stderr == ""
+    assert shell('"$PYTHON" dev.py agent demo 2>&-', clone).stdout == first.stdout

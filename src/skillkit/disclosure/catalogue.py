@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 
 from skillkit.core.models import SkillMetadata, SourceType
 from skillkit.core.text import one_line
@@ -154,10 +154,15 @@ def entry_tokens(skill: SkillMetadata, counter: TokenCounter) -> int:
 
 def skill_line(skill: SkillMetadata, length: int = LONGEST_CLAUSE) -> str:
     """A skill in one line: its id and the first clause of its description."""
-    description = one_line(skill.description)
+    return _line(skill_id(skill), skill.description, length)
+
+
+@lru_cache(maxsize=4_096)
+def _line(identity: str, description: str, length: int) -> str:
+    description = one_line(description)
     ends = (found.start() for found in _CLAUSE_END.finditer(description) if found.start() >= SHORTEST_CLAUSE)
     clause = cut(description[: next(ends, len(description))], length)
-    name = escaped_line(skill_id(skill))
+    name = escaped_line(identity)
     return f"- {name}: {escaped(clause)}" if clause else f"- {name}"
 
 

@@ -1,11 +1,10 @@
 """What a request is told about its skills, in our words: names stand in tags that they cannot close."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from skillkit.core.models import SkillMetadata
 from skillkit.disclosure.catalogue import SHORT_CLAUSE, Catalogue, skill_id, skill_line
 from skillkit.disclosure.fence import escaped_line
-from skillkit.disclosure.tokens import TokenCounter
 from skillkit.matching import Match
 
 REVIEW = "No skill matched this request by itself. Review the whole list before you answer without one."
@@ -72,17 +71,17 @@ def ordered(identity: str, arguments: str) -> str:
     return f"The user orders the skill {_named([identity])}: call load_skill with this id and {given}."
 
 
-def nearby(matches: Sequence[Match], counter: TokenCounter, budget: int) -> str:
+def nearby(matches: Sequence[Match], count: Callable[[str], int], budget: int) -> str:
     """The skills nearest to a request, in lines, as many as `budget` tokens hold: where not all fit, those
     behind the first few have shorter lines, since a skill in sight is worth more than half a clause."""
     head = "Perhaps useful for this request; load_skill loads them:"
-    left = budget - counter.count(head)
+    left = budget - count(head)
     lines = [skill_line(match.skill) for match in matches]
-    prices = [counter.count(f"\n{line}") for line in lines]
+    prices = [count(f"\n{line}") for line in lines]
     if sum(prices) > left:
         for place in range(_IN_FULL, len(lines)):
             lines[place] = skill_line(matches[place].skill, SHORT_CLAUSE)
-            prices[place] = counter.count(f"\n{lines[place]}")
+            prices[place] = count(f"\n{lines[place]}")
     shown = []
     for line, price in zip(lines, prices, strict=True):
         left -= price

@@ -56,7 +56,7 @@ LIST_AND_NEARBY, LEAST_NEARBY = 222, 80
 SKILLS = "{skills}"
 """What stands for the list of skills in a `template` of the program."""
 _BEYOND_LIMIT = 10
-_COUNTS = 64
+_COUNTS = 512
 
 
 class SkillContextProvider(SkillTexts):
@@ -202,7 +202,7 @@ class SkillContextProvider(SkillTexts):
         tools = self._source(offer).tools(session)
         tokens = TokenUse(
             catalogue=self._catalogue_tokens(offer, session),
-            skills=sum(self.counter.count(insertion.text) for insertion in kept),
+            skills=sum(self._count_again(insertion.text) for insertion in kept),
             note=self.counter.count(note),
             tools=self._count_again(_as_json(tools)) if tools else 0,
         )
@@ -372,7 +372,7 @@ class SkillContextProvider(SkillTexts):
         writer.record(replace(event, conversation=session.id, turn=session.turn))
 
     def _note_activation(self, session: SkillSession, delivery: Delivery) -> None:
-        self._record(session, activation_event(delivery, self.counter.count(delivery.text)))
+        self._record(session, activation_event(delivery, self._count_again(delivery.text)))
 
     def _advise(
         self, request: str, offer: Offer, session: SkillSession, *, quiet: bool
@@ -397,7 +397,7 @@ class SkillContextProvider(SkillTexts):
         if offer.catalogue.complete:
             return (), ""
         nearest = self._matcher.near(request, offer, active, NEAREST)
-        return nearest, notes.nearby(nearest, self.counter, nearby_budget(offer.catalogue))
+        return nearest, notes.nearby(nearest, self._count_again, nearby_budget(offer.catalogue))
 
     def _catalogue_tokens(self, offer: Offer, session: SkillSession) -> int:
         same = session.catalogue == offer.catalogue.text

@@ -20,8 +20,8 @@ from skillkit.matching.triggers import TriggerFinder
 
 THRESHOLD = 0.5
 """Confidence from which a skill matches by its score; the calibration puts every mode's line here."""
-MARKED, ORDERED, UNWANTED = 1.0, 0.95, 0.0
-"""Scores of a skill written `/name`, of one called for by name, and of one named to be left out."""
+MARKED, ORDERED = 1.0, 0.95
+"""Scores of a skill written `/name`, and of one called for by name otherwise."""
 NEAR_MISSES = 3
 
 
@@ -222,7 +222,7 @@ class SkillMatcher:
                 fits, by_score = True, 0
             if fits:
                 fitting.append(one)
-            elif not one.ruled_out:
+            else:
                 missed.append(one)
         return fitting, missed
 
@@ -245,9 +245,6 @@ class _Candidate(NamedTuple):
     request: Request
     ordered: bool
     """Called for by name."""
-    said: bool
-    """Its name is in the request's prose."""
-    ruled_out: bool
     declared: bool
     """The request has one of its triggers."""
     offered: bool
@@ -309,9 +306,7 @@ class _Library:
         return self._asked[1]
 
     def _candidates(self, request: Request) -> list[_Candidate]:
-        ordered, said, ruled_out = self._names.named(request)
-        if self.scorer and len(request.words) == 1:  # it says nothing else
-            ordered, said = {**dict.fromkeys(said, False), **ordered}, frozenset()
+        ordered = self._names.named(request)
         declared = self.triggers.scores(request)
         scores = dict(declared)
         if self.scorer:
@@ -319,24 +314,17 @@ class _Library:
             line = calibration.line(request.length, len(self.members))
             for key, raw in self.scorer.scores(request).items():
                 scores[key] = max(scores.get(key, 0.0), calibration.confidence(raw, line))
-        for key in ruled_out:
-            scores[key] = UNWANTED
         for key, marked in ordered.items():
             scores[key] = max(scores.get(key, 0.0), MARKED if marked else ORDERED)
         found = []
         for key, score in scores.items():
-            skill, out = self.members[key].skill, key in ruled_out
-            offered = not (out or skill.disable_model_invocation)
-            found.append(
-                _Candidate(key, score, request, key in ordered, key in said, out, key in declared, offered)
-            )
+            offered = not self.members[key].skill.disable_model_invocation
+            found.append(_Candidate(key, score, request, key in ordered, key in declared, offered))
         found.sort(key=lambda one: (not one.ordered, -one.score, self.members[one.key].skill.canonical_name))
         return found
 
     def match(self, found: _Candidate) -> Match:
         reasons = ["is named in the request"] if found.ordered else []
-        if found.said:
-            reasons.append("its name stands in the request")
         reasons.extend(self.triggers.reasons(found.request, found.key))
         if self.scorer:
             reasons.extend(self.scorer.reasons(found.request, found.key))

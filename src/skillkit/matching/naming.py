@@ -1,4 +1,4 @@
-"""Skills that a request names: an order comes first whatever the scores say, a mention is one signal more."""
+"""Skills that a request calls for by name: they come first whatever the scores say."""
 
 import re
 from collections.abc import Iterator
@@ -8,61 +8,32 @@ from typing import NamedTuple
 from skillkit.core.models import SkillMetadata
 from skillkit.core.names import canonical_name
 from skillkit.matching.request import Request
-from skillkit.matching.terms import STOP_WORDS, fold, is_usual, terms
+from skillkit.matching.terms import STOP_WORDS, fold
 
 _TOKEN = re.compile(r"\w+(?:[.+#]+\w+)*")
 _JOINT = re.compile(r"[\s_-]{1,3}")
 _MARKED = re.compile(r"(?<![\w/$\\.:-])[/$]([\w][\w.:-]*[\w]|\w)(?![\w/$])")
-_CALL = re.compile(
-    r"\b(?:use|using|run|running|invoke|load|activate|enable|call|apply|try|ask|via)"
-    r"\s+(?:the\s+|my\s+|your\s+)?[\"'`“]?$"
-)
-_AFTER = re.compile(r"[\"'`”]?\s+skills?\b")
-_BEFORE = re.compile(r"\bskills?\s*:?\s+(?:called\s+|named\s+)?[\"'`“]?$")
-_ADDRESSED = re.compile(r"\s*[:,–—]\s")
-_AND = re.compile(
-    r"[\"'`”]?(?:\s*[,+&]\s*(?:and\s+|then\s+|or\s+)?|\s+(?:and|or|then|plus|and\s+then)\s+)"
-    r"(?:the\s+|my\s+)?[\"'`“]?"
-)
-_RULED_OUT = re.compile(
-    r"(?:\b(?:not|never|without|avoid|except|instead\s+of|rather\s+than|other\s+than)|n['’]t)"
-    r"(?:\s+(?:use|using|run|running|the|my|to|with|want|need|load|call|skill)){0,3}\s+[\"'`“/$]?$"
-)
+_BEFORE = re.compile(r"\b(?:use|skill)\s+(?:the\s+)?$")
+_AFTER = re.compile(r"\s+skill\b")
 _QUOTES = frozenset("`\"'“”‘’")
 _AROUND = " \t\n.,:;!?"
 _NEARBY = 48
 
 
-class Mention(NamedTuple):
-    """A place where a request has a skill's name."""
+class _Mention(NamedTuple):
+    """A place where a request calls for skills of one name."""
 
     keys: tuple[int, ...]
     start: int
     end: int
     marked: bool
     """Written `/name` or `$name`, which can mean nothing else."""
-    ordered: bool
-    """Marked, quoted, after “use” or beside “skill”: meant as the name of something to be used."""
-    distinct: bool
-    """Of several words, or a word that is not usual in skills."""
-
-
-class Naming(NamedTuple):
-    """What a request says about skills by name."""
-
-    ordered: dict[int, bool]
-    """The skills it calls for, in its order, and whether by `/name` or `$name`."""
-    said: frozenset[int]
-    """The skills whose name stands in its prose."""
-    ruled_out: frozenset[int]
-    """The skills it names only to say that they are not wanted: “not X”, “instead of X”."""
 
 
 @dataclass(slots=True)
 class NameFinder:
-    """Finds names as whole words. A name that is an ordinary English word, such as `image`, calls for
-    its skill where it is plainly a name: `/image`, `$image`, “image”, use image, the image skill,
-    image: …, and in a list after another name. Elsewhere it is only said."""
+    """Finds names as whole words where a literal mark says that a skill is meant: `/image`, `$image`,
+    “image”, use image, the image skill, or nothing but the name. Elsewhere `image` is a word like others."""
 
     _by_first: dict[str, dict[tuple[str, ...], tuple[int, ...]]] = field(default_factory=dict)
     _exact: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -88,52 +59,34 @@ class NameFinder:
             names = self._by_first[tokens[0]]
             names[tokens] = _without(names[tokens], key)
 
-    def named(self, request: Request) -> Naming:
-        """The skills that the request calls for by name, mentions, and rules out."""
+    def named(self, request: Request) -> dict[int, bool]:
+        """Return the skills that the request calls for, in its order, and whether by `/name` or `$name`."""
         mentions = [*self._marked(request.folded), *self._plain(request.folded)]
         mentions.sort(key=lambda mention: (mention.start, -mention.end))
         ordered: dict[int, bool] = {}
-        said: set[int] = set()
-        unwanted: set[int] = set()
-        reached = order_end = -1
+        reached = -1
         for mention in mentions:
-            if mention.end <= reached:
-                continue  # part of a longer name
-            listed = order_end > 0 and _AND.fullmatch(request.folded, order_end, mention.start)
-            order = mention.ordered or listed
-            if order or mention.distinct:
+            if mention.end > reached:  # else it is part of a longer name
                 reached = mention.end
-                if _RULED_OUT.search(request.folded[max(0, mention.start - _NEARBY) : mention.start]):
-                    unwanted.update(mention.keys)
-                    continue
-            if not order:
-                if request.folded[mention.start : mention.end] not in STOP_WORDS:
-                    said.update(mention.keys)
-                continue
-            order_end = mention.end
-            for key in mention.keys:
-                ordered[key] = ordered.get(key, False) or mention.marked
-        unwanted.difference_update(ordered)
-        return Naming(ordered, frozenset(said.difference(ordered, unwanted)), frozenset(unwanted))
+                for key in mention.keys:
+                    ordered[key] = ordered.get(key, False) or mention.marked
+        return ordered
 
-    def _marked(self, text: str) -> Iterator[Mention]:
+    def _marked(self, text: str) -> Iterator[_Mention]:
         for match in _MARKED.finditer(text):
             keys = self._exact.get(canonical_name(match.group(1)))
             if keys:
-                yield Mention(keys, match.start(), match.end(), marked=True, ordered=True, distinct=True)
+                yield _Mention(keys, match.start(), match.end(), marked=True)
 
-    def _plain(self, text: str) -> Iterator[Mention]:
+    def _plain(self, text: str) -> Iterator[_Mention]:
         tokens = [
             (match.group(), match.start(), match.end()) for match in _TOKEN.finditer(text.replace("_", "-"))
         ]
         for at, (first, start, _) in enumerate(tokens):
             for name, keys in self._by_first.get(first, {}).items():
                 end = _matched_to(text, tokens, at, name)
-                if end and keys:
-                    ordered = _is_ordered(text, start, end)
-                    yield Mention(
-                        keys, start, end, marked=False, ordered=ordered, distinct=_is_distinct(name)
-                    )
+                if end and keys and _is_ordered(text, start, end):
+                    yield _Mention(keys, start, end, marked=False)
 
 
 def _without(keys: tuple[int, ...], key: int) -> tuple[int, ...]:
@@ -159,18 +112,10 @@ def _matched_to(text: str, tokens: list[tuple[str, int, int]], at: int, name: tu
 
 
 def _is_ordered(text: str, start: int, end: int) -> bool:
-    """Whether these words are meant as the name of a skill to be used."""
-    function_word = text[start:end] in STOP_WORDS  # “yes”, “why?” and “ok, do that” call for nobody
+    """Whether a mark says that these words are the name of a skill."""
     if text.strip(_AROUND) == text[start:end]:
-        return not function_word
+        return text[start:end] not in STOP_WORDS  # “yes” and “why?” call for nobody
     before, after = text[max(0, start - _NEARBY) : start], text[end : end + _NEARBY]
     if before[-1:] in _QUOTES and after[:1] in _QUOTES and before and after:
         return True
-    if _CALL.search(before) or _AFTER.match(after) or _BEFORE.search(before):
-        return True
-    return not text[:start].strip() and not function_word and _ADDRESSED.match(after) is not None
-
-
-def _is_distinct(name: tuple[str, ...]) -> bool:
-    """Whether these words are hardly ever said without the skill being meant."""
-    return len(name) > 1 or not (name[0] in STOP_WORDS or any(map(is_usual, terms(name[0]))))
+    return _BEFORE.search(before) is not None or _AFTER.match(after) is not None

@@ -147,12 +147,6 @@ class UsualTerms(NamedTuple):
     bodies: dict[str, float]
 
 
-def is_usual(term: str) -> bool:
-    """Whether many public skills have a term."""
-    usual = usual_terms()
-    return term in usual.descriptions or term in usual.bodies
-
-
 @lru_cache(maxsize=1)
 def usual_terms() -> UsualTerms:
     """How usual a term is in skills, which a small library cannot say by its own texts."""

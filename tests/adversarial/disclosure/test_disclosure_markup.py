@@ -188,7 +188,7 @@ def test_names_in_our_own_sentences_cannot_leave_their_tags(entries):
         notes.withdrawn(ids[0], "untrusted"): 1,
         notes.unusable(ids[0], "read_error"): 1,
         notes.ask_user(matches): min(5, len(ids)),
-        notes.nearby(matches, TokenEstimator(), 10_000): None,
+        notes.nearby(matches, TokenEstimator().count, 10_000): None,
     }
     for sentence, count in sentences.items():
         tree = ElementTree.fromstring(f"<p>{sentence}</p>")

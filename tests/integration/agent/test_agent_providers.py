@@ -24,6 +24,18 @@ SERVERS: dict[str, type[ModelServer]] = {
 }
 # The framework's client for Claude needs anthropic<2, skillkit's own integration a newer one.
 CLAUDE = ("agent-framework-anthropic==1.0.0b261022", "anthropic==1.17.0")
+PROVIDERS = [
+    # One worker fetches the packages.
+    pytest.param(name, marks=pytest.mark.xdist_group("claude")) if name == "anthropic" else name
+    for name in SERVERS
+]
+MOST = [
+    # Each question is a process of its own.
+    pytest.param(name, marks=[pytest.mark.slow, pytest.mark.xdist_group("claude")])
+    if name == "anthropic"
+    else name
+    for name in SERVERS
+]
 BAD_KEY = {"gemini": Fail(400, "API key not valid. Please pass a valid API key.")}
 
 
@@ -57,7 +69,7 @@ def claude_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=PROVIDERS)
 def provider(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -111,6 +123,7 @@ def test_a_tool_is_called_and_its_result_goes_back(ask, model) -> None:
     assert "Greeted Alice in French" in second.spoken[-1][1]
 
 
+@pytest.mark.parametrize("provider", MOST, indirect=True)
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
@@ -155,6 +168,7 @@ def test_what_goes_wrong_is_one_line_with_the_remedy(ask, model, provider, reply
         assert len(model.requests) == 3
 
 
+@pytest.mark.parametrize("provider", MOST, indirect=True)
 def test_a_network_that_is_down_is_one_line_too(ask, provider: str) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
@@ -171,7 +185,7 @@ def test_a_network_that_is_down_is_one_line_too(ask, provider: str) -> None:
         )
 
 
-@pytest.mark.parametrize("provider", ["gemini", "anthropic"], indirect=True)
+@pytest.mark.parametrize("provider", MOST[-2:], indirect=True)
 def test_a_setting_names_another_address(ask, model, agent, provider: str) -> None:
     agent("config", "set", f"{provider}.base_url", model.address)
     code, out, err = ask("--model", "test", "-p", "Hello", address="http://127.0.0.1:9")

@@ -17,6 +17,7 @@ import skillkit
 ROOT = Path(__file__).parents[3]
 BUNDLED = Path(skillkit.__file__).parent / "bundled"
 NAMES = ["hello-extended", "kalshi-markets", "skill-author"]
+pytestmark = pytest.mark.xdist_group("wheel")  # one worker builds and installs it
 Installed = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -78,7 +79,9 @@ def test_the_installed_program_has_them_trusted_and_without_a_remark(agent: Inst
         assert Path(skill["path"]).is_relative_to(fresh), "from the wheel and from nowhere else"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [NAMES[0], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[1:])]
+)
 def test_the_installed_program_validates_and_copies_them(
     agent: Installed, tmp_path: Path, fresh: Path, name: str
 ) -> None:

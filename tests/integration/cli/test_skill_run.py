@@ -7,22 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from program import clean_environment
+from program import clean_environment, run_here
 from wheels import build_source, build_wheel
 
 pytestmark = pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap is not installed")
 
 
 def agent(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from skillkit.agent.cli import main; main()", *arguments],
-        cwd=folder,
-        env=clean_environment(folder, **environ),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_here(*arguments, cwd=folder, environment=clean_environment(folder, **environ))
 
 
 def test_a_script_runs_once_its_skill_is_trusted(tmp_path: Path) -> None:
@@ -44,15 +36,8 @@ def test_a_script_runs_once_its_skill_is_trusted(tmp_path: Path) -> None:
 
 
 def test_a_script_runs_where_the_home_cannot_be_written(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from skillkit.agent.cli import main; main()"]
-    ran = subprocess.run(
-        [*command, "skill", "run", "hello-extended", "advanced_greeting", "--name", "Ada"],
-        cwd=tmp_path,
-        env=clean_environment(tmp_path, AGENT_HOME="/proc/nowhere"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = ("skill", "run", "hello-extended", "advanced_greeting", "--name", "Ada")
+    ran = agent(tmp_path, *run, AGENT_HOME="/proc/nowhere")
     assert (ran.returncode, "Ada" in ran.stdout) == (0, True), ran.stderr
 
 

@@ -21,7 +21,7 @@ def test_just_has_a_recipe_for_every_chore():
 
 
 def test_the_pages_speak_only_of_chores_and_benchmarks_that_exist():
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     told = re.findall(r"python3 dev\.py (\w+)(?: (\w+))?", "".join(page.read_text() for page in pages))
     assert {chore for chore, _ in told} <= CHORES
     benchmarks = {name for chore, name in told if chore == "bench" and name}

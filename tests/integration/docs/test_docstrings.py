@@ -43,7 +43,7 @@ LITERARY = re.compile(r"\b(?:house|courier|bury|gift|tempted|shouted)\b", re.IGN
 
 def test_the_words_are_plain() -> None:
     """A metaphor cannot be searched for."""
-    pages = {path: path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))}
+    pages = {path: path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))}
     for path in SOURCES.rglob("*.py"):
         if "bundled" not in path.parts:
             nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, DOCUMENTED)]

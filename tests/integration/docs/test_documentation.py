@@ -12,7 +12,7 @@ from model_server import CallTool, Say
 from openai_server import OpenAIServer
 
 ROOT = Path(__file__).parents[3]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -20,7 +20,7 @@ def examples(language: str) -> list[object]:
     pages = [
         (page, [code for kind, code in FENCE.findall(page.read_text()) if kind == language]) for page in PAGES
     ]
-    return [pytest.param(page, codes, id=page.name) for page, codes in pages if codes]
+    return [pytest.param(page, codes, id=page.relative_to(ROOT).as_posix()) for page, codes in pages if codes]
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def test_the_python_examples_of_a_page_run_from_top_to_bottom(page, codes, tmp_p
     for name in ("docs", "examples", "src"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "__main__"}
+    names: dict[str, object] = {"__name__": "example"}
     for code in codes:
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(code, str(page), "exec"), names)

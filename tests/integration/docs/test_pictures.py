@@ -5,7 +5,6 @@ import struct
 from pathlib import Path
 
 import pytest
-from benchmarks import disclosure
 from recipes.pictures import FOLDER, PICTURES, charts, inspector, sessions
 from recipes.pictures.comparison import agree, differences
 
@@ -56,7 +55,7 @@ def test_a_picture_that_says_more_is_another_one():
 
 
 def test_every_picture_is_made_by_the_recipe_and_shown_on_a_page():
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     shown = {name for page in pages for name in re.findall(r"pictures/([\w-]+)\.svg\)", page.read_text())}
     assert {path.stem for path in FOLDER.glob("*.svg")} == set(PICTURES) == shown
 
@@ -80,6 +79,8 @@ def test_a_picture_fetches_nothing_and_names_no_machine(name):
     "library", charts.recorded("disclosure")["libraries"][:2], ids=lambda it: it["skills"]
 )
 def test_the_recorded_tokens_are_what_a_request_carries(library, tmp_path):
+    from benchmarks import disclosure
+
     manager = disclosure.library(tmp_path, library["skills"])
     matcher = SkillMatcher(mode="lexical")
     provider = SkillContextProvider(manager, matcher=matcher, counter=disclosure.COUNTER)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from recipes import numbers
 from recipes.pictures import charts
-from recipes.reference import brought_up_to_date
+from recipes.reference import brought_up_to_date, pages
 
 from skillkit.matching import Mode, SkillMatcher
 
@@ -79,9 +79,9 @@ def test_the_readme_explains_skills_with_kalshi_markets():
         assert word in told
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/SKILLS.md"])
-def test_the_numbers_of_a_page_are_those_of_today(name):
-    page = (ROOT / name).read_text()
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+def test_the_numbers_of_a_page_are_those_of_today(path):
+    page = path.read_text()
     assert brought_up_to_date(page) == page, "python3 dev.py reference writes them anew"
 
 

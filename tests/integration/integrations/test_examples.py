@@ -3,7 +3,9 @@
 import asyncio
 import json
 import os
+import re
 import runpy
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,6 +35,7 @@ def own_event_loop() -> Iterator[None]:
 
 
 ROOT = Path(__file__).parents[3]
+START = ROOT / "docs" / "start"
 LOAD = CallTool("load_skill", {"skill_id": "csv-report"})
 TEXT = "skill_context"
 
@@ -44,33 +47,41 @@ class ThreadServer(AnthropicServer):
         return None
 
 
+def session(example: str) -> tuple[list[str], str]:
+    """The arguments with which a page starts the example, and the answer that it shows."""
+    pages = "".join(page.read_text() for page in START.glob("*.md"))
+    [(line, answer)] = re.findall(rf"^\$ python examples/{example}\.py (.+)\n(.+)$", pages, re.MULTILINE)
+    return shlex.split(line), answer
+
+
 @pytest.mark.parametrize(
-    ("example", "model", "service"),
+    ("example", "service"),
     [
-        ("openai_sdk", "test", OpenAIServer),
-        ("agent_framework_agent", "test", OpenAIServer),
-        ("pydantic_ai_agent", "openai-chat:test", OpenAIServer),
-        ("anthropic_sdk", "test", ThreadServer),
+        ("openai_sdk", OpenAIServer),
+        ("agent_framework_agent", OpenAIServer),
+        ("pydantic_ai_agent", OpenAIServer),
+        ("anthropic_sdk", ThreadServer),
     ],
 )
-def test_it_loads_a_skill_and_answers(example: str, model: str, service: type[ModelServer]):
+def test_it_loads_a_skill_and_answers(example: str, service: type[ModelServer]):
+    (model, question), answer = session(example)
     with service() as server:
-        server.replies += [LOAD, Say("Forty rows.")]
+        server.replies += [LOAD, Say(answer)]
         keys = {"OPENAI_API_KEY": "none", "ANTHROPIC_API_KEY": "none"}
         urls = {"OPENAI_BASE_URL": f"{server.address}/v1", "ANTHROPIC_BASE_URL": server.address}
         done = subprocess.run(
-            [sys.executable, f"examples/{example}.py", model, "Good morning"],
+            [sys.executable, f"examples/{example}.py", model, question],
             env={**os.environ, **keys, **urls},
             cwd=ROOT,
             capture_output=True,
             text=True,
             check=False,
         )
-    assert done.stdout == "Forty rows.\n", done.stderr
+    assert done.stdout == f"{answer}\n", done.stderr
     first, second = (json.dumps(request.body) for request in server.requests)
     assert "- csv-report: " in first
-    assert TEXT not in first
-    assert TEXT in second
+    assert TEXT in first, "the request matches"
+    assert "already active" in second, "the answer to the call"
 
 
 def test_openai_agents(monkeypatch: pytest.MonkeyPatch):
@@ -110,16 +121,12 @@ async def test_mcp():
 
 @pytest.mark.parametrize(
     "example",
-    [
-        path
-        for path in sorted((ROOT / "examples").glob("*.py"))
-        if path.stem not in ("quick_start", "mcp_server")
-    ],
+    [path for path in sorted((ROOT / "examples").glob("*.py")) if path.stem != "quick_start"],
     ids=lambda path: path.stem,
 )
-def test_the_page_shows_it(example: Path):
-    shown = example.read_text().split('"""', 2)[2].partition("\n\nif __name__")[0].strip()
-    assert f"```python\n{shown}\n```" in (ROOT / "docs" / "integrations.md").read_text()
+def test_a_page_shows_the_whole_program(example: Path):
+    pages = [page.read_text() for page in START.glob("*.md")]
+    assert sum(f"```python\n{example.read_text()}```" in page for page in pages) == 1
 
 
 def test_only_the_folders_that_are_named_are_searched(write_skill, tmp_path: Path, monkeypatch):

@@ -21,22 +21,22 @@ def matches(number: int) -> list[Match]:
 
 
 def test_a_few_near_skills_keep_their_whole_lines():
-    assert len({len(line) for line in nearby(matches(3), COUNTER, NEARBY_TOKENS).splitlines()[1:]}) == 1
+    assert len({len(line) for line in nearby(matches(3), COUNTER.count, NEARBY_TOKENS).splitlines()[1:]}) == 1
 
 
 def test_of_many_near_skills_more_are_named_in_shorter_lines():
-    lines = nearby(matches(NEAREST), COUNTER, NEARBY_TOKENS).splitlines()[1:]
+    lines = nearby(matches(NEAREST), COUNTER.count, NEARBY_TOKENS).splitlines()[1:]
     assert len(lines) > 10
     assert len(lines[4]) > len(lines[5])
     assert COUNTER.count("\n".join(lines)) <= NEARBY_TOKENS
 
 
 def test_without_near_skills_nothing_is_said():
-    assert nearby([], COUNTER, NEARBY_TOKENS) == ""
+    assert nearby([], COUNTER.count, NEARBY_TOKENS) == ""
 
 
 def test_every_named_skill_keeps_some_words_of_what_it_does():
-    lines = nearby(matches(NEAREST), COUNTER, NEARBY_TOKENS).splitlines()[1:]
+    lines = nearby(matches(NEAREST), COUNTER.count, NEARBY_TOKENS).splitlines()[1:]
     assert all("Compare" in line for line in lines)
 
 

@@ -58,7 +58,14 @@ def test_a_script_that_answers_otherwise_is_shown_as_a_difference(folder, tmp_pa
     assert '+    "total": 7' in answer.stdout
 
 
-@pytest.mark.parametrize("where", ["above", "inside", "a folder that pytest looks into by itself"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param("above", marks=pytest.mark.slow),
+        pytest.param("inside", marks=pytest.mark.slow),
+        "a folder that pytest looks into by itself",
+    ],
+)
 def test_code_of_a_skill_is_not_collected(folder, tmp_path, where):
     skill = folder / "sales"
     if where.startswith("a folder"):

@@ -217,6 +217,23 @@ def test_a_script_that_is_run_and_was_not_copied_along_is_missing(tester, sound)
     }
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("source", "rule"),
+    [
+        ("import sys\nopen(sys.argv[1])\n", "scripts-help"),
+        ("import subprocess\nsubprocess.run(['no-such-program'])\n", "scripts-help"),
+        ("import polars\n", "scripts-imports"),
+    ],
+)
+def test_a_script_that_may_work_for_its_users_is_a_warning(tester, sound, source, rule):
+    (sound / "scripts" / "sum.py").write_text(source)
+    skills = tester()
+    skills.scripts = sandboxed_scripts(skills.skills)
+    [result] = [each for each in skills.run_static().results if each.id == rule]
+    assert result.outcome is CaseOutcome.WARNED, result.message
+
+
 def test_an_input_of_a_case_must_be_there(tester, sound):
     (sound / "evals").mkdir()
     case = {"id": 1, "prompt": "Sum it", "files": ["evals/files/export.csv"], "expectations": ["It sums."]}
