@@ -233,18 +233,18 @@ def _sync(folder: Path, base: Path) -> tuple[Callable[[Path], object], Callable[
     repository.commit({"skills/pdf/SKILL.md": skill_text("pdf"), "skills/xls/SKILL.md": skill_text("xls")})
     maker = installer(folder / "maker")
     maker.add(repository.url, everything=True)
-    maker.lock(folder / "skills.lock")
+    maker.lock(folder / "skills-lock.json")
     installer(base).add(repository.url, skills=["xls"])
     repository.commit(
         {"skills/pdf/SKILL.md": skill_text("pdf"), "skills/xls/SKILL.md": skill_text("xls", "New")}
     )
     maker.update("xls")
-    maker.lock(folder / "skills.lock")
+    maker.lock(folder / "skills-lock.json")
 
     remember_fetched()
 
     def sync(home: Path) -> object:
-        return installer(home).sync(folder / "skills.lock")
+        return installer(home).sync(folder / "skills-lock.json")
 
     return sync, sync
 

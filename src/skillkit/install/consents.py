@@ -15,7 +15,6 @@ from skillkit.core.disk import DamagedFileError, JsonFile, agent_home, clear_tem
 from skillkit.core.events import NO_JOURNAL, Event, Kind, Writer
 from skillkit.core.limits import LOCK_SECONDS
 from skillkit.core.text import escape_hidden
-from skillkit.install.older_consents import OlderConsents
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +93,6 @@ class ConsentFile:
     ) -> None:
         self.home = Path(home) if home is not None else agent_home()
         self.file = JsonFile(self.home / "consents.json", FORMAT)
-        self._older = OlderConsents(self.home)
         self._notice = notice
         self._journal = journal
         self._now = now
@@ -149,11 +147,12 @@ class ConsentFile:
 
     def _read(self) -> tuple[Consent, ...]:
         self._warn_of_others()
-        with suppress(DamagedFileError):
-            if (kept := self._kept()) is not None:
-                return kept
-        if not os.access(self.home, os.W_OK):
-            return self._read_only()
+        try:
+            return self._kept()
+        except DamagedFileError as error:
+            if not os.access(self.home, os.W_OK):
+                self._notice(f"{self.file.path} is {error}, and nothing in it counts")
+                return ()
         with locked(self._lock, patience=LOCK_SECONDS):
             return self._read_locked()
 
@@ -165,43 +164,26 @@ class ConsentFile:
                 home = escape_hidden(str(self.home))
                 self._notice(f"Everybody on this machine can write to {home}. Close it: chmod o-w {home}")
 
-    def _kept(self) -> tuple[Consent, ...] | None:
-        """Return what the file says; None where there is none and older files have to be taken over."""
+    def _kept(self) -> tuple[Consent, ...]:
         data = self.file.read()
         if data is None:
-            return None if self._older.present else ()
+            return ()
         try:
             return tuple(map(Consent.from_data, data["consents"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DamagedFileError(f"with a record that cannot be read ({type(error).__name__})") from error
 
     def _read_locked(self) -> tuple[Consent, ...]:
-        """Return the consents; repair the file and take over those of older files, once."""
+        """Return the consents; a damaged file is kept aside."""
         try:
-            if (kept := self._kept()) is not None:
-                return kept
+            return self._kept()
         except DamagedFileError as error:
             aside = self.file.set_aside()
-            # At once: a missing file would take over the older ones again, with what was revoked since.
-            self._write(())
             self._notice(
                 f"{self.file.path} was {error}. It is kept as {aside}, and nothing in it counts: "
                 "approve again what you trust."
             )
             return ()
-        consents = tuple(map(Consent.from_data, self._older.read(self._notice)))
-        self._write(consents)
-        self._older.put_aside()
-        return consents
-
-    def _read_only(self) -> tuple[Consent, ...]:
-        """Return what can be known where nothing can be written."""
-        try:
-            kept = self._kept()
-        except DamagedFileError as error:
-            self._notice(f"{self.file.path} is {error}, and nothing in it counts")
-            return ()
-        return tuple(map(Consent.from_data, self._older.read(self._notice))) if kept is None else kept
 
     def _write(self, consents: Iterable[Consent]) -> None:
         clear_temporary(self.home, self.file.path.name)

@@ -20,14 +20,12 @@ from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import InstallError, LockFileError, Remedy, SourceError
 from skillkit.install.paths import installable
 from skillkit.install.record import InstalledSkill, file_digests
-from skillkit.install.sources.kinds import parse_source, source_from_data, source_of_record, source_to_data
+from skillkit.install.sources.kinds import parse_source, source_from_data, source_to_data
 from skillkit.install.sources.source import Source
 
 LOCK_FILE = "skills-lock.json"
-OLDER_LOCK_FILE = "skills.lock"
 FORMAT = 1
-"""Of the file, which is that of `npx skills`; files of ours before had 1 and 2 and other entries."""
-_READ = (1, 2)
+"""That of `npx skills`."""
 MAX_LOCK = 4 * 1024 * 1024
 MAX_SKILLS = 1000
 
@@ -62,8 +60,8 @@ class Lock:
 
 
 def find_lock(folder: Path) -> Path:
-    """Return the lock of a project: one of earlier versions or of APM only if there is no other."""
-    found = (folder / name for name in (LOCK_FILE, OLDER_LOCK_FILE, "apm.lock.yaml", "apm.yml"))
+    """Return the lock of a project: one of APM only if there is no other."""
+    found = (folder / name for name in (LOCK_FILE, "apm.lock.yaml", "apm.yml"))
     return next((path for path in found if path.is_file()), folder / LOCK_FILE)
 
 
@@ -79,17 +77,17 @@ def read_lock(path: Path) -> Lock:
         raise LockFileError(f"{path} is {error}") from error
     try:
         content = parse_json(data, object_pairs_hook=_without_doubles)
-        if content["version"] not in _READ:
+        if content["version"] != FORMAT:
             raise LockFileError(
                 f"{path} has the format {escape_hidden(str(content['version']))[:20]}; "
-                f"this skillkit reads up to {max(_READ)}"
+                f"this skillkit reads {FORMAT}"
             )
         entries = content["skills"]
         if len(entries) > MAX_SKILLS:
             raise LockFileError(f"{path} locks more than {MAX_SKILLS} skills")
         foreign = [ForeignEntry(name, entry) for name, entry in sorted(entries.items()) if _is_foreign(entry)]
         ours = [(name, entry) for name, entry in sorted(entries.items()) if not _is_foreign(entry)]
-        locked = [_locked(name, entry.get("skillkit", entry)) for name, entry in ours]
+        locked = [_locked(name, entry["skillkit"]) for name, entry in ours]
     except LockFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, InstallError) as error:
@@ -171,14 +169,7 @@ def _locked(name: str, entry: Mapping[str, Any]) -> LockedSkill:
 
 
 def _source(name: str, entry: Mapping[str, Any]) -> tuple[Source, str | None]:
-    """Where a locked skill is from; in the first format a text beside commit, branch and tag."""
-    if isinstance(entry["source"], str):
-        fields = {"git_url": entry["source"], "subpath": entry.get("path", "")}
-        fields |= {key: entry.get(key) for key in ("branch", "tag")}
-        source: Source = source_of_record({**fields, "commit_sha": entry["commit"]})
-        revision = entry["commit"]
-    else:
-        source, revision = source_from_data(entry["source"]), entry["revision"]
+    source, revision = source_from_data(entry["source"]), entry["revision"]
     # What a lock names is somebody else's word: it has to be what a user could have typed.
     typed = parse_source(source.location)
     if (typed.kind, typed.location) != (source.kind, source.location) or not source.portable:

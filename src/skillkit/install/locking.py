@@ -9,7 +9,7 @@ from skillkit.install.exceptions import DriftError, LocalEditsError, reporting_d
 from skillkit.install.foreign_lock import ForeignSkill, find_all, parse_entries, sort_foreign
 from skillkit.install.inspection import Skills
 from skillkit.install.lock_hashes import computed_hash
-from skillkit.install.lockfile import LOCK_FILE, Lock, read_lock, write_lock
+from skillkit.install.lockfile import Lock, read_lock, write_lock
 from skillkit.install.plan import Plan, offer_of, refuse_conflict
 from skillkit.install.proposal import Proposal, ProposedSkill
 from skillkit.install.registry import RegistryState
@@ -35,12 +35,6 @@ class LockingInspector(TrustingInspector):
         hashes = {skill.name: computed_hash(self._files(skill).contents) for skill in skills}
         write_lock(path, {skill.name: (skill, hashes[skill.name]) for skill in skills})
         return skills
-
-    def carry_over_lock(self, older: Path) -> Path:
-        """Write skills-lock.json with what a skills.lock of earlier versions says, once it is installed."""
-        target = older.with_name(LOCK_FILE)
-        self.lock(target, [locked.name for locked in read_lock(older).skills])
-        return target
 
     @reporting_disk_errors()
     def sync(self, path: Path, *, frozen: bool = False) -> AddedSkills:

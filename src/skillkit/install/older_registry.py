@@ -1,4 +1,4 @@
-"""A registry of the form before versions: folders cloned into `skills/`, a record of each, and no digests.
+"""registry.json as requirement document 004 describes it: folders cloned into `skills/`, and no digests.
 
     {"pdf": {"name": "pdf", "git_url": "https://…", "commit_sha": "…", "trusted": true,
              "installed_path": "~/.agent/skills/pdf", "installed_at": "…", …}, …}
@@ -18,7 +18,7 @@ from skillkit.core.foreign_json import parse_json
 from skillkit.core.names import canonical_name
 from skillkit.install.paths import installable
 from skillkit.install.record import InstalledSkill
-from skillkit.install.sources.kinds import source_of_record
+from skillkit.install.sources.git import GitSource
 from skillkit.install.store import SkillStore
 from skillkit.install.tree import SKILL_FILE, read_folder
 
@@ -73,7 +73,7 @@ def _taken(record: dict[str, Any], folder: Path, store: SkillStore) -> Installed
     """The record of `folder`, which is in the store now; None when it cannot be there."""
     try:
         tree = read_folder(folder)
-        source = source_of_record(record)
+        source = GitSource.from_registry_fields(record)
     except SkillsUseError:
         return None
     if SKILL_FILE not in tree.files:

@@ -11,7 +11,7 @@ from skillkit.core.digest import FileDigest
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
 from skillkit.install.paths import installable, installed_identity
-from skillkit.install.sources.kinds import source_of_record, source_to_data
+from skillkit.install.sources.kinds import source_from_data, source_to_data
 from skillkit.install.sources.source import Source
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -112,22 +112,18 @@ class InstalledSkill:
         Raises InstallError, ValueError, KeyError, TypeError or AttributeError for what is no record.
         """
         digest = data["digest"]
-        since_versions = {
-            "revision": data.get("revision", data.get("commit_sha")),
-            "declared_name": data.get("declared_name") or "",
-        }
         computed = {
             "files": file_digests(data["files"]),
-            "source": source_of_record(data),
+            "source": source_from_data(data["source"]),
             "trusted_digest": digest if digest in approved else None,
             "previous": tuple(InstalledSkill.from_data(item, approved) for item in data.get("previous", ())),
             "extra": {name: value for name, value in data.items() if name not in _WRITTEN},
         }
-        skill = decode(InstalledSkill, {**data, **since_versions}, given=computed, forgiving=True)
+        skill = decode(InstalledSkill, data, given=computed, forgiving=True)
         if not installable(skill.name) or skill.name_canonical != canonical_name(skill.name):
             raise ValueError("a name that cannot be used")
         if not _DIGEST.fullmatch(skill.digest):
-            raise ValueError("a digest that is none")
+            raise ValueError("invalid digest")
         if not _STORED.fullmatch(skill.stored):
             raise ValueError("a place that is not in the store")
         return skill

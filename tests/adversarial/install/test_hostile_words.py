@@ -1,5 +1,6 @@
 """Names, texts and locks of strangers are read as data."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,7 @@ def test_a_registry_that_names_a_place_outside_the_store_is_not_obeyed(
     assert installer.registry.notices
 
 
-# skills.lock of a stranger
+# The lock of a stranger
 
 
 @pytest.mark.parametrize(
@@ -90,17 +91,20 @@ def test_a_registry_that_names_a_place_outside_the_store_is_not_obeyed(
         "",
         "[]",
         "{",
-        '{"version": 3, "skills": {}}',
-        '{"version": 2, "skills": {"x": {"source": {"kind": "folder", "folder": "/etc"}, "revision": null}}}',
-        '{"version": 2, "skills": {"x": {"source": {"kind": "git", "url": "ext::sh"}, "revision": "%s"}}}'
-        % ("0" * 40),
-        '{"version": 2, "skills": {"x": {"source": {"kind": "git", "url": 5}, "revision": "%s"}}}'
-        % ("0" * 40),
-        '{"version": 1, "skills": {"../x": {}}}',
-        '{"version": 1, "skills": {"x": {"source": "ext::sh -c true", "commit": "%s"}}}' % ("0" * 40),
-        '{"version": 1, "skills": {"x": {"source": "--upload-pack=x", "commit": "%s"}}}' % ("0" * 40),
-        '{"version": 1, "skills": {"x": {"source": "https://example.com/x", "commit": "main"}}}',
-        '{"version": 1, "skills": {"x": {"source": "/etc", "commit": "%s"}}}' % ("0" * 40),
+        '{"version": 2, "skills": {}}',
+        '{"version": 1, "skills": {"../x": {"skillkit": {}}}}',
+        *(
+            json.dumps({"version": 1, "skills": {"x": {"skillkit": {"source": source, "revision": commit}}}})
+            for source, commit in [
+                ({"kind": "folder", "folder": "/etc"}, None),
+                ({"kind": "git", "url": "/etc"}, "0" * 40),
+                ({"kind": "git", "url": "ext::sh -c true"}, "0" * 40),
+                ({"kind": "git", "url": "--upload-pack=x"}, "0" * 40),
+                ({"kind": "git", "url": "https://example.com/x"}, "main"),
+                ({"kind": "git", "url": 5}, "0" * 40),
+                ("https://example.com/x", "0" * 40),
+            ]
+        ),
         '{"version": 1, "skills": {"x": []}}',
         "[" * 100_000,
         " " * 5_000_000,
@@ -109,7 +113,7 @@ def test_a_registry_that_names_a_place_outside_the_store_is_not_obeyed(
 def test_a_lock_of_a_stranger_is_read_as_data_or_refused(
     content: str, installer: SkillInstaller, tmp_path: Path, home: Path
 ) -> None:
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     lock.write_text(content)
     with pytest.raises(LockFileError):
         installer.sync(lock)

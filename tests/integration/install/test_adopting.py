@@ -195,16 +195,3 @@ def test_every_real_lock_of_apm_is_read(tmp_path: Path) -> None:
     for path in APM.glob("*.yaml"):
         skills, left_out = read_apm_lock(path)
         assert skills or left_out
-
-
-def test_a_lock_of_earlier_versions_is_carried_over(
-    installer: SkillInstaller, repository: Repository, tmp_path: Path
-) -> None:
-    repository.commit({"skills/pdf/SKILL.md": skill_text("pdf")})
-    [skill] = installer.add(repository.url)
-    older = tmp_path / "skills.lock"
-    installer.lock(older)
-    assert find_lock(tmp_path) == older
-    today = installer.carry_over_lock(older)
-    assert find_lock(tmp_path) == today
-    assert json.loads(today.read_text())["skills"]["pdf"]["skillkit"]["digest"] == skill.digest

@@ -49,7 +49,7 @@ def test_an_archive_is_installed_updated_rolled_back_and_locked(
     digest = f"sha256:{hashlib.sha256(server.files['/skills.zip']).hexdigest()}"
     assert (skill.subpath, skill.revision, skill.source.kind) == ("top/skills/pdf", digest, "archive")
     assert not installer.outdated()[0].outdated
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     installer.lock(lock)
     server.files["/skills.zip"] = zipped({"top/skills/pdf/SKILL.md": skill_text("pdf", body="New.")})
     assert installer.outdated()[0].outdated
@@ -153,7 +153,7 @@ def test_a_site_is_read_with_its_digests_checked(
     assert set(added[1].files) == {"SKILL.md", "a.md"}
     assert not any(offer.notes for offer in person.last.offers)
     assert not any(found.outdated for found in installer.outdated())
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     installer.lock(lock)
     other = SkillInstaller(tmp_path / "other", consent=Person())
     assert {skill.name for skill in other.sync(lock)} == {"one", "two"}

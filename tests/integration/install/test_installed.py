@@ -213,7 +213,7 @@ def locked_team(installer: SkillInstaller, repository: Repository, lock: Path) -
 def test_sync_restores_exactly_what_was_locked_on_another_machine(
     installer: SkillInstaller, repository: Repository, tmp_path: Path
 ) -> None:
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     locked_team(installer, repository, lock)
     repository.commit({"skills/a/SKILL.md": skill_text("a", "Newer."), "skills/b/SKILL.md": skill_text("b")})
     other = SkillInstaller(tmp_path / "other", consent=Unattended(yes=True))
@@ -227,7 +227,7 @@ def test_sync_restores_exactly_what_was_locked_on_another_machine(
 def test_a_frozen_sync_refuses_drift_and_a_plain_one_mends_it(
     installer: SkillInstaller, repository: Repository, tmp_path: Path, person: Person
 ) -> None:
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     locked_team(installer, repository, lock)
     repository.commit({"skills/a/SKILL.md": skill_text("a", "Newer."), "skills/b/SKILL.md": skill_text("b")})
     installer.update("a")
@@ -241,7 +241,7 @@ def test_a_frozen_sync_refuses_drift_and_a_plain_one_mends_it(
 
 
 def test_sync_is_all_or_nothing(installer: SkillInstaller, repository: Repository, tmp_path: Path) -> None:
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     locked_team(installer, repository, lock)
     content = lock.read_text()
     broken = installer.list()[1].commit_sha or ""
@@ -256,7 +256,7 @@ def test_sync_is_all_or_nothing(installer: SkillInstaller, repository: Repositor
 def test_a_commit_that_does_not_hold_what_was_locked_is_refused(
     installer: SkillInstaller, repository: Repository, tmp_path: Path
 ) -> None:
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     locked_team(installer, repository, lock)
     evil = repository.commit(
         {"skills/a/SKILL.md": skill_text("a", "Evil."), "skills/b/SKILL.md": skill_text("b")}
@@ -271,7 +271,7 @@ def test_a_commit_that_does_not_hold_what_was_locked_is_refused(
 def test_a_lock_whose_files_do_not_add_up_is_refused(
     installer: SkillInstaller, repository: Repository, tmp_path: Path
 ) -> None:
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     locked_team(installer, repository, lock)
     file = installer.list()[0].files["SKILL.md"].sha256
     lock.write_text(lock.read_text().replace(file, "0" * 64))
@@ -282,7 +282,7 @@ def test_a_lock_whose_files_do_not_add_up_is_refused(
 def test_local_edits_stop_sync_and_locking(
     installer: SkillInstaller, repository: Repository, tmp_path: Path, home: Path
 ) -> None:
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     locked_team(installer, repository, lock)
     edit(home, "a", "mine")
     with pytest.raises(LocalEditsError):
@@ -299,7 +299,7 @@ def test_a_skill_from_a_folder_cannot_be_locked(installer: SkillInstaller, tmp_p
     (folder / "SKILL.md").write_text(skill_text("local"))
     installer.add(str(folder))
     with pytest.raises(LockFileError, match="local"):
-        installer.lock(tmp_path / "skills.lock")
+        installer.lock(tmp_path / "skills-lock.json")
     (folder / "SKILL.md").write_text(skill_text("local", body="Newer."))
     [fresh] = installer.outdated()
     assert (fresh.outdated, fresh.latest) == (True, None)

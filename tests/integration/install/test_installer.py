@@ -220,7 +220,7 @@ def test_a_lock_is_asked_about_before_anything_is_connected_to(
 ) -> None:
     repository.commit({"SKILL.md": skill_text("pdf")})
     installer.add(repository.url)
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     installer.lock(lock)
     os.rename(repository.path, tmp_path / "gone.git")
     refusing = Person(says=False)
@@ -235,10 +235,10 @@ def test_a_lock_that_names_a_skill_twice_is_refused(
 ) -> None:
     repository.commit({"SKILL.md": skill_text("pdf")})
     installer.add(repository.url)
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     installer.lock(lock)
     entry = json.dumps(json.loads(lock.read_text())["skills"]["pdf"])
-    lock.write_text(f'{{"version": 2, "skills": {{"pdf": {entry}, "pdf": {entry}}}}}')
+    lock.write_text(f'{{"version": 1, "skills": {{"pdf": {entry}, "pdf": {entry}}}}}')
     with pytest.raises(LockFileError, match="pdf twice"):
         installer.sync(lock)
 

@@ -201,7 +201,7 @@ def test_going_back_to_an_older_commit_is_called_that(
 ) -> None:
     repository.commit({"SKILL.md": skill_text("pdf")})
     installer.add(repository.url)
-    lock = tmp_path / "skills.lock"
+    lock = tmp_path / "skills-lock.json"
     installer.lock(lock)
     repository.commit({"SKILL.md": skill_text("pdf", body="Newer.")})
     installer.update("pdf")

@@ -90,16 +90,6 @@ def source_from_data(data: Mapping[str, Any]) -> Source:
     return _load(name).from_data(data) if name in KINDS else UnknownSource.from_data(data)
 
 
-def source_of_record(data: Mapping[str, Any]) -> Source:
-    """Return the source of a skill's record, also of one from before records had `source`."""
-    if isinstance(data.get("source"), dict):
-        return source_from_data(data["source"])
-    if data.get("git_url") is not None:
-        source: Source = KINDS.load("git").from_registry_fields(data)
-        return source
-    return _load("folder").from_data({"folder": data.get("folder") or "/", "path": data.get("subpath") or ""})
-
-
 @dataclass(frozen=True, slots=True)
 class UnknownSource(Source):
     """A source of a kind whose package is not installed now."""

@@ -12,7 +12,7 @@ from skillkit.agent.cli.options import Json, MaxBytes, MaxFiles, Trusted, Yes, e
 from skillkit.agent.cli.skill.installing import installer
 from skillkit.agent.cli.skill_names import ManyInstalled
 from skillkit.core.digest import MAX_BYTES, MAX_FILES
-from skillkit.install.lockfile import LOCK_FILE, OLDER_LOCK_FILE, find_lock
+from skillkit.install.lockfile import LOCK_FILE, find_lock
 from skillkit.install.record import InstalledSkill
 from skillkit.install.tree import TreeLimits
 from skillkit.install.views import freshness_view, installed_view, left_out_view, verification_view
@@ -83,7 +83,7 @@ def sync(
     *,
     lock: Annotated[
         Path | None,
-        typer.Option(help="The lock; skills-lock.json, skills.lock or apm.lock.yaml if not given."),
+        typer.Option(help="The lock; skills-lock.json or apm.lock.yaml if not given."),
     ] = None,
     frozen: Annotated[
         bool, typer.Option("--frozen", help="Refuse if something installed differs from the lock.")
@@ -109,9 +109,6 @@ def sync(
         else:
             target = lock or find_lock(Path())
             changed = opened.sync(target, frozen=frozen)
-            if target.name == OLDER_LOCK_FILE and not frozen:
-                written = opened.carry_over_lock(target)
-                output.remark(f"Carried {target.name} over to {written.name}, which is read from here on")
     if write:
         _say_locked(locked, target, json=json)
         return
@@ -133,6 +130,3 @@ def _say_locked(locked: Sequence[InstalledSkill], target: Path, *, json: bool) -
         output.print_json({"locked": [installed_view(item) for item in locked]})
         return
     output.say(f"Locked {output.count(len(locked), 'skill')} in {target}", "green")
-    older = target.with_name(OLDER_LOCK_FILE)
-    if target.name != older.name and older.is_file():
-        output.remark(f"{older} is of an earlier version and is not read any more; it can be deleted")
