@@ -1,7 +1,4 @@
-"""`python3 dev.py bench evaluation [WHAT] [--corpus FOLDER] [--skills FOLDER]`: planted defects, and more.
-
-`cost` instead measures what routing costs in a process that remembers no words.
-"""
+"""`python3 dev.py bench evaluation [--corpus FOLDER] [--skills FOLDER]`: planted defects."""
 
 import argparse
 import random
@@ -10,7 +7,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from benchmarks.evaluation import routing, scripts, skills
+from benchmarks.evaluation import skills
 from benchmarks.evaluation.planting import KINDS, Kind
 from benchmarks.measure import record, table
 from skillkit.evaluation import CaseOutcome, SkillTester, find_targets
@@ -22,7 +19,6 @@ SEED = 20261116
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="dev.py bench evaluation", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("defects", "cost"), default="defects")
     parser.add_argument("--corpus", help="folder of the corpus (or SKILLKIT_CORPUS)")
     parser.add_argument("--skills", action="append", default=[], help="a folder of skills with scripts")
     parser.add_argument("--each", type=int, default=10, help="defects of each kind")
@@ -38,17 +34,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         skills.unpack(corpus, work / "corpus")
-        if arguments.what == "cost":
-            routing.cost(copied_library(corpus, work))
-            return
         texts = skills.sound_folders(corpus, work / "corpus", 4 * arguments.each, arguments.seed)
         coded = list(skills.script_folders([Path(folder) for folder in arguments.skills]))
         kinds = [kind for kind in KINDS if arguments.only in (None, kind.name)]
         measure(kinds, texts, coded, work, arguments.each, show=arguments.show)
-        if arguments.only is None:
-            scripts.measure(work / "scripts")
-            routing.measure(corpus.parent / "matching", SEED)
-            routing.cost(copied_library(corpus, work))
 
 
 def measure(
@@ -102,16 +91,6 @@ def measure(
             "skills": len(clean),
         }
         record("evaluation", {**numbers, "alarms": len(alarmed), "asked": pairs})
-
-
-def copied_library(corpus: Path, work: Path) -> Path:
-    """1,000 skills of the unpacked corpus, each in a folder of its own."""
-    library = work / "library"
-    for number, manifest in enumerate(skills.manifests(corpus, work / "corpus", 1000)):
-        target = library / str(number) / manifest.parent.name
-        target.mkdir(parents=True)
-        shutil.copyfile(manifest, target / "SKILL.md")
-    return library
 
 
 def copied(source: Path, into: Path) -> Path:

@@ -48,18 +48,6 @@ def sound_folders(corpus: Path, unpacked: Path, count: int, seed: int) -> list[P
     return chosen[:count]
 
 
-def manifests(corpus: Path, unpacked: Path, count: int) -> list[Path]:
-    """SKILL.md files with different names that load, for a library of any size."""
-    with lzma.open(corpus / "index.jsonl.xz", "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    found = {
-        row["name"]: unpacked / row["repo"].replace("/", "__") / row["path"]
-        for row in rows
-        if row["parse"] == "strict"
-    }
-    return sorted(path for path in found.values() if path.name == "SKILL.md")[:count]
-
-
 def script_folders(folders: list[Path]) -> Iterator[Path]:
     """Skills with scripts: the bundled ones, and those beneath `folders`."""
     for base in (BUNDLED, *folders):
