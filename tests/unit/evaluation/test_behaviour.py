@@ -302,6 +302,22 @@ def test_json_in_a_code_block_is_compared():
     assert grade(Check(CheckKind.JSON_SCHEMA, data={"$ref": "#/x"}), run, "").passed is None
 
 
+@pytest.mark.parametrize(
+    ("schema", "passed"),
+    [
+        ({"required": ["b"]}, False),
+        ({"properties": {"a": {"maxItems": 1}}}, False),
+        ({"additionalProperties": False}, False),
+        ({"type": "nonsense"}, None),
+        ({"$ref": "http://127.0.0.1:9/schema"}, None),
+        ({"patternProperties": {"(a+)+$": {"type": "string"}}}, None),
+    ],
+)
+def test_a_schema_is_broken_kept_or_not_judged(schema: dict[str, object], passed: bool | None) -> None:
+    judged = grade(Check(CheckKind.JSON_SCHEMA, data=schema), Transcript('{"a": [1, 2]}'), "")
+    assert judged.passed is passed
+
+
 def test_a_judge_is_asked_once_about_all_sentences_and_must_quote_the_answer():
     asked = []
 
