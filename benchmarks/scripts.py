@@ -117,7 +117,8 @@ def speed(base: Path, script: str, home: Path, tools: dict[str, ScriptTools], ru
 def environment_python(home: Path, script: str) -> str:
     """The interpreter in the script's environment: the least that any runner has to start."""
     metadata = parse_inline_metadata(SCRIPTS[script])
-    return str(LocalRunner(home).environments.prepare(Path(script), metadata).program)
+    with LocalRunner(home).environments.in_use(Path(script), metadata) as environment:
+        return str(environment.program)
 
 
 def run(tools: ScriptTools, script: str) -> None:

@@ -1,11 +1,9 @@
 """Private copies of skills, named by digest: what runs has the bytes that were approved."""
 
-import fcntl
 import os
 import re
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,16 +12,14 @@ from skillkit.core.digest import read_tree
 from skillkit.core.digest_memo import MAX_BYTES, MAX_ENTRIES, MAX_FILES, DigestMemo, tree_digests
 from skillkit.core.disk import remove_tree, unreachable
 from skillkit.core.exceptions import SizeLimitExceededError, SkillsUseError
+from skillkit.core.folder_cache import ChangedFolderError, FolderCache
 
 KEPT_TREES = 64
 KEPT_BYTES = 1 << 30
 _DIGEST = re.compile(r"(?:with-links:)?sha256:[0-9a-f]{64}")
-_USED = "used"
-_HOUR = 3600.0
-_TRIES = 5
 
 
-class ChangedTreeError(SkillsUseError):
+class ChangedTreeError(ChangedFolderError):
     """The folder does not hold the tree that the run was approved for."""
 
     @classmethod
@@ -43,6 +39,7 @@ class TreeStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._cache = FolderCache(folder)
 
     @contextmanager
     def pinned(self, source: Path, digest: str, *, reachable: bool = False) -> Iterator[Path]:
@@ -62,22 +59,27 @@ class TreeStore:
                 finally:
                     remove_tree(copy)
             return
-        descriptor, tree = self._in_use(source, digest)
-        try:
-            yield tree
-        finally:
-            os.close(descriptor)
+        if not self.has(digest):
+            self._cache.collect(most=KEPT_TREES, most_bytes=KEPT_BYTES)
+
+        def is_valid(entry: Path) -> bool:
+            with suppress(SkillsUseError):
+                return tree_digests.with_links(entry / "tree").digest == digest
+            return False
+
+        def build(entry: Path) -> int:
+            return self._copy(source, entry / "tree", digest)
+
+        with self._cache.lease(_name(digest), build, is_valid) as entry:
+            yield entry / "tree"
 
     def has(self, digest: str) -> bool:
         """Whether there is a copy of this tree; it is compared with its digest when it is used."""
-        return _DIGEST.fullmatch(digest) is not None and (self._entry(digest) / _USED).exists()
+        return _DIGEST.fullmatch(digest) is not None and self._cache.has(_name(digest))
 
     def count(self) -> int:
         """Return how many copies there are."""
-        return sum(1 for _ in self.folder.glob(f"*/{_USED}"))
-
-    def _entry(self, digest: str) -> Path:
-        return self.folder / digest.replace(":", "-")
+        return len(self._cache.names())
 
     def _is_usable(self, reachable: bool) -> bool:
         try:
@@ -85,55 +87,6 @@ class TreeStore:
         except OSError:
             return False
         return os.access(self.folder, os.W_OK) and not (reachable and unreachable(self.folder))
-
-    def _in_use(self, source: Path, digest: str) -> tuple[int, Path]:
-        """The copy and a descriptor that keeps it from being removed."""
-        entry = self._entry(digest)
-        for _ in range(_TRIES):
-            try:
-                descriptor = os.open(entry / _USED, os.O_RDWR | os.O_CLOEXEC)
-            except FileNotFoundError:
-                self._add(source, entry, digest)
-                continue
-            holds = False
-            try:
-                holds = self._holds(entry, descriptor, digest)
-            finally:
-                if not holds:
-                    os.close(descriptor)
-            if holds:
-                return descriptor, entry / "tree"
-        raise ChangedTreeError(f"The copy of {source} in {self.folder} changes while it is looked at")
-
-    def _holds(self, entry: Path, descriptor: int, digest: str) -> bool:
-        """Whether the copy that `descriptor` belongs to is still there and is what its name says."""
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-        try:
-            if not os.path.samestat(os.fstat(descriptor), os.stat(entry / _USED)):
-                return False
-        except FileNotFoundError:
-            return False
-        with suppress(SkillsUseError):
-            if tree_digests.with_links(entry / "tree").digest == digest:
-                if time.time() - os.fstat(descriptor).st_mtime > _HOUR:
-                    os.utime(descriptor)
-                return True
-        with suppress(BlockingIOError):  # whoever runs from it would lose its files
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._remove_entry(entry)
-        return False
-
-    def _add(self, source: Path, entry: Path, digest: str) -> None:
-        self._collect()
-        scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=self.folder))
-        try:
-            size = self._copy(source, scratch / "tree", digest)
-            (scratch / _USED).write_text(str(size))
-            scratch.chmod(0o755)
-            with suppress(OSError):  # another process was faster
-                scratch.rename(entry)
-        finally:
-            remove_tree(scratch)
 
     def _copy(self, source: Path, target: Path, digest: str) -> int:
         """Copy first, judge the copy: what happens to `source` meanwhile does not matter."""
@@ -143,30 +96,9 @@ class TreeStore:
             raise ChangedTreeError.of(source)
         return size
 
-    def _remove_entry(self, entry: Path) -> None:
-        """Take the name away first, so that nobody finds half a copy; call it with the lock held."""
-        doomed = entry.with_name(f".removed-{entry.name}-{os.getpid()}-{time.monotonic_ns()}")
-        entry.rename(doomed)
-        remove_tree(doomed)
 
-    def _collect(self) -> None:
-        """Remove the copies that were not used for longest until there is space for one more."""
-        entries: list[tuple[float, int, Path]] = []
-        for used in self.folder.glob(f"*/{_USED}"):
-            with suppress(OSError, ValueError):
-                entries.append((used.stat().st_mtime, int(used.read_text() or 0), used.parent))
-        entries.sort()
-        total = sum(size for _, size, _ in entries)
-        while entries and (len(entries) >= KEPT_TREES or total > KEPT_BYTES):
-            _, size, entry = entries.pop(0)
-            total -= size
-            with suppress(OSError), open(entry / _USED, "rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._remove_entry(entry)
-        for left in (*self.folder.glob(".building-*"), *self.folder.glob(".removed-*")):
-            with suppress(OSError):
-                if time.time() - left.stat().st_mtime > 24 * _HOUR:
-                    remove_tree(left)
+def _name(digest: str) -> str:
+    return digest.replace(":", "-")
 
 
 def copy_tree(source: Path, target: Path) -> int:

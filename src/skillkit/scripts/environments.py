@@ -1,7 +1,6 @@
 """Python environments for scripts: locked by hash, built once, named by content, never written again."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -10,14 +9,14 @@ import shutil
 import stat
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillkit.core.disk import locked, remove_tree, replace_file
+from skillkit.core.disk import remove_tree, replace_file
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.extras import pip_install
+from skillkit.core.folder_cache import FolderCache
 from skillkit.core.grants import Limits
 from skillkit.core.pythons import Python, find_python
 from skillkit.scripts.capture import Cancellation, run_to_end
@@ -28,8 +27,6 @@ from skillkit.scripts.sandbox.backend import Confinement, GroupRunning
 from skillkit.scripts.uv import find_uv, uv_settings
 
 _FORMAT = "skillkit environment 1"
-_READY = "pyvenv.cfg"
-_USED = "used"
 _RESOLVE_SECONDS = 300.0
 _DAY = 86_400.0
 _ENTRY = re.compile(r"^\S[^\n]*\n?(?:[ \t]+[^\n]*\n?)*", re.MULTILINE)
@@ -76,43 +73,7 @@ class EnvironmentStore:
         self.folder = folder
         self._progress = progress
         self._locks = folder / "locks"
-
-    def prepare(
-        self,
-        script: Path,
-        metadata: InlineMetadata,
-        allowances: Allowances = NO_ALLOWANCES,
-        *,
-        lock: str = "",
-        reachable: bool = False,
-        cancellation: Cancellation | None = None,
-    ) -> Environment:
-        """The environment for a script, built if it is the first to ask for it.
-
-        `lock` is what the user accepted. Beside what the script declares itself it adds what that has not,
-        and replaces nothing.
-
-        `reachable` wants an interpreter that any user can read. Raises DependencyError with the
-        reason. What is there already costs two file reads and never touches the network.
-        """
-        python = find_python(metadata.requires_python, reachable=reachable)
-        if python is None:
-            raise DependencyError(
-                f"{script.name} requires Python {metadata.requires_python}, which is not here"
-            )
-        if metadata.other_sources and not allowances.other_sources:
-            raise DependencyError(
-                f"{script.name} asks for {metadata.other_sources[0]}; only the index this machine is "
-                "set up with is used, unless you allow other sources for this version of the skill"
-            )
-        if not metadata and not lock:
-            return self._built("", python, lambda _: None)
-        building = _Building(
-            script, metadata, allowances, python, self.folder / "uv-cache", cancellation=cancellation
-        )
-        if metadata:
-            lock = add_to_lock(self._lock(building), lock)
-        return self._built(lock, python, lambda folder: building.install(lock, folder))
+        self._cache = FolderCache(folder, in_turn=True)
 
     @contextlib.contextmanager
     def in_use(
@@ -125,29 +86,36 @@ class EnvironmentStore:
         reachable: bool = False,
         cancellation: Cancellation | None = None,
     ) -> Iterator[Environment]:
-        """`prepare`, and `collect` stays away from the environment until the block is left."""
-        while True:
-            environment = self.prepare(
-                script,
-                metadata,
-                allowances,
-                lock=lock,
-                reachable=reachable,
-                cancellation=cancellation,
+        """The environment for a script, built if it is the first to ask for it; `collect` stays away from it.
+
+        `lock` is what the user accepted. Beside what the script declares itself it adds what that has not,
+        and replaces nothing.
+
+        `reachable` wants an interpreter that any user can read. Raises DependencyError with the
+        reason. What is there already costs two file reads and never touches the network.
+        """
+        python = _find_python(script.name, metadata, reachable=reachable)
+        if metadata.other_sources and not allowances.other_sources:
+            raise DependencyError(
+                f"{script.name} asks for {metadata.other_sources[0]}; only the index this machine is "
+                "set up with is used, unless you allow other sources for this version of the skill"
             )
-            with hold_folder(environment.folder, _READY) as held:
-                if held:
-                    yield environment
-                    return
+        building = _Building(
+            script, metadata, allowances, python, self.folder / "uv-cache", cancellation=cancellation
+        )
+        if metadata:
+            lock = add_to_lock(self._lock(building), lock)
+        text = "\n".join((_FORMAT, python.identity, lock))
+        name = hashlib.sha256(text.encode()).hexdigest()
+        with self._cache.lease(name, lambda folder: _fill(folder, python, building, lock)) as folder:
+            yield Environment(folder, python)
 
     def lock(self, name: str, metadata: InlineMetadata, *, reachable: bool = False) -> str:
         """Return every package that `metadata` needs, by version and hash, wheels only.
 
         `name` is for messages. Raises DependencyError with the reason.
         """
-        python = find_python(metadata.requires_python, reachable=reachable)
-        if python is None:
-            raise DependencyError(f"{name} requires Python {metadata.requires_python}, which is not here")
+        python = _find_python(name, metadata, reachable=reachable)
         if metadata.other_sources:
             raise DependencyError(
                 f"Only names and versions are accepted for {name}: {metadata.other_sources[0]}"
@@ -157,26 +125,7 @@ class EnvironmentStore:
 
     def collect(self, older_than: float = 30 * _DAY) -> list[Path]:
         """Remove the environments that nobody used for so many seconds; return which."""
-        removed = []
-        for folder in sorted(self.folder.glob("[0-9a-f]*")):
-            try:
-                descriptor = os.open(folder / _USED, os.O_RDWR | os.O_CLOEXEC)
-            except OSError:
-                continue
-            with os.fdopen(descriptor):
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    continue
-                if time.time() - os.fstat(descriptor).st_mtime < older_than:
-                    continue
-                doomed = folder.with_name(f".removed-{folder.name}-{os.getpid()}")
-                folder.rename(doomed)
-            remove_folder(doomed)
-            removed.append(folder)
-        for left in (*self.folder.glob(".removed-*"), *self.folder.glob(".building-*")):
-            if time.time() - left.stat().st_mtime > _DAY:
-                remove_folder(left)
+        removed = self._cache.collect(older_than=older_than)
         for cache in ("uv-cache", "npm-cache"):
             shutil.rmtree(self.folder / cache, ignore_errors=True)
         return removed
@@ -187,7 +136,7 @@ class EnvironmentStore:
             return path.read_text(encoding="utf-8")
         except FileNotFoundError:
             pass
-        with self._alone(path.name):
+        with self._cache.alone(path.name):
             if path.exists():
                 return path.read_text(encoding="utf-8")
             wanted = ", ".join(building.metadata.dependencies)
@@ -196,39 +145,25 @@ class EnvironmentStore:
             replace_file(path, lock.encode())
             return lock
 
-    def _built(self, lock: str, python: Python, fill: Callable[[Path], None]) -> Environment:
-        text = "\n".join((_FORMAT, python.identity, lock))
-        name = hashlib.sha256(text.encode()).hexdigest()
-        environment = Environment(self.folder / name, python)
-        if (environment.folder / _READY).exists():
-            return environment
-        with self._alone(name):
-            if not (environment.folder / _READY).exists():
-                self._build(environment, fill)
-        return environment
 
-    def _build(self, environment: Environment, fill: Callable[[Path], None]) -> None:
-        python = environment.python
-        scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=self.folder))
-        try:
-            packages = scratch / "lib" / f"python{python.version}" / "site-packages"
-            packages.mkdir(parents=True)
-            (scratch / "bin").mkdir()
-            for name in ("python", "python3"):
-                (scratch / "bin" / name).symlink_to(python.program)
-            fill(packages)
-            (scratch / _USED).touch()
-            configuration = f"home = {python.program.parent}\ninclude-system-site-packages = false\n"
-            (scratch / _READY).write_text(configuration)
-            make_folder_read_only(scratch)
-            scratch.rename(environment.folder)
-        except BaseException:
-            remove_folder(scratch)
-            raise
+def _find_python(name: str, metadata: InlineMetadata, *, reachable: bool) -> Python:
+    python = find_python(metadata.requires_python, reachable=reachable)
+    if python is None:
+        raise DependencyError(f"{name} requires Python {metadata.requires_python}, which is not here")
+    return python
 
-    def _alone(self, name: str) -> contextlib.AbstractContextManager[None]:
-        """Only one thread of one process makes the same thing."""
-        return locked(self._locks / f".{name}.lock")
+
+def _fill(folder: Path, python: Python, building: "_Building", lock: str) -> None:
+    packages = folder / "lib" / f"python{python.version}" / "site-packages"
+    packages.mkdir(parents=True)
+    (folder / "bin").mkdir()
+    for name in ("python", "python3"):
+        (folder / "bin" / name).symlink_to(python.program)
+    if lock:
+        building.install(lock, packages)
+    configuration = f"home = {python.program.parent}\ninclude-system-site-packages = false\n"
+    (folder / "pyvenv.cfg").write_text(configuration)
+    make_folder_read_only(folder)
 
 
 class _Building:
@@ -348,22 +283,6 @@ def run_manager(
     return said or f"it ended with {ended.outcome.value}"
 
 
-@contextlib.contextmanager
-def hold_folder(folder: Path, ready: str) -> Iterator[bool]:
-    """Keep `collect` away from a folder; False for one that was collected a moment ago, to be built again."""
-    try:
-        descriptor = os.open(folder / _USED, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        yield False
-        return
-    with os.fdopen(descriptor):
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-        is_there = (folder / ready).exists()
-        if is_there and time.time() - os.fstat(descriptor).st_mtime > _DAY:
-            os.utime(descriptor)
-        yield is_there
-
-
 def claim_cache(cache: Path) -> None:
     """Make sure that the packages in a cache were put there by us: uv uses its own without checking."""
     with contextlib.suppress(FileExistsError):
@@ -380,13 +299,7 @@ def make_folder_read_only(folder: Path) -> None:
     for where, _, files in os.walk(folder):
         for name in files:
             path = os.path.join(where, name)
-            if not os.path.islink(path) and name != _USED:
+            if not os.path.islink(path):
                 executable = os.stat(path).st_mode & stat.S_IXUSR
                 os.chmod(path, 0o555 if executable else 0o444)
         os.chmod(where, 0o755 if where == os.fspath(folder) else 0o555)
-
-
-def remove_folder(folder: Path) -> None:
-    for where, _, _ in os.walk(folder):
-        os.chmod(where, 0o755)
-    shutil.rmtree(folder, ignore_errors=True)

@@ -13,15 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from skillkit.core.disk import locked
+from skillkit.core.folder_cache import FolderCache
 from skillkit.core.foreign_json import parse_json, read_json
 from skillkit.core.programs import find_program, safe_folders
 from skillkit.scripts.capture import Cancellation
 from skillkit.scripts.environments import (
     claim_cache,
-    hold_folder,
     make_folder_read_only,
-    remove_folder,
     run_manager,
     say_on_stderr,
 )
@@ -30,7 +28,6 @@ from skillkit.scripts.node_locks import MODULES, check_lock
 from skillkit.scripts.node_packages import PACKAGE_FILE, NodeProject, nearest_folder
 
 _FORMAT = "skillkit node 1"
-_USED = "used"
 _LOCK_FILE = "package-lock.json"
 _OPTIONS = (
     *("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--omit=dev", "--no-bin-links"),
@@ -45,6 +42,7 @@ class NodeStore:
     def __init__(self, folder: Path, progress: Callable[[str], None] = say_on_stderr) -> None:
         self.folder = folder
         self._progress = progress
+        self._cache = FolderCache(folder, in_turn=True)
 
     def lock(self, project: NodeProject, before: str = "") -> dict[str, Any]:
         """Return every package that a project needs, by version and integrity; else DependencyError."""
@@ -77,33 +75,17 @@ class NodeStore:
         lock = accepted[folder]
         check_lock(lock)
         text = json.dumps([_FORMAT, lock], sort_keys=True)
-        target = self.folder / hashlib.sha256(text.encode()).hexdigest()
-        while True:
-            self._install(lock, target, cancellation)
-            with hold_folder(target, _USED) as held:
-                if held:
-                    yield target / MODULES
-                    return
+        name = hashlib.sha256(text.encode()).hexdigest()
+        with self._cache.lease(name, lambda target: self._install(lock, target, cancellation)) as target:
+            yield target / MODULES
 
     def _install(self, lock: Mapping[str, Any], target: Path, cancellation: Cancellation | None) -> None:
-        if (target / _USED).exists():
-            return
-        with locked(self.folder / "locks" / f".{target.name}.lock"):
-            if (target / _USED).exists():
-                return
-            self._progress(f"Installing packages of Node.js: {len(lock['packages']) - 1}")
-            scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=self.folder))
-            try:
-                _write_package(scratch, lock["packages"][""].get("dependencies", {}))
-                (scratch / _LOCK_FILE).write_text(json.dumps(lock))
-                self._npm(scratch, "ci", cancellation=cancellation)
-                (scratch / MODULES).mkdir(exist_ok=True)
-                (scratch / _USED).touch()
-                make_folder_read_only(scratch)
-                scratch.rename(target)
-            except BaseException:
-                remove_folder(scratch)
-                raise
+        self._progress(f"Installing packages of Node.js: {len(lock['packages']) - 1}")
+        _write_package(target, lock["packages"][""].get("dependencies", {}))
+        (target / _LOCK_FILE).write_text(json.dumps(lock))
+        self._npm(target, "ci", cancellation=cancellation)
+        (target / MODULES).mkdir(exist_ok=True)
+        make_folder_read_only(target)
 
     def _npm(self, folder: Path, *words: str, cancellation: Cancellation | None = None) -> None:
         npm = find_program("npm", system_first=False)

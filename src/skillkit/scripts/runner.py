@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from skillkit.core.disk import agent_home, remove_tree, unreachable, writable_folder
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
+from skillkit.core.folder_cache import ChangedFolderError
 from skillkit.core.path_resolver import open_beneath
-from skillkit.core.pinned_trees import ChangedTreeError, TreeStore
+from skillkit.core.pinned_trees import TreeStore
 from skillkit.scripts.capture import Cancellation, run_to_end
 from skillkit.scripts.environments import (
     Allowances,
@@ -165,7 +166,7 @@ class LocalRunner:
             reachable = needs_reachable_files(backend)
             with self.trees.pinned(request.base_dir, request.digest, reachable=reachable) as tree:
                 return self._prepare(PinnedRun(request, tree, backend, cancellation), start or self._start)
-        except (ChangedTreeError, LinkedPathError, HostsError, InputsError, MissingLibraryError) as error:
+        except (ChangedFolderError, LinkedPathError, HostsError, InputsError, MissingLibraryError) as error:
             return ScriptResult(Outcome.REFUSED, backend.name, message=str(error))
         except (MissingInterpreterError, DependencyError, InlineMetadataError, OutOfReachError) as error:
             message = f"{request.script}: {error}" if isinstance(error, InlineMetadataError) else str(error)

@@ -13,6 +13,7 @@ import pytest
 from wheels import build_source, build_wheel, fresh, index
 
 from skillkit.core.extras import pip_install
+from skillkit.core.folder_cache import FolderCache
 from skillkit.scripts import EnvironmentStore, Grants, uv
 
 __all__ = ["fresh", "index"]
@@ -313,16 +314,15 @@ def test_unused_environments_are_collected_and_used_ones_stay(fresh, index):
 @pytest.mark.slow
 def test_environments_that_vanish_between_two_looks_are_built_again(fresh, index, monkeypatch):
     store = EnvironmentStore(fresh.home / "environments", progress=lambda line: None)
-    prepare = EnvironmentStore.prepare
+    build = FolderCache.build
     vanished = []
 
-    def prepare_and_lose_once(self, *arguments, **options):
-        environment = prepare(self, *arguments, **options)
+    def build_and_lose_once(self, *arguments):
+        build(self, *arguments)
         if not vanished:
             vanished.append(store.collect(older_than=-1))
-        return environment
 
-    monkeypatch.setattr(EnvironmentStore, "prepare", prepare_and_lose_once)
+    monkeypatch.setattr(FolderCache, "build", build_and_lose_once)
     with store.in_use(Path("x.py"), _metadata("inner")) as environment:
         assert vanished == [[environment.folder]]
         assert environment.program.exists()
