@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from skill_repositories import Repository, skill_text
 
+from skillkit.core.process import FolderLimit, run
 from skillkit.install.exceptions import GitError, NetworkError, UnsafeTreeError
 from skillkit.install.sources import git_remote
 from skillkit.install.sources.git_remote import GitRemote
 from skillkit.install.sources.git_tree import RepositoryTree
-from skillkit.install.sources.process import FolderLimit, run
 from skillkit.install.sources.source import Access
 
 
@@ -129,7 +129,7 @@ def test_a_program_whose_starter_is_killed_ends_too(tmp_path: Path) -> None:
     starter = f"""
 import threading
 from pathlib import Path
-from skillkit.install.sources.process import FolderLimit, run
+from skillkit.core.process import FolderLimit, run
 folder = Path({str(tmp_path)!r})
 run(["sh", "-c", "sleep 1000 & echo $$ $! > started; wait"], environment={{"PATH": {os.environ["PATH"]!r}}},
     cwd=folder, send=b"", limit=10, timeout=600, watched=FolderLimit(folder, 10**9), stop=threading.Event())

@@ -3,10 +3,10 @@
 import ast
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from skillkit.core.process import run
 from skillkit.evaluation.report import Problem
 from skillkit.evaluation.static.markdown import Document
 from skillkit.scripts.catalogue import Script
@@ -40,19 +40,13 @@ def compile_problems(folder: Path, path: Path) -> Iterator[Problem]:
     program = shutil.which(checker[0]) if checker else None
     if checker is None or program is None:
         return
+    command, environment = [program, *checker[1:], str(path)], {"PATH": "/usr/bin:/bin"}
     try:
-        done = subprocess.run(
-            [program, *checker[1:], str(path)],
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=20,
-            check=False,
-            env={"PATH": "/usr/bin:/bin"},
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = run(command, environment=environment, cwd=folder, timeout=20, memory=None)
+    except OSError:
         return
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    if done.code and not done.stopped:
+        said = done.complaint.strip().splitlines()
         line = next(
             (int(number) for text in said for number in re.findall(r"(?:line |:)(\d{1,9})", text)[:1]), None
         )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from skillkit.core.process import FolderLimit, run
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import (
     AuthenticationError,
@@ -28,7 +29,6 @@ from skillkit.install.exceptions import (
 from skillkit.install.sources.download import find_redirect, same_host
 from skillkit.install.sources.git_address import BRANCH, FULL_COMMIT, TAG
 from skillkit.install.sources.git_errors import git_error
-from skillkit.install.sources.process import FolderLimit, run
 from skillkit.install.sources.source import Access
 
 _PASSED_ON = (

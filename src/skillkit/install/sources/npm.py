@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from skillkit.core.foreign_json import parse_json
+from skillkit.core.process import ProgramOutput
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import SourceError
 from skillkit.install.sources.files import OpenFiles
 from skillkit.install.sources.package import FOLDER, LATEST, PackageSource, fetch_file
-from skillkit.install.sources.process import ProgramOutput
 from skillkit.install.sources.source import Access, OpenSource
 from skillkit.install.sources.unpack import unpack
 

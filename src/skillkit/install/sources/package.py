@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from skillkit.core.process import FolderLimit, ProgramOutput, run
 from skillkit.core.text import escape_hidden
 from skillkit.install.exceptions import NetworkError, SourceError
-from skillkit.install.sources.process import FolderLimit, ProgramOutput, run
 from skillkit.install.sources.source import Access, Source
 
 LATEST = "latest"

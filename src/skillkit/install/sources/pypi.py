@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
+from skillkit.core.process import ProgramOutput
 from skillkit.install.sources.files import OpenFiles
 from skillkit.install.sources.package import FOLDER, LATEST, PackageSource, fetch_file
-from skillkit.install.sources.process import ProgramOutput
 from skillkit.install.sources.source import Access, OpenSource
 from skillkit.install.sources.unpack import unpack
 
