@@ -35,7 +35,7 @@ from skillkit.scripts.granted_requests import PreparedRun, help_request
 from skillkit.scripts.inline_metadata import InlineMetadata
 from skillkit.scripts.needed_packages import chosen_requirements, packages_of
 from skillkit.scripts.node_packages import node_projects_of
-from skillkit.scripts.script_help import FROM_TEXT, help_steps, written_help_of
+from skillkit.scripts.script_help import FROM_TEXT, with_written_help, written_help_of
 
 PRINTED = "printed"
 _HAS_HELP = re.compile(
@@ -174,16 +174,10 @@ class Walk:
         def ask(script: Script) -> tuple[str, str]:
             request = help_request(skill, script, digest, grants, None)
             asked = PreparedRun(script, request, skill.permissions, help=True)
-            steps = help_steps(asked, written_help_of(skill, script))
-            prepared = next(steps)
-            payload = prepared.payload(self._runner.run(prepared.request))
+            payload = asked.payload(self._runner.run(request))
             self._check(f"{skill.name} {script.relative_path}", payload["meta"]["grants"])
             reason = "nothing was printed" if payload["success"] else str(payload["message"])
-            try:
-                steps.send(payload)
-                raise AssertionError("help takes one run")
-            except StopIteration as done:
-                answer = done.value
+            answer = with_written_help(script.name, payload, written_help_of(skill, script))
             if not answer["success"] or not answer["result"]["help_text"]:
                 return "", reason
             return answer["result"].get("source", PRINTED), reason

@@ -5,11 +5,10 @@ import selectors
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Lock
 
 from skillkit.core.grants import Limits
-from skillkit.scripts.models import Captured, Outcome
+from skillkit.scripts.models import Captured, Outcome, ScriptResult
 from skillkit.scripts.sandbox.backend import Running, SandboxError
 
 _CHUNK = 1 << 16
@@ -99,27 +98,16 @@ class Stream:
         return Captured(bytes(self._head), tail[-self._tail_limit :] if tail else b"", self.total)
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """What was read, what ended it, and with which exit code."""
-
-    outcome: Outcome
-    stdout: Captured
-    stderr: Captured
-    exit_code: int
-    """As a shell tells it; meaningless when `failure` says that the command never started."""
-    failure: str = ""
-    memory: int | None = None
-    """The most that was seen; None when it ended before somebody looked."""
-
-
 def run_to_end(
     running: Running,
     limits: Limits,
     cancellation: Cancellation,
     follow: Callable[[str], object] | None = None,
-) -> Ended:
-    """Read, watch and if need be kill `running`; nothing of it is left afterwards."""
+) -> ScriptResult:
+    """Read, watch and if need be kill `running`; nothing of it is left afterwards.
+
+    Where the command never started, the message says so and the exit code means nothing.
+    """
     pump = _Pump(running, limits, cancellation, follow)
     failure = ""
     try:
@@ -132,8 +120,14 @@ def run_to_end(
         finally:
             os.close(running.stdout)
             os.close(running.stderr)
-    return Ended(
-        pump.outcome, pump.stdout.captured(), pump.stderr.captured(), code, failure, pump.memory or None
+    return ScriptResult(
+        pump.outcome,
+        "",
+        code,
+        pump.stdout.captured(),
+        pump.stderr.captured(),
+        memory=pump.memory or None,
+        message=failure,
     )
 
 

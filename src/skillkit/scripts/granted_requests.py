@@ -1,8 +1,9 @@
 """From a call and what was granted to the request that a runner executes."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from skillkit.core.exceptions import SkillsUseError
@@ -17,7 +18,15 @@ from skillkit.scripts.inputs import Inputs, InputsError, input_files, with_input
 from skillkit.scripts.models import ScriptRequest, ScriptResult
 from skillkit.scripts.network.secrets import Secret
 from skillkit.scripts.payloads import Payload, help_payload, run_payload
-from skillkit.scripts.policy import DeniedVariableError, granted_environment
+from skillkit.scripts.script_help import WrittenHelp
+
+
+class DeniedVariableError(Exception):
+    """A variable is set and asked for, but was neither granted nor withheld on purpose."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Env var '{name}' not in allowlist")
+        self.name = name
 
 
 class RefusedRequestError(SkillsUseError):
@@ -39,6 +48,10 @@ class PreparedRun:
     asked: Permissions
     as_json: bool | None = False
     help: bool = False
+    written: WrittenHelp | None = None
+    """What to answer where the script prints no help."""
+    help_as_text: bool = False
+    """A run was asked for its help, and for text."""
 
     def payload(self, result: ScriptResult) -> Payload:
         if self.help:
@@ -125,6 +138,21 @@ def _bare_request(skill: SkillMetadata, script: Script, digest: str, grants: Gra
         source_builds=grants.source_builds,
         other_sources=grants.other_sources,
     )
+
+
+def granted_environment(skill: SkillMetadata, grants: Grants, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables that scripts of `skill` get: those granted, as they are set now."""
+    granted: dict[str, str] = {}
+    for name, value in environ.items():
+        if _matches(name, grants.env):
+            granted[name] = value
+        elif _matches(name, skill.permissions.env) and not _matches(name, grants.withheld_env):
+            raise DeniedVariableError(name)
+    return granted
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _secrets(grants: Grants, call: RunCall) -> tuple[Secret, ...]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from skillkit.core.disk import agent_home, remove_tree, unreachable, writable_folder
 from skillkit.core.exceptions import ConfigurationError, SkillsUseError
 from skillkit.core.folder_cache import ChangedFolderError
+from skillkit.core.grants import Limits
 from skillkit.core.path_resolver import open_beneath
 from skillkit.core.pinned_trees import TreeStore
 from skillkit.scripts.capture import Cancellation, run_to_end
@@ -41,7 +42,7 @@ from skillkit.scripts.interpreters import (
     find_shell,
 )
 from skillkit.scripts.made_files import collect_files, open_output, output_folder
-from skillkit.scripts.models import Captured, DependencyError, Outcome, ScriptRequest, ScriptResult
+from skillkit.scripts.models import DependencyError, Outcome, ScriptRequest, ScriptResult
 from skillkit.scripts.needed_packages import misses_packages
 from skillkit.scripts.network.attempts import Attempt
 from skillkit.scripts.network.gateway import Gateway
@@ -226,20 +227,17 @@ class LocalRunner:
                     attempts = gateway.close()
             duration = (time.perf_counter() - started) * 1000
             files, left_out = ((), ()) if made is None else collect_files(made, request.limits)
-        if ended.failure and ended.outcome is Outcome.EXITED:
+        if ended.message and ended.outcome is Outcome.EXITED:
             self.sandbox.forget()
             said = ended.stderr.ending(500).decode("utf-8", "replace").strip()
-            message = f"{ended.failure}: {said}" if said else ended.failure
+            message = f"{ended.message}: {said}" if said else ended.message
             return ScriptResult(Outcome.BROKEN, backend.name, message=message, duration_ms=duration)
-        return ScriptResult(
-            outcome=ended.outcome,
+        return replace(
+            ended,
             backend=backend.name,
             exit_code=ended.exit_code if ended.outcome is Outcome.EXITED else None,
-            stdout=ended.stdout,
-            stderr=ended.stderr,
             duration_ms=duration,
-            memory=ended.memory,
-            message=_message_of(ended.outcome, request, ended.stdout, ended.stderr),
+            message=_message_of(ended, request.limits),
             network=attempts,
             files=files,
             files_left_out=left_out,
@@ -302,17 +300,17 @@ class _Head(NamedTuple):
     """Whether it needs what the user accepted: a script that declares all it imports has its own."""
 
 
-def _message_of(outcome: Outcome, request: ScriptRequest, stdout: Captured, stderr: Captured) -> str:
-    limits = request.limits
+def _message_of(ended: ScriptResult, limits: Limits) -> str:
+    printed = ended.stdout.total + ended.stderr.total
     return {
         Outcome.TIMEOUT: f"Script timed out after {limits.timeout:g}s",
-        Outcome.OUTPUT_LIMIT: f"Script was killed after printing {stdout.total + stderr.total} bytes",
+        Outcome.OUTPUT_LIMIT: f"Script was killed after printing {printed} bytes",
         Outcome.MEMORY_LIMIT: f"Script was killed for using more than {limits.memory} bytes of memory",
         Outcome.DISK_LIMIT: (
             f"Script was killed for writing more than {limits.work_size} bytes or {limits.work_files} files"
         ),
         Outcome.CANCELLED: "Script was cancelled",
-    }.get(outcome, "")
+    }.get(ended.outcome, "")
 
 
 def _unprepared(error: OSError) -> str:

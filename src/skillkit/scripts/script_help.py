@@ -2,7 +2,7 @@
 
 import ast
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from skillkit.core.models import SkillMetadata
 from skillkit.core.path_resolver import open_beneath
 from skillkit.core.text import strip_hidden
 from skillkit.scripts.catalogue import Script
-from skillkit.scripts.granted_requests import PreparedRun
 from skillkit.scripts.payloads import Payload, success, usage_line
 
 FROM_TEXT = "text"
@@ -37,19 +36,13 @@ class WrittenHelp:
     usage: str
 
 
-def help_steps(
-    prepared: PreparedRun, written: WrittenHelp | None
-) -> Generator[PreparedRun, Payload, Payload]:
-    """Yield the run to make, receive its payload, and return the answer.
-
-    Without `written` only what the script prints counts.
-    """
-    printed = yield prepared
+def with_written_help(name: str, printed: Payload, written: WrittenHelp | None) -> Payload:
+    """Return the answer to a request for help; without `written` only what the script prints counts."""
     has_help = printed["success"] and printed["result"]["help_text"]
     if has_help or written is None or not written.text or printed.get("error") == "permission_denied":
         return printed
     reason = "it printed nothing" if printed["success"] else printed["message"]
-    message = f"{prepared.script.name} printed no help; this is what its text says. Reason: {reason}"
+    message = f"{name} printed no help; this is what its text says. Reason: {reason}"
     result = {"help_text": written.text, "usage": written.usage, "source": FROM_TEXT}
     cause = {"cause": printed["cause"]} if "cause" in printed else {}
     return {**success(result, message, printed["meta"]), **cause}

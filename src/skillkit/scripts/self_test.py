@@ -95,10 +95,10 @@ def self_test(backend: Backend) -> str | None:
     finally:
         cancellation.close()
         shutil.rmtree(outside, ignore_errors=True)
-    if ended.outcome is Outcome.EXITED and ended.exit_code == _HELD and not ended.failure:
+    if ended.outcome is Outcome.EXITED and ended.exit_code == _HELD and not ended.message:
         return None
     said = ended.stderr.ending(500).decode("utf-8", "replace").strip()
-    return said or ended.failure or f"the self-test ended with {ended.outcome.value} {ended.exit_code}"
+    return said or ended.message or f"the self-test ended with {ended.outcome.value} {ended.exit_code}"
 
 
 @contextlib.contextmanager

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import Lock
-from typing import Any
 
 from skillkit.core.authority import Authority, SkillDirectory, current_requester
 from skillkit.core.availability import Refusal
@@ -38,15 +38,12 @@ from skillkit.scripts.models import ScriptRequest, ScriptResult, ScriptRunner
 from skillkit.scripts.outputs import OutputStore
 from skillkit.scripts.payloads import Payload, command_output, failure, success
 from skillkit.scripts.runners import default_runner
-from skillkit.scripts.script_help import help_steps, written_help_of
+from skillkit.scripts.script_help import with_written_help, written_help_of
 from skillkit.scripts.secret_store import SecretError, SecretStore
 
 _HELP_TEXTS = 256
 _MAX_NAMES = 20
-
-
-_Steps = Generator[PreparedRun, Any, Payload]
-"""Yields what is to be run, is sent what came of it, and returns the answer, whoever waits for it."""
+_Prepare = Callable[[SkillMetadata, Script], PreparedRun | Payload]
 
 
 class ScriptTools:
@@ -119,13 +116,13 @@ class ScriptTools:
         With `from_text`, a script that prints no help is answered for by its own text and the skill's: then
         `result` has `source`, and the message says why.
         """
-        steps = self._help_steps(skill_name, script_name, from_text=from_text)
-        return self._follow(self._traced("script_help", skill_name, script_name, steps))
+        prepare = partial(self._prepare_help, from_text=from_text)
+        return self._run(self._prepared("script_help", skill_name, script_name, prepare))
 
     async def ascript_help(self, skill_name: str, script_name: str, *, from_text: bool = True) -> Payload:
         """`script_help` without blocking the event loop."""
-        steps = self._help_steps(skill_name, script_name, from_text=from_text)
-        return await self._afollow(self._traced("script_help", skill_name, script_name, steps))
+        prepare = partial(self._prepare_help, from_text=from_text)
+        return await self._arun("script_help", skill_name, script_name, prepare)
 
     # Running
 
@@ -146,8 +143,8 @@ class ScriptTools:
         is such a file's path becomes that name. A call for nothing but `--help` is one of `script_help`.
         """
         call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
-        steps = self._run_steps(skill_name, script_name, call)
-        return self._follow(self._traced("script_run", skill_name, script_name, steps))
+        prepare = partial(self._prepare_run, call)
+        return self._run(self._prepared("script_run", skill_name, script_name, prepare))
 
     async def ascript_run(
         self,
@@ -161,8 +158,7 @@ class ScriptTools:
     ) -> Payload:
         """`script_run` without blocking; cancelling the task kills the script."""
         call = RunCall(args, json, seconds, inputs or {}, self._limits, self._secrets.value)
-        steps = self._run_steps(skill_name, script_name, call)
-        return await self._afollow(self._traced("script_run", skill_name, script_name, steps))
+        return await self._arun("script_run", skill_name, script_name, partial(self._prepare_run, call))
 
     # Commands in instructions
 
@@ -247,11 +243,9 @@ class ScriptTools:
             )
         return skill, script
 
-    def _run_steps(self, skill_name: str, script_name: str, call: RunCall) -> _Steps:
+    def _prepare_run(self, call: RunCall, skill: SkillMetadata, script: Script) -> PreparedRun | Payload:
         if asks_for_help(call.arguments):
-            helped = yield from self._help_steps(skill_name, script_name)
-            return _as_run(helped, as_json=call.as_json is not False)
-        skill, script = self._find(skill_name, script_name)
+            return self._prepare_help(skill, script, as_text=call.as_json is False)
         granted = self._grants(skill, script)
         try:
             request = run_request(skill, script, *granted, call)
@@ -262,27 +256,21 @@ class ScriptTools:
                 getattr(error, "code", "permission_denied"), f"{error}\n{remedy}" if remedy else str(error)
             )
         as_json = False if call.as_json is None and JSON not in request.arguments else call.as_json
-        payload: Payload = yield PreparedRun(script, request, skill.permissions, as_json=as_json)
-        return payload
+        return PreparedRun(script, request, skill.permissions, as_json=as_json)
 
-    def _help_steps(self, skill_name: str, script_name: str, *, from_text: bool = True) -> _Steps:
-        skill, script = self._find(skill_name, script_name)
+    def _prepare_help(
+        self, skill: SkillMetadata, script: Script, *, from_text: bool = True, as_text: bool = False
+    ) -> PreparedRun | Payload:
         digest, grants = self._grants(skill, script)
         with self._help_lock:
             if (known := self._help.get((digest, script.file))) is not None:
                 self._help.move_to_end((digest, script.file))
-                return known
+                return _help_text(known) if as_text else known
         request = help_request(skill, script, digest, grants, self._limits)
-        prepared = PreparedRun(script, request, skill.permissions, help=True)
         written = written_help_of(skill, script) if from_text else None
-        payload = yield from help_steps(prepared, written)
-        # What kept a script from printing its help, such as a package, may be mended without a new digest.
-        if payload["success"] and "source" not in payload["result"]:
-            with self._help_lock:
-                self._help[digest, script.file] = payload
-                while len(self._help) > _HELP_TEXTS:
-                    self._help.popitem(last=False)
-        return payload
+        return PreparedRun(
+            script, request, skill.permissions, help=True, written=written, help_as_text=as_text
+        )
 
     def help_requests(self, skill_name: str) -> list[ScriptRequest]:
         """Return a request for the help of each script of a skill; SkillInvocationError says why not."""
@@ -309,33 +297,44 @@ class ScriptTools:
 
     # From a request to an answer
 
-    def _traced(self, tool: str, skill_name: object, script_name: object, steps: _Steps) -> _Steps:
-        """Answer a call that is refused before anything runs, with a span of its own."""
+    def _prepared(
+        self, tool: str, skill_name: object, script_name: object, prepare: _Prepare
+    ) -> PreparedRun | Payload:
+        """Return what is to be run, or the answer; a call that is refused gets a span of its own."""
         try:
-            payload = yield from steps
+            step = prepare(*self._find(skill_name, script_name))
         except RefusedRequestError as error:
-            payload = failure(error.code, str(error))
+            step = failure(error.code, str(error))
         except ContentLoadError as error:
             # The folder was replaced or removed after its digest was taken.
-            payload = failure("permission_denied", f"{error}; the skill changed after this run was approved")
-        if not payload["success"] and "meta" not in payload:
+            step = failure("permission_denied", f"{error}; the skill changed after this run was approved")
+        if not isinstance(step, PreparedRun) and not step["success"]:
             telemetry.trace_refusal(
-                tool, _shown(skill_name), _shown(script_name), payload["error"], self._skills
+                tool, _shown(skill_name), _shown(script_name), step["error"], self._skills
             )
-        return payload
-
-    def _follow(self, steps: _Steps) -> Payload:
-        step = _next_step(steps)
-        while isinstance(step, PreparedRun):
-            step = _next_step(steps, self._recorded(step, self._runner.run(step.request)))
         return step
 
-    async def _afollow(self, steps: _Steps) -> Payload:
-        step = await asyncio.to_thread(_next_step, steps)
-        while isinstance(step, PreparedRun):
-            result = await self._runner.arun(step.request)
-            step = _next_step(steps, await asyncio.to_thread(self._recorded, step, result))
-        return step
+    def _run(self, step: PreparedRun | Payload) -> Payload:
+        return self._finish(step, self._runner.run(step.request)) if isinstance(step, PreparedRun) else step
+
+    async def _arun(self, tool: str, skill_name: object, script_name: object, prepare: _Prepare) -> Payload:
+        step = await asyncio.to_thread(self._prepared, tool, skill_name, script_name, prepare)
+        if not isinstance(step, PreparedRun):
+            return step
+        return await asyncio.to_thread(self._finish, step, await self._runner.arun(step.request))
+
+    def _finish(self, prepared: PreparedRun, result: ScriptResult) -> Payload:
+        payload = self._recorded(prepared, result)
+        if not prepared.help:
+            return payload
+        payload = with_written_help(prepared.script.name, payload, prepared.written)
+        # What kept a script from printing its help, such as a package, may be mended without a new digest.
+        if payload["success"] and "source" not in payload["result"]:
+            with self._help_lock:
+                self._help[prepared.request.digest, prepared.script.file] = payload
+                while len(self._help) > _HELP_TEXTS:
+                    self._help.popitem(last=False)
+        return _help_text(payload) if prepared.help_as_text else payload
 
     def _recorded(self, prepared: PreparedRun, result: ScriptResult) -> Payload:
         payload = self._payload(prepared, result)
@@ -360,18 +359,9 @@ class ScriptTools:
         )
 
 
-def _next_step(steps: _Steps, payload: Payload | None = None) -> PreparedRun | Payload:
-    """What is to be run next, or the answer."""
-    try:
-        return steps.send(payload)
-    except StopIteration as done:
-        answer: Payload = done.value
-        return answer
-
-
-def _as_run(help_payload: Payload, *, as_json: bool) -> Payload:
-    """The answer of a run that was for the help alone: data, or the text where text was wanted."""
-    if as_json or not help_payload["success"]:
+def _help_text(help_payload: Payload) -> Payload:
+    """The answer of a run that was for the help alone, where text was wanted."""
+    if not help_payload["success"]:
         return help_payload
     return {**help_payload, "result": help_payload["result"]["help_text"]}
 
