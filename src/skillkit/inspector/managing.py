@@ -8,10 +8,11 @@ from typing import Literal
 from skillkit.core.events import Writer
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.inspector.library import Library
+from skillkit.install.context import InstallContext
 from skillkit.install.exceptions import ConsentError
 from skillkit.install.proposal import Proposal
 from skillkit.install.selection import VARIABLE, change_selection
-from skillkit.install.trusting import TrustingInspector
+from skillkit.install.trusting import trust, trust_folder
 
 Action = Literal["enable", "disable", "trust"]
 ACTIONS: tuple[Action, ...] = ("enable", "disable", "trust")
@@ -90,11 +91,11 @@ class Managing:
     def _trust(self, name: str, consent: Callable[[Proposal], bool]) -> None:
         status = self._library.status(name)
         home = self._library.enabled.registry.home
-        trusting = TrustingInspector(home, consent=consent, journal=self._journal)
+        context = InstallContext(home, consent=consent, journal=self._journal)
         if status.installed is not None:
-            trusting.trust(status.installed.name)
+            trust(context, status.installed.name)
         else:
-            trusting.trust_folder(status.skill)
+            trust_folder(context, status.skill)
 
 
 def _same(proposal: Proposal, digest: str) -> bool:

@@ -14,8 +14,9 @@ from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata, SkillSource, SourceType
 from skillkit.core.names import canonical_name
 from skillkit.install.clients import Client, all_clients, detected_clients
+from skillkit.install.context import InstallContext
 from skillkit.install.exceptions import Advise, Remedy, plain_advice
-from skillkit.install.inspection import InstallInspector
+from skillkit.install.inspection import verify
 from skillkit.install.placement import PlaceState
 
 _DEPTH = 3
@@ -64,9 +65,9 @@ class Diagnosis:
     problems: tuple[Finding, ...]
 
 
-def diagnose(inspector: InstallInspector, project: Path, advise: Advise = plain_advice) -> Diagnosis:
+def diagnose(context: InstallContext, project: Path, advise: Advise = plain_advice) -> Diagnosis:
     """Look at every client that is found on this machine; nothing is changed."""
-    state = inspector.registry.load()
+    state = context.registry.load()
     named = {id_ for places in state.places.values() for place in places for id_ in place.clients}
     known = {client.id: client for client in detected_clients(project)}
     known |= {id_: all_clients()[id_] for id_ in sorted(named) if id_ in all_clients()}
@@ -80,7 +81,7 @@ def diagnose(inspector: InstallInspector, project: Path, advise: Advise = plain_
                 folders[folder] = _look(folder, ours, advise)
         views.append(ClientView(client, existing, tuple(s for path in existing for s in folders[path][0])))
     problems = [problem for _, found in folders.values() for problem in found]
-    problems += _installed_problems(inspector, advise)
+    problems += _installed_problems(context, advise)
     for view in views:
         problems += _client_problems(view)
     return Diagnosis(tuple(views), tuple(dict.fromkeys(problems)))
@@ -107,8 +108,8 @@ def _look(folder: Path, ours: set[str], advise: Advise) -> tuple[list[SeenSkill]
     return skills, problems
 
 
-def _installed_problems(inspector: InstallInspector, advise: Advise) -> Iterator[Finding]:
-    for check in inspector.verify():
+def _installed_problems(context: InstallContext, advise: Advise) -> Iterator[Finding]:
+    for check in verify(context):
         name = check.skill.name_canonical
         if not check.intact:
             edits = ", ".join(str(edit) for edit in check.edits[:3])

@@ -1,22 +1,20 @@
-"""Looking at what is installed: what is there, whether it is intact, whether it is current."""
+"""Looking at what is installed: whether it is intact, and whether its source holds something newer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from skillkit.core.events import NO_JOURNAL, Writer
 from skillkit.core.models import SkillMetadata
 from skillkit.install.capabilities import Capabilities, capabilities
 from skillkit.install.changes import FileChange
-from skillkit.install.exceptions import reporting_disk_errors
+from skillkit.install.context import InstallContext
+from skillkit.install.exceptions import InstallError, reporting_disk_errors
 from skillkit.install.fetch import manifest
-from skillkit.install.history import Freshness, freshness
 from skillkit.install.placement import PlaceCheck, PlaceState
-from skillkit.install.proposal import AskConsent, refuse_unattended
 from skillkit.install.record import InstalledSkill
-from skillkit.install.registry import InstallRegistry
-from skillkit.install.sources.source import Access
-from skillkit.install.tree import ANY_SIZE, SkillTree, TreeLimits, read_folder
+from skillkit.install.sources.source import OpenSource, Source, ask_each_source
+from skillkit.install.tree import SkillTree
+
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,69 +51,66 @@ class Verification:
         return tuple(check for check in self.places if check.state is not PlaceState.CURRENT)
 
 
-# Inside the classes `list` is the method of that name.
-Skills = list[InstalledSkill]
-Verifications = list[Verification]
-Freshnesses = list[Freshness]
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """An installed skill compared with its source."""
+
+    skill: InstalledSkill
+    latest: str | None = None
+    """The revision of its source now."""
+    outdated: bool = False
+    """Whether its files are others there."""
+    note: str = ""
+    error: str = ""
 
 
-class InstallInspector:
-    """Reads the registry, the store and the sources; changes nothing."""
+@reporting_disk_errors()
+def info(context: InstallContext, name: str) -> Info:
+    """Everything about one installed skill, read from what is on disk now."""
+    skill = context.registry.get(name)
+    edits = tuple(context.store.edits(skill.stored, skill.files))
+    tree = context.files(skill)
+    return Info(skill, manifest(tree.skill_file, skill.name_canonical, recover=True), tree, edits)
 
-    def __init__(
-        self,
-        home: Path | None = None,
-        *,
-        consent: AskConsent = refuse_unattended,
-        limits: TreeLimits | None = None,
-        progress: Callable[[str], object] = lambda text: None,
-        access: Access | None = None,
-        registry: InstallRegistry | None = None,
-        journal: Writer = NO_JOURNAL,
-    ) -> None:
-        """`consent` is asked before those that build on this one change something."""
-        self.consent = consent
-        self.limits = limits or TreeLimits()
-        self.registry = registry or InstallRegistry(
-            home,
-            on_wait=lambda: progress("Waiting for another agent that is installing"),
-            journal=journal,
-        )
-        self.home = self.registry.home
-        self.store = self.registry.store
-        self.progress = progress
-        self.access = access or Access(progress)
 
-    @reporting_disk_errors()
-    def list(self) -> Skills:
-        """Every installed skill, by name."""
-        return self.registry.list()
+@reporting_disk_errors()
+def verify(context: InstallContext, names: Sequence[str] = ()) -> list[Verification]:
+    """Compare installed skills with what was approved, byte for byte."""
+    checks = []
+    state = context.registry.load()
+    for skill in state.selected(names):
+        context.progress(f"Hashing {skill.name}")
+        edits = tuple(context.store.edits(skill.stored, skill.files))
+        places = context.registry.check_places(state, skill.name_canonical)
+        checks.append(Verification(skill, edits, places))
+    return checks
 
-    @reporting_disk_errors()
-    def info(self, name: str) -> Info:
-        """Everything about one installed skill, read from what is on disk now."""
-        skill = self.registry.get(name)
-        edits = tuple(self.store.edits(skill.stored, skill.files))
-        tree = self._files(skill)
-        return Info(skill, manifest(tree.skill_file, skill.name_canonical, recover=True), tree, edits)
 
-    @reporting_disk_errors()
-    def verify(self, names: Sequence[str] = ()) -> Verifications:
-        """Compare installed skills with what was approved, byte for byte."""
-        checks = []
-        state = self.registry.load()
-        for skill in state.selected(names):
-            self.progress(f"Hashing {skill.name}")
-            edits = tuple(self.store.edits(skill.stored, skill.files))
-            places = self.registry.check_places(state, skill.name_canonical)
-            checks.append(Verification(skill, edits, places))
-        return checks
+@reporting_disk_errors()
+def outdated(context: InstallContext, names: Sequence[str] = ()) -> list[Freshness]:
+    """Ask every source once, several at a time; one that does not answer is an error of its skills."""
+    skills = context.registry.load().selected(names)
 
-    @reporting_disk_errors()
-    def outdated(self, names: Sequence[str] = ()) -> Freshnesses:
-        """Compare installed skills with their sources."""
-        return freshness(self.registry.load().selected(names), self.access, self._files)
+    def ask(source: Source, members: list[InstalledSkill]) -> list[Freshness]:
+        if source.pinned:
+            return [Freshness(skill, skill.revision, note="pinned to its version") for skill in members]
+        try:
+            with source.open(context.access) as opened:
+                return [_compare(opened, skill, context.files(skill)) for skill in members]
+        except InstallError as error:
+            return [Freshness(skill, error=str(error)) for skill in members]
 
-    def _files(self, skill: InstalledSkill) -> SkillTree:
-        """The files of an installed skill as they are now."""
-        return read_folder(self.store.path(skill.stored), ANY_SIZE)
+    answers = ask_each_source(skills, lambda skill: skill.source, ask, context.access, _AT_ONCE)
+    order = {skill.name_canonical: place for place, skill in enumerate(skills)}
+    return sorted(answers, key=lambda found: order[found.skill.name_canonical])
+
+
+def _compare(opened: OpenSource, skill: InstalledSkill, stored: SkillTree) -> Freshness:
+    now = opened.revision
+    if now is not None and now == skill.revision:
+        return Freshness(skill, now, note="; ".join(opened.notes))
+    try:
+        same = opened.holds(skill.subpath, stored)
+    except InstallError as error:
+        return Freshness(skill, now, error=str(error))
+    return Freshness(skill, now, not same, "; ".join((*opened.notes, *opened.moved(skill.revision))))

@@ -7,10 +7,12 @@ from pathlib import Path
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.names import canonical_name
 from skillkit.core.text import escape_hidden
+from skillkit.install import inspection, locking, trusting
 from skillkit.install.adoption import Unexplained, find_adoptable
 from skillkit.install.clients import Place, Placing, all_clients
 from skillkit.install.closure import find_closure
 from skillkit.install.consents import ConsentKind
+from skillkit.install.context import InstallContext
 from skillkit.install.exceptions import (
     DriftError,
     InstallError,
@@ -21,7 +23,6 @@ from skillkit.install.exceptions import (
     reporting_disk_errors,
 )
 from skillkit.install.fetch import Chooser, Wanted, fetch, fetch_at, list_choices, manifest
-from skillkit.install.locking import LockingInspector
 from skillkit.install.paths import installed_identity
 from skillkit.install.placement import PlaceState
 from skillkit.install.plan import (
@@ -50,8 +51,18 @@ from skillkit.install.tree import ANY_SIZE, read_folder
 _UNVOUCHED = "no branch or tag of the repository holds this commit: it may be anybody's, from a fork"
 
 
-class SkillInstaller(LockingInspector):
+class SkillInstaller(InstallContext):
     """Adds, updates, checks and removes skills. Nothing changes unless `consent` says yes to it."""
+
+    info = inspection.info
+    verify = inspection.verify
+    outdated = inspection.outdated
+    trust = trusting.trust
+    revoke = trusting.revoke
+    trust_folder = trusting.trust_folder
+    revoke_folder = trusting.revoke_folder
+    lock = locking.lock
+    sync = locking.sync
 
     examine: Callable[[Plan], tuple[str, ...]] = staticmethod(lambda plan: ())
     """Looks at a new version before the user is asked; what it returns is on the card."""
@@ -127,12 +138,12 @@ class SkillInstaller(LockingInspector):
                 )
                 for plan in fresh
             )
-            self._ask(Proposal("add", offers, source.pinned and vouched, tuple(left_out)))
+            self.ask(Proposal("add", offers, source.pinned and vouched, tuple(left_out)))
         if fresh or places:
             with self.registry.transaction() as state:
                 for plan in fresh:
                     refuse_conflict(state, self.store, plan)
-                    self._install(state, plan)
+                    self.install(state, plan)
                 for canonical, wanted_places in places.items():
                     state.add_places(canonical, wanted_places)
         return AddedSkills([state.skills[plan.skill.name_canonical] for plan in plans], left_out)
@@ -175,13 +186,13 @@ class SkillInstaller(LockingInspector):
                 *(offer_of(plan, self.store, names, notes=notes[name]) for name, plan in plans.items()),
                 *(_approval_of(found, names) for found in unexplained),
             )
-            self._ask(Proposal("adopt", offers, left_out=tuple(left_out)))
+            self.ask(Proposal("adopt", offers, left_out=tuple(left_out)))
             self.registry.consents.grant(*(found.consent for found in unexplained))
         if plans:
             with self.registry.transaction() as state:
                 for name, plan in plans.items():
                     refuse_conflict(state, self.store, plan)
-                    self._install(state, plan)
+                    self.install(state, plan)
                     state.add_places(name, places[name])
         return AddedSkills(
             [state.skills[name] for name in plans], left_out, tuple(found.path for found in unexplained)
@@ -256,14 +267,14 @@ class SkillInstaller(LockingInspector):
         notes += self.examine(plan)
         notes += self._notes_on_places(old)
         pinned = ref is not None and plan.skill.source.pinned and opened.is_vouched_for()
-        self._ask(Proposal("update", (self._offer(plan, old, notes),), pinned))
+        self.ask(Proposal("update", (self.offer(plan, old, notes),), pinned))
         with self.registry.transaction() as state:
             current = state.get(name)
             if current.digest != old.digest:
                 raise DriftError(f"'{old.name}' was changed by another process. Try again.")
             if not overwrite_edits and self.store.edits(old.stored, old.files):
                 raise LocalEditsError(f"'{old.name}' was edited while you were asked. Try again.")
-            return self._install(state, plan)
+            return self.install(state, plan)
 
     def _newest(self, opened: OpenSource, old: InstalledSkill) -> tuple[Plan, tuple[str, ...]]:
         """What would be installed now, and what there is to say about how it came there."""
@@ -304,9 +315,9 @@ class SkillInstaller(LockingInspector):
             file_count=len(skill.files),
             notes=notes,
         )
-        self._ask(Proposal("remove", (gone,)))
+        self.ask(Proposal("remove", (gone,)))
         with self.registry.transaction() as state:
-            last = self._preserved(state.get(name))
+            last = self.preserved(state.get(name))
             del state.skills[last.name_canonical]
             moment = self.registry.now().isoformat(timespec="seconds")
             state.removed.insert(0, RemovedSkill(last, moment))
@@ -332,7 +343,7 @@ class SkillInstaller(LockingInspector):
         tree = read_folder(self.store.path(target.stored), ANY_SIZE)
         metadata = manifest(tree.skill_file, canonical, recover=True)
         notes = self._notes_on_places(current) if current else ()
-        self._ask(Proposal("rollback", (self._offer(Plan(target, tree, metadata), current, notes),)))
+        self.ask(Proposal("rollback", (self.offer(Plan(target, tree, metadata), current, notes),)))
         with self.registry.transaction() as state:
             if self._rollback_target(state, canonical).digest != target.digest:
                 raise DriftError(f"'{target.name}' was changed by another process. Try again.")
@@ -341,7 +352,7 @@ class SkillInstaller(LockingInspector):
                 state.removed = [item for item in state.removed if item.skill != target]
                 state.skills[canonical] = target
             else:
-                newer = replace(self._preserved(current), previous=())
+                newer = replace(self.preserved(current), previous=())
                 rest = [old for old in current.previous if old.digest != target.digest]
                 previous = tuple((newer, *rest)[:MAX_PREVIOUS])
                 state.skills[canonical] = replace(target, previous=previous)

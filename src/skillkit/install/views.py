@@ -15,8 +15,7 @@ from skillkit.install.changes import FileChange
 from skillkit.install.consents import Consent
 from skillkit.install.enabled import ActivationReport, EnabledSkills, SkillStatus
 from skillkit.install.exceptions import UnsafeTreeError
-from skillkit.install.history import Freshness
-from skillkit.install.inspection import Verification
+from skillkit.install.inspection import Freshness, Verification
 from skillkit.install.placement import PlaceCheck
 from skillkit.install.record import InstalledSkill
 from skillkit.install.sources.layout import LeftOut

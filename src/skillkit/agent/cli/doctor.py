@@ -9,8 +9,8 @@ from skillkit.agent.cli.families import commands
 from skillkit.agent.cli.options import Json, examples
 from skillkit.agent.remedies import advise
 from skillkit.core.text import escape_hidden
+from skillkit.install.context import InstallContext
 from skillkit.install.doctor import diagnose, diagnosis_data
-from skillkit.install.inspection import InstallInspector
 
 app = commands()
 
@@ -21,7 +21,7 @@ def doctor(json: Json = False) -> None:
 
     Changes nothing; exit code 3 if something is wrong.
     """
-    found = diagnose(InstallInspector(), Path.cwd(), advise)
+    found = diagnose(InstallContext(), Path.cwd(), advise)
     code = outcome.DRIFT if found.problems else outcome.OK
     if json:
         output.print_json(diagnosis_data(found))
