@@ -13,16 +13,17 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from skillkit.core.exceptions import SkillNotFoundError, SkillsUseError
-from skillkit.inspector.layout import nothing, page
+from skillkit.inspector.layout import page
 from skillkit.inspector.library import Library
 from skillkit.inspector.managing import ACTIONS, Action, Managing
 from skillkit.inspector.pages import conversations, manage, request, runs, skill, skills, tests, trust
 from skillkit.inspector.security import OnlyTheUser
+from skillkit.web.layout import STYLE, nothing
 
 logger = logging.getLogger(__name__)
 
-STATIC = Path(__file__).parent / "static"
-_TYPES = {"style.css": "text/css", "inspector.js": "text/javascript"}
+SCRIPT = Path(__file__).parent / "static" / "inspector.js"
+_STATIC = {"style.css": (STYLE, "text/css"), "inspector.js": (SCRIPT, "text/javascript")}
 MAX_FORM = 4096
 LOOK_EVERY = 1.0
 """Seconds between two looks at the disk and the journal while somebody watches."""
@@ -151,9 +152,10 @@ def _file(ask: Request) -> tuple[str, int]:
 
 async def _static(ask: Request) -> Response:
     name = _name(ask)
-    if name not in _TYPES:
+    if name not in _STATIC:
         return PlainTextResponse("Not found", 404)
-    return Response((STATIC / name).read_bytes(), media_type=_TYPES[name])
+    path, kind = _STATIC[name]
+    return Response(path.read_bytes(), media_type=kind)
 
 
 async def _not_found(ask: Request, error: Exception) -> Response:

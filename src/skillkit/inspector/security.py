@@ -2,29 +2,12 @@
 
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+from skillkit.web.security import Application, Receive, Scope, Send, answer, with_headers
 
 COOKIE = "skillkit_inspect"
-HEADERS = {
-    "content-security-policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self';"
-        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "same-origin",  # with none at all a form of ours would come from the origin "null"
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
 
 
 class OnlyTheUser:
@@ -50,21 +33,21 @@ class OnlyTheUser:
             name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
         }
         if headers.get("host", "") not in self._hosts:
-            await _answer(send, 421, "This page is served to this machine only, as 127.0.0.1 or localhost.")
+            await answer(send, 421, "This page is served to this machine only, as 127.0.0.1 or localhost.")
         elif "origin" in headers and headers["origin"] not in {f"http://{host}" for host in self._hosts}:
-            await _answer(send, 403, "Another site may not ask this page for anything.")
+            await answer(send, 403, "Another site may not ask this page for anything.")
         elif (query := parse_qs(scope["query_string"].decode("latin-1"))).get("token") and scope[
             "method"
         ] == "GET":
             await self._exchange(scope, query, send)
         elif not self._has_cookie(headers.get("cookie", "")):
-            await _answer(
+            await answer(
                 send,
                 403,
                 "Open the address that was printed at the start: it carries the token for this page.",
             )
         else:
-            await self._application(scope, receive, _with_headers(send))
+            await self._application(scope, receive, with_headers(send))
 
     def form_token(self) -> str:
         """Return what a form that changes something has to send back."""
@@ -84,32 +67,11 @@ class OnlyTheUser:
 
     async def _exchange(self, scope: Scope, query: dict[str, list[str]], send: Send) -> None:
         if not hmac.compare_digest(query.pop("token")[0].encode(), self.token.encode()):
-            await _answer(send, 403, "The token in the address is not the one of this run.")
+            await answer(send, 403, "The token in the address is not the one of this run.")
             return
         # A path that begins with two slashes would be another site's address.
         address = (
             "/" + quote(scope["path"].lstrip("/\\")) + (f"?{urlencode(query, doseq=True)}" if query else "")
         )
         cookie = f"{COOKIE}={self.token}; Path=/; HttpOnly; SameSite=Strict"
-        await _answer(send, 303, "", {"location": address, "set-cookie": cookie})
-
-
-async def _answer(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
-    headers = {"content-type": "text/plain; charset=utf-8", **HEADERS, **(more or {})}
-    await send({"type": "http.response.start", "status": status, "headers": _encoded(headers)})
-    await send({"type": "http.response.body", "body": text.encode()})
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            own = {name for name, _ in message.get("headers", [])}
-            ours = [(name, value) for name, value in _encoded(HEADERS) if name not in own]
-            message = {**message, "headers": [*message.get("headers", []), *ours]}
-        await send(message)
-
-    return sending
-
-
-def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("latin-1"), value.encode("latin-1", "ignore")) for name, value in headers.items()]
+        await answer(send, 303, "", {"location": address, "set-cookie": cookie})

@@ -4,14 +4,15 @@ from collections import defaultdict
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from skillkit.inspector.html import Markup, link, table, tag
-from skillkit.inspector.layout import count_of, nothing, page, tiles
+from skillkit.inspector.layout import page
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.events import conversation_address, entry, when
 from skillkit.inspector.pages.token_plot import token_plot, tokens_of
 from skillkit.inspector.pages.why_not import why_not
 from skillkit.journal import Kind
 from skillkit.journal.reading import StoredEvent
+from skillkit.web.html import Markup, link, table, tag
+from skillkit.web.layout import count_of, nothing, tiles
 
 PAGE = 100
 MAX_EVENTS = 2_000

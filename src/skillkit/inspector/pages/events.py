@@ -6,9 +6,9 @@ from datetime import datetime
 from urllib.parse import quote
 
 from skillkit.core.events import Event, Json, Kind, entries_of
-from skillkit.inspector.html import Markup, link, tag
 from skillkit.inspector.pages.skills import address
 from skillkit.journal.reading import StoredEvent
+from skillkit.web.html import Markup, link, tag
 
 _ANSWERS = {
     Kind.SCRIPT_ASKED: "asked about",

@@ -2,11 +2,12 @@
 
 from urllib.parse import quote
 
-from skillkit.inspector.html import Markup, link, tag
-from skillkit.inspector.layout import facts, page, section
+from skillkit.inspector.layout import page
 from skillkit.inspector.managing import Action, PendingChange
 from skillkit.inspector.pages.skills import address
 from skillkit.install.proposal import ProposedSkill
+from skillkit.web.html import Markup, link, tag
+from skillkit.web.layout import facts, section
 
 
 def action_address(action: Action, name: str) -> str:

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 
 from skillkit.disclosure import Disclosure, SkillSession
 from skillkit.disclosure.tokens import TokenEstimator
-from skillkit.inspector.html import Markup, bar, link, table, tag
-from skillkit.inspector.layout import badge, choice, legend, nothing, page, section
+from skillkit.inspector.layout import page
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.skills import address, state
 from skillkit.matching import Match, MatchResult
 from skillkit.matching.settings import Mode
+from skillkit.web.html import Markup, bar, link, table, tag
+from skillkit.web.layout import badge, choice, legend, nothing, section
 
 MAX_REQUEST = 8_192
 MAX_ROWS = 200

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from skillkit.core.events import Json, entries_of
-from skillkit.inspector.html import Markup, link, table, tag
-from skillkit.inspector.layout import badge, facts, nothing, page, section
+from skillkit.inspector.layout import page
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.events import conversation_address, when, written
 from skillkit.inspector.pages.skills import address
 from skillkit.journal import EventFilter, Kind
+from skillkit.web.html import Markup, link, table, tag
+from skillkit.web.layout import badge, facts, nothing, section
 
 PAGE = 100
 

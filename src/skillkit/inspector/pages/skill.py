@@ -7,10 +7,8 @@ from skillkit.core.authority import current_requester
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.grants import Grants
 from skillkit.core.models import Diagnostic, Permissions, SkillMetadata
-from skillkit.inspector.html import Markup, link, table, tag
-from skillkit.inspector.layout import badge, count_of, facts, legend, nothing, page, place, section, tiles
+from skillkit.inspector.layout import page
 from skillkit.inspector.library import Library, cost_of
-from skillkit.inspector.markdown import render
 from skillkit.inspector.pages.events import conversation_address, entry, when
 from skillkit.inspector.pages.manage import action_address
 from skillkit.inspector.pages.skills import TIERS, address, state, token_bar, total, trust
@@ -23,6 +21,9 @@ from skillkit.journal import EventFilter, Kind, SkillUsage
 from skillkit.scripts.catalogue import Script, find_scripts
 from skillkit.scripts.imports import OwnSources, read_files
 from skillkit.scripts.interpreters import find_interpreter
+from skillkit.web.html import Markup, link, table, tag
+from skillkit.web.layout import badge, count_of, facts, legend, nothing, place, section, tiles
+from skillkit.web.markdown import render
 
 NEIGHBOURS = 6
 EVENTS = 20

@@ -10,12 +10,13 @@ from urllib.parse import quote, urlencode
 from skillkit.core.models import Diagnostic, Severity, SkillMetadata
 from skillkit.core.text import one_line
 from skillkit.disclosure.cost import CostReport, SkillCost
-from skillkit.inspector.html import Markup, bar, link, table, tag
-from skillkit.inspector.layout import badge, choice, count_of, legend, nothing, page, section, tiles
+from skillkit.inspector.layout import page
 from skillkit.inspector.library import Library, Snapshot
 from skillkit.install.enabled import SkillStatus
 from skillkit.install.selection import Selection
 from skillkit.journal import SkillUsage
+from skillkit.web.html import Markup, bar, link, table, tag
+from skillkit.web.layout import badge, choice, count_of, legend, nothing, section, tiles
 
 PAGE = 50
 MAX_PROBLEMS = 200

@@ -6,13 +6,14 @@ from skillkit.core.events import Event, Json
 from skillkit.evaluation.comparison import compare
 from skillkit.evaluation.rendering.html import html_page
 from skillkit.evaluation.report import Report, Result
-from skillkit.inspector.html import Markup, link, table, tag
-from skillkit.inspector.layout import badge, facts, nothing, page, section
+from skillkit.inspector.layout import page
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.events import when
 from skillkit.inspector.pages.skills import address
 from skillkit.journal import EventFilter, Kind
 from skillkit.journal.reading import StoredEvent
+from skillkit.web.html import Markup, link, table, tag
+from skillkit.web.layout import badge, facts, nothing, section
 
 MAX_CASES = 500
 _BADGES = {"passed": "good", "failed": "bad", "error": "bad", "warned": "warn"}

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from skillkit.core.events import Kind
-from skillkit.inspector.html import Markup, tag
-from skillkit.inspector.layout import legend, section
 from skillkit.journal.reading import StoredEvent
+from skillkit.web.html import Markup, tag
+from skillkit.web.layout import legend, section
 
 PARTS = ("system", "catalogue", "skills", "note", "tools", "messages")
 WIDTH, HEIGHT = 900, 150

@@ -5,14 +5,15 @@ from datetime import datetime
 from skillkit.core.digest_memo import tree_digests
 from skillkit.core.exceptions import SkillsUseError
 from skillkit.core.models import SkillMetadata
-from skillkit.inspector.html import Markup, link, table, tag
-from skillkit.inspector.layout import badge, count_of, nothing, page, place, section
+from skillkit.inspector.layout import page
 from skillkit.inspector.library import Library
 from skillkit.inspector.pages.manage import action_address
 from skillkit.inspector.pages.skills import NOT_YET, address
 from skillkit.install.changes import file_changes
 from skillkit.install.consents import Consent
 from skillkit.install.enabled import SkillStatus
+from skillkit.web.html import Markup, link, table, tag
+from skillkit.web.layout import badge, count_of, nothing, place, section
 
 MAX_ROWS = 200
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from skillkit.core.events import Event, Json, Kind, entries_of
 from skillkit.core.names import canonical_name
-from skillkit.inspector.html import Markup, tag
 from skillkit.journal import JournalReader
+from skillkit.web.html import Markup, tag
 
 _PLACES = (
     ("matched", "It matched"),

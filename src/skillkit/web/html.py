@@ -48,9 +48,9 @@ def tag(name: str, /, *content: object, **attributes: object) -> Markup:
 
 
 def link(address: str, /, *content: object, **attributes: object) -> Markup:
-    """Return a link inside the inspector; `address` begins with `/`."""
-    if not address.startswith("/"):
-        raise ValueError(f"not an address of the inspector: {address!r}")
+    """Return a link inside the site; `address` begins with `/`."""
+    if not address.startswith("/") or address.startswith("//"):
+        raise ValueError(f"not an address of this site: {address!r}")
     return tag("a", *content, href=address, **attributes)
 
 

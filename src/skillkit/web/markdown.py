@@ -3,7 +3,7 @@
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from skillkit.inspector.html import Markup, tag, visible
+from skillkit.web.html import Markup, tag, visible
 
 MAX_TEXT = 512 * 1024
 

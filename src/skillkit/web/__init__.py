@@ -1,0 +1,1 @@
+"""Server-rendered pages: elements, layout, Markdown, headers; no page of its own."""
